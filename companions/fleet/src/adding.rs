@@ -49,9 +49,6 @@ pub struct Intake {
 
 impl Intake {
     /// Begins with what is in a folder, which is made where it is not there. Runs are of this machine, if it is named.
-    ///
-    /// # Errors
-    /// The folder cannot be read or made.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         if folder.is_file() {
             let file = folder.display();
@@ -77,9 +74,6 @@ impl Intake {
     }
 
     /// Takes in a file, or all files of a folder.
-    ///
-    /// # Errors
-    /// The fleet's folder cannot be written, or nothing has this name.
     pub fn add(&mut self, from: &Path) -> Result<(), Error> {
         let found = fs::metadata(from).map_err(Error::file("open", from))?;
         if !found.is_dir() {
@@ -157,11 +151,7 @@ impl Intake {
             return Ok(());
         }
         let mut rest = delivery.tables;
-        rest.slices.retain(|row| new.contains(&row.seq));
-        rest.bins.retain(|row| new.contains(&row.seq));
-        rest.limits.retain(|row| new.contains(&row.seq));
-        rest.causes.retain(|row| new.contains(&row.seq));
-        rest.worst.retain(|row| new.contains(&row.seq));
+        rest.retain(|seq| new.contains(&seq));
         self.count(&rest, new.len());
         for part in Delivery::split(rest) {
             let path = part.write(&self.folder.join(IN))?;
@@ -216,16 +206,12 @@ impl Intake {
     }
 
     /// Gives slices the times that later ones tell, and makes sums of finished days.
-    ///
-    /// # Errors
-    /// The fleet's folder cannot be written.
     pub fn settle(&self) -> Result<(), Error> {
         boots::place(&self.folder)?;
         compact(&self.folder)
     }
 
     /// Ends taking in, and says what came of it.
-    #[must_use]
     pub fn finish(self) -> Added {
         self.added
     }
@@ -238,9 +224,6 @@ fn key(row: &SliceRow) -> (String, i64, String, i8) {
 
 /// Reads every file of a fleet and holds it against its hash; `repair` puts aside what repeats slices of another file.
 /// Gives how many are whole, and what is not.
-///
-/// # Errors
-/// The folder cannot be read, or what repeats cannot be moved.
 pub fn check(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
     let fleet = Fleet::open(path, None)?;
     let (mut whole, mut left_out) = (0, Vec::new());

@@ -10,18 +10,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::asking::{
-    Asked, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES, QUANTILES,
-    QuantileRow, SHIFTS, ShiftRow,
+    Asked, BINNED, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES,
+    QUANTILES, QuantileRow, Question, SHIFTS, ShiftRow,
 };
-use crate::engine::Query;
-use crate::folder::Fleet;
 use crate::overlaps::Overlaps;
-use crate::rows::{BEYOND_NS, MachineRow};
+use crate::rows::MachineRow;
 use crate::statistics::{GroupChange, Rates, ShiftShare, group_change};
 use crate::sums::TaskSum;
 
-/// Answer about a fleet.
-pub const ASKED: [Query; 6] = [FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS];
 /// Label by which the user says what hardware a machine is of.
 const CLASS_LABEL: &str = "class";
 
@@ -32,38 +28,30 @@ pub struct FleetAnswer {
     pub purpose: Option<String>,
     /// Every machine, the worst first.
     pub machines: Vec<MachineAnswer>,
-    /// Effects of changes of the kernel or the machine, the largest first.
-    pub changes: Vec<ChangeAnswer>,
-    /// Groups that were compared: one in twenty of those without a change seems to have one.
-    pub tests: usize,
-    /// Groups of fewer than three machines, of which nothing is said.
-    pub too_few: usize,
+    /// Effects of changes of the kernel.
+    #[serde(flatten)]
+    pub changes: Changes,
     /// Files that the answer does not rest on, each with the reason.
     pub left_out: Vec<String>,
     /// Corrections that keep slices from being counted twice.
     pub overlaps: Overlaps,
     /// Slices without a time: in these sums, and in no day.
     pub without_time: u64,
-    /// Activations of all machines.
     pub activations: u64,
 }
 
 /// Figures of a machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineAnswer {
-    /// Its name.
     pub machine: String,
     /// Its hardware: the label `class`, or processor and board.
     pub class: String,
     /// The last kernel that it was measured with.
     pub kernel: String,
-    /// Its labels.
     pub labels: Map<String, Value>,
-    /// Fitness for the purpose.
     pub fitness: Fitness,
     /// Quantity that decides the fitness.
     pub decided: Option<PurposeVerdict>,
-    /// Its tasks.
     pub tasks: Vec<TaskAnswer>,
     /// Shifts of eight hours with a start above the purpose's limit, or with missed due times.
     pub shifts: Option<ShiftShare>,
@@ -80,18 +68,14 @@ pub struct MachineAnswer {
 pub struct LeadingCause {
     /// Its class in JSON.
     pub class: String,
-    /// Who.
     pub who: String,
-    /// Share, 0 to 1.
     pub share: f64,
 }
 
 /// Figures of a task of a machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskAnswer {
-    /// Its name.
     pub task: String,
-    /// Its period.
     pub period_ns: i64,
     /// Activations that ran.
     pub ran: u64,
@@ -101,38 +85,44 @@ pub struct TaskAnswer {
     pub p999_ns: Option<i64>,
     /// The same of its due times.
     pub corrected_p999_ns: Option<i64>,
-    /// The largest latency.
     pub max_ns: Option<i64>,
+}
+
+/// Effects of changes of the kernel on classes of machines.
+#[derive(Debug, Clone, Serialize)]
+pub struct Changes {
+    /// The largest first.
+    pub changes: Vec<ChangeAnswer>,
+    /// Groups that were compared: one in twenty of those without a change seems to have one.
+    pub tests: usize,
+    /// Groups of fewer than three machines, of which nothing is said.
+    pub too_few: usize,
 }
 
 /// Effect of a change on a class of machines.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangeAnswer {
-    /// The class.
     pub class: String,
-    /// The task.
     pub task: String,
-    /// Kernel before.
     pub from: String,
-    /// Kernel after.
     pub to: String,
-    /// Change of p99.9.
     pub change: GroupChange,
 }
 
 impl FleetAnswer {
+    pub const QUESTION: Question = Question {
+        steps: &[BINNED],
+        queries: &[FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS],
+    };
+
     /// Judges what an engine summed.
-    ///
-    /// # Errors
-    /// The engine left other rows than were asked for.
-    pub fn new(fleet: &Fleet, asked: &Asked, purpose: Option<&Purpose>) -> Result<Self, Error> {
+    pub fn new(asked: &Asked, purpose: Option<&Purpose>) -> Result<Self, Error> {
         let answers = &asked.answers;
-        let figures: Vec<FigureRow> = answers.rows(FIGURES.name)?;
-        let quantiles: Vec<QuantileRow> = answers.rows(QUANTILES.name)?;
-        let environments: Vec<EnvironmentRow> = answers.rows(ENVIRONMENTS.name)?;
-        let leading: Vec<LeadingRow> = answers.rows(LEADING.name)?;
-        let shifts: Vec<ShiftRow> = answers.rows(SHIFTS.name)?;
-        let described = Described::new(answers.rows(MACHINES.name)?, &asked.overlaps);
+        let figures: Vec<FigureRow> = answers.rows()?;
+        let quantiles: Vec<QuantileRow> = answers.rows()?;
+        let leading: Vec<LeadingRow> = answers.rows()?;
+        let shifts: Vec<ShiftRow> = answers.rows()?;
+        let described = Described::new(asked)?;
         let sums = TaskSum::from_figures(&figures);
         let without_time =
             figures.iter().filter(|row| row.quantity == 0).map(|row| row.without_time).sum::<i64>();
@@ -158,33 +148,32 @@ impl FleetAnswer {
             machine.shifts = late_shifts(&machine.machine, &shifts, purpose);
         }
         rank(&mut machines);
-        let (mut changes, tests, too_few) = changes(&environments, &described);
-        changes.sort_by(|a, b| b.change.largest().total_cmp(&a.change.largest()));
         Ok(FleetAnswer {
             purpose: purpose.map(|purpose| purpose.name.into()),
             activations: sums.iter().filter_map(|sum| u64::try_from(sum.rows.first()?.count).ok()).sum(),
             machines,
-            changes,
-            tests,
-            too_few,
-            left_out: fleet.left_out.iter().map(|file| file.why.to_string()).collect(),
+            changes: Changes::among(asked, &described)?,
+            left_out: asked.left_out.clone(),
             overlaps: asked.overlaps.clone(),
             without_time: u64::try_from(without_time).unwrap_or_default(),
         })
     }
 
     /// Fitness of the whole fleet: that of its worst machine; undecided machines count only if all are.
-    #[must_use]
     pub fn fitness(&self) -> Fitness {
         let each = self.machines.iter().map(|machine| machine.fitness);
         each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
     }
 
     /// Number of machines that serve the purpose this well.
-    #[must_use]
     pub fn with(&self, fitness: Fitness) -> usize {
         self.machines.iter().filter(|machine| machine.fitness == fitness).count()
     }
+}
+
+/// The worst tested purpose counts; an untested one only if none was tested.
+fn weight(fitness: Fitness) -> (bool, Fitness) {
+    (fitness != Fitness::CannotTell, fitness)
 }
 
 impl MachineAnswer {
@@ -195,18 +184,13 @@ impl MachineAnswer {
         let mut run = RunInfo::new(bench, "monotonic", []);
         run.tasks.push(sum.task());
         if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
-            let decides =
-                verdict.purposes.iter().max_by_key(|of| (of.fitness != Fitness::CannotTell, of.fitness));
-            // The worst tested purpose counts; an untested one only if none was tested.
-            let weight = |fitness: Fitness| (fitness != Fitness::CannotTell, fitness);
+            let decides = verdict.purposes.iter().max_by_key(|of| weight(of.fitness));
             if self.decided.is_none() || weight(verdict.fitness) > weight(self.fitness) {
                 self.fitness = verdict.fitness;
                 self.decided = decides.cloned();
             }
         }
-        let clamped = |ns: Option<i64>, max: Option<i64>| {
-            ns.filter(|ns| *ns != BEYOND_NS).map(|ns| max.map_or(ns, |max| ns.min(max)))
-        };
+        let clamped = |ns: Option<i64>, max: Option<i64>| ns.map(|ns| max.map_or(ns, |max| ns.min(max)));
         let max_ns = summary.latency.max_ns;
         let is_corrected = summary.missed.exactly().is_some();
         let of_missed = sum.rows.iter().find(|row| row.quantity == 1).and_then(|row| row.max_ns);
@@ -225,7 +209,6 @@ impl MachineAnswer {
     }
 
     /// The largest of its tasks' quantiles.
-    #[must_use]
     pub fn p999_ns(&self) -> Option<i64> {
         self.tasks.iter().filter_map(|task| task.p999_ns).max()
     }
@@ -238,14 +221,15 @@ struct Described {
 
 impl Described {
     /// Another machine of the same name has its own, which may be of the same kind.
-    fn new(mut rows: Vec<MachineRow>, overlaps: &Overlaps) -> Self {
-        for (machine, env, number) in &overlaps.namesakes {
+    fn new(asked: &Asked) -> Result<Self, Error> {
+        let mut rows: Vec<MachineRow> = asked.answers.rows()?;
+        for (machine, env, number) in &asked.overlaps.namesakes {
             let of = |row: &&MachineRow| row.machine == *machine && row.env == *env;
             if let Some(row) = rows.iter().find(of).cloned() {
                 rows.push(MachineRow { machine: format!("{machine}~{number}"), ..row });
             }
         }
-        Described { rows }
+        Ok(Described { rows })
     }
 
     fn of(&self, machine: &str, env: &str) -> Option<&MachineRow> {
@@ -284,17 +268,16 @@ fn class(row: &MachineRow) -> String {
     parts.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Shifts with a start above what the purpose bears, or with missed due times.
+/// Shifts with a start above what the purpose bears, or with missed due times; of the task with most.
 fn late_shifts(machine: &str, shifts: &[ShiftRow], purpose: Option<&Purpose>) -> Option<ShiftShare> {
     let purpose = purpose?;
     let largest = purpose.limits.iter().map(|limit| limit.limited).max()?;
     let of =
         |row: &&ShiftRow| row.machine == machine && row.purpose == purpose.name && row.limit_ns == largest;
-    let rows = shifts.iter().filter(of);
-    let shares = rows.filter_map(|row| {
-        let known = u64::try_from(row.shifts - row.unknown).ok()?;
-        ShiftShare::new(u64::try_from(row.late.max(row.missing)).ok()?.min(known), known)
-    });
+    let shares = shifts
+        .iter()
+        .filter(of)
+        .filter_map(|row| ShiftShare::new(u64::try_from(row.late).ok()?, u64::try_from(row.shifts).ok()?));
     shares.max_by(|a, b| (a.late * b.shifts).cmp(&(b.late * a.shifts)))
 }
 
@@ -306,7 +289,6 @@ fn rank(machines: &mut [MachineAnswer]) {
     for machine in machines.iter_mut() {
         machine.rate = rates.zip(counts(machine)).map(|(rates, (late, shifts))| rates.lower(late, shifts));
     }
-    let weight = |fitness: Fitness| (fitness != Fitness::CannotTell, fitness);
     machines.sort_by(|a, b| {
         let rate = |of: &MachineAnswer| of.rate.unwrap_or_default();
         let by_fitness = weight(b.fitness).cmp(&weight(a.fitness));
@@ -316,35 +298,43 @@ fn rank(machines: &mut [MachineAnswer]) {
     });
 }
 
-/// Effect of each change of the kernel on each class, with the number of groups compared and of those too small.
-fn changes(environments: &[EnvironmentRow], described: &Described) -> (Vec<ChangeAnswer>, usize, usize) {
-    let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
-    let tasks: BTreeSet<(&str, &str)> =
-        environments.iter().map(|row| (row.machine.as_str(), row.task.as_str())).collect();
-    for (machine, task) in tasks {
-        let mut of: Vec<(&EnvironmentRow, &MachineRow)> = environments
-            .iter()
-            .filter(|row| row.machine == machine && row.task == task && row.p999_ns.is_some())
-            .filter_map(|row| Some((row, described.of(machine, &row.env)?)))
-            .collect();
-        of.sort_by_key(|(row, _)| (row.first_s, &row.env));
-        for pair in of.windows(2) {
-            let [(before, was), (after, is)] = pair else { continue };
-            let (Some(before_ns), Some(after_ns)) = (before.p999_ns, after.p999_ns) else { continue };
-            if (&was.kernel, &was.build) != (&is.kernel, &is.build) {
-                let key = [class(is), task.to_owned(), was.kernel.clone(), is.kernel.clone()];
-                pairs.entry(key).or_default().insert(machine, (before_ns as f64, after_ns as f64));
+impl Changes {
+    /// Judges what an engine summed.
+    pub fn new(asked: &Asked) -> Result<Self, Error> {
+        Changes::among(asked, &Described::new(asked)?)
+    }
+
+    fn among(asked: &Asked, described: &Described) -> Result<Self, Error> {
+        let environments: Vec<EnvironmentRow> = asked.answers.rows()?;
+        let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
+        let tasks: BTreeSet<(&str, &str)> =
+            environments.iter().map(|row| (row.machine.as_str(), row.task.as_str())).collect();
+        for (machine, task) in tasks {
+            let mut of: Vec<(&EnvironmentRow, &MachineRow)> = environments
+                .iter()
+                .filter(|row| row.machine == machine && row.task == task && row.p999_ns.is_some())
+                .filter_map(|row| Some((row, described.of(machine, &row.env)?)))
+                .collect();
+            of.sort_by_key(|(row, _)| (row.first_s, &row.env));
+            for pair in of.windows(2) {
+                let [(before, was), (after, is)] = pair else { continue };
+                let (Some(before_ns), Some(after_ns)) = (before.p999_ns, after.p999_ns) else { continue };
+                if (&was.kernel, &was.build) != (&is.kernel, &is.build) {
+                    let key = [class(is), task.to_owned(), was.kernel.clone(), is.kernel.clone()];
+                    pairs.entry(key).or_default().insert(machine, (before_ns as f64, after_ns as f64));
+                }
             }
         }
+        let compared = pairs.len();
+        let mut changes: Vec<ChangeAnswer> = pairs
+            .into_iter()
+            .filter_map(|([class, task, from, to], of)| {
+                let change = group_change(&of.into_values().collect::<Vec<_>>())?;
+                Some(ChangeAnswer { class, task, from, to, change })
+            })
+            .collect();
+        changes.sort_by(|a, b| b.change.largest().total_cmp(&a.change.largest()));
+        let tests = changes.len();
+        Ok(Changes { changes, tests, too_few: compared - tests })
     }
-    let compared = pairs.len();
-    let found: Vec<ChangeAnswer> = pairs
-        .into_iter()
-        .filter_map(|([class, task, from, to], of)| {
-            let change = group_change(&of.into_values().collect::<Vec<_>>())?;
-            Some(ChangeAnswer { class, task, from, to, change })
-        })
-        .collect();
-    let tests = found.len();
-    (found, tests, compared - tests)
 }

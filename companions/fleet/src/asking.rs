@@ -5,101 +5,85 @@ use std::path::Path;
 use jitterlab_model::Error;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{Kind, Values};
-use tempfile::TempDir;
 
-use crate::engine::{Answers, Engine, Job, Query, View};
+use crate::engine::{Answers, Engine, Job, Query, View, folder_beside};
 use crate::folder::Fleet;
 use crate::overlaps::{OverlapRow, Overlaps};
 use crate::rows::{BinRow, Field, Row, ValueIter, rows, table};
 
-macro_rules! query {
-    ($name:ident, $file:literal) => {
-        /// Query of this name.
-        pub const $name: Query = Query {
-            name: $file,
-            sql: std::borrow::Cow::Borrowed(include_str!(concat!("sql/", $file, ".sql"))),
-        };
+macro_rules! queries {
+    ($($name:ident $file:literal,)*) => {
+        $(
+            #[doc = concat!("Query `", $file, "`.")]
+            pub const $name: Query =
+                Query { name: $file, sql: include_str!(concat!("sql/", $file, ".sql")) };
+        )*
+
+        /// Every query, for those who ask engines of their own.
+        pub const QUERIES: &[Query] = &[$($name,)*];
     };
 }
 
-query!(BINNED, "binned");
-query!(FIGURES, "figures");
-query!(QUANTILES, "quantiles");
-query!(ENVIRONMENTS, "environments");
-query!(MACHINES, "machines");
-query!(DAYS, "days");
-query!(CAUSES, "causes");
-query!(LEADING, "leading");
-query!(SHIFTS, "shifts");
-query!(COURSES, "courses");
-query!(BINS, "bins");
-query!(MONTHS, "months");
-query!(TWICE, "twice");
-query!(OVERLAPS, "overlaps");
+queries! {
+    BINNED "binned",
+    FIGURES "figures",
+    QUANTILES "quantiles",
+    ENVIRONMENTS "environments",
+    MACHINES "machines",
+    DAYS "days",
+    CAUSES "causes",
+    LEADING "leading",
+    SHIFTS "shifts",
+    DAY_PARTS "day_parts",
+    DAY_STEPS "day_steps",
+    COURSES "courses",
+    BINS "bins",
+    MONTHS "months",
+    TWICE "twice",
+    OVERLAPS "overlaps",
+}
 
-/// Every query, for those who ask engines of their own.
-pub const QUERIES: [Query; 14] = [
-    BINNED,
-    FIGURES,
-    QUANTILES,
-    ENVIRONMENTS,
-    MACHINES,
-    DAYS,
-    CAUSES,
-    LEADING,
-    SHIFTS,
-    COURSES,
-    BINS,
-    MONTHS,
-    TWICE,
-    OVERLAPS,
-];
+/// Rows of the machines that a question is about.
+const OF_ASKED: &str = include_str!("sql/asked.sql");
+
+/// Queries whose answers one result is made of, after the sums that several of them read.
+pub struct Question {
+    pub steps: &'static [Query],
+    pub queries: &'static [Query],
+}
 
 rows! {
-    /// Sums of a quantity of a task.
+    /// Sums of a quantity of a task; one of which a part is not known is not known.
     FigureRow in "figures" {
         machine: String,
         task: String,
-        quantity: i64,
+        quantity: i8,
         period_ns: i64,
         policy: String,
         overrun: String,
         unknown: String,
         source: String,
-        slices: i64,
-        length_ms: i64,
         first_s: Option<i64>,
         last_s: Option<i64>,
         without_time: i64,
         count: i64,
-        missed: i64,
-        missed_unknown: i64,
+        missed: Option<i64>,
         lost: i64,
         min_ns: Option<i64>,
-        min_unknown: i64,
         max_ns: Option<i64>,
-        max_unknown: i64,
-        sum_ns: i64,
-        sum_unknown: i64,
-        squares_high: i64,
-        squares_low: i64,
-        squares_unknown: i64,
+        sum_ns: Option<i64>,
+        squares_high: Option<i64>,
+        squares_low: Option<i64>,
     }
 }
 
 rows! {
-    /// Quantiles of the latency of a task, by activation (`ran`) and by due time.
+    /// Quantiles of the latency of a task, by activation and by due time.
     QuantileRow in "quantiles" {
         machine: String,
         task: String,
-        ran: i64,
-        p50_ns: Option<i64>,
-        p99_ns: Option<i64>,
         p999_ns: Option<i64>,
-        p9999_ns: Option<i64>,
-        due: i64,
         due_p999_ns: Option<i64>,
-        due_p9999_ns: Option<i64>,
     }
 }
 
@@ -110,8 +94,6 @@ rows! {
         task: String,
         env: String,
         first_s: Option<i64>,
-        last_s: Option<i64>,
-        count: i64,
         p999_ns: Option<i64>,
     }
 }
@@ -122,7 +104,7 @@ rows! {
         day_s: i64,
         machines: i64,
         count: i64,
-        missed: i64,
+        missed: Option<i64>,
         p999_ns: Option<i64>,
         p9999_ns: Option<i64>,
         max_ns: Option<i64>,
@@ -149,25 +131,20 @@ rows! {
         machine: String,
         class: String,
         who: String,
-        times: i64,
         sum_ns: i64,
         total_ns: i64,
     }
 }
 
 rows! {
-    /// Shifts of eight hours with a start above a limit; of one that was measured for less than half nothing is said.
+    /// Shifts of eight hours of which is known whether a start was above a limit or missed, and those with one; of a shift that
+    /// was measured for less than half nothing is said.
     ShiftRow in "shifts" {
         machine: String,
-        task: String,
         purpose: String,
-        quantity: i64,
         limit_ns: i64,
         shifts: i64,
         late: i64,
-        unknown: i64,
-        missing: i64,
-        above: i64,
     }
 }
 
@@ -179,7 +156,7 @@ rows! {
         day_s: i64,
         env: String,
         boot: String,
-        p999_ns: Option<i64>,
+        p999_ns: i64,
     }
 }
 
@@ -188,24 +165,9 @@ rows! {
     BinSumRow in "bins" {
         machine: String,
         task: String,
-        quantity: i64,
+        quantity: i8,
         high_ns: i64,
         n: i64,
-    }
-}
-
-impl BinSumRow {
-    /// The same as a row of slices.
-    #[must_use]
-    pub fn to_bin(&self) -> BinRow {
-        BinRow {
-            machine: self.machine.clone(),
-            task: self.task.clone(),
-            quantity: i8::try_from(self.quantity).unwrap_or(i8::MAX),
-            high_ns: self.high_ns,
-            n: self.n,
-            ..BinRow::default()
-        }
     }
 }
 
@@ -247,54 +209,39 @@ rows! {
 
 /// Answers, and what was done so that nothing is counted twice.
 pub struct Asked {
-    /// The answers.
     pub answers: Answers,
     /// Streams that overlap.
     pub overlaps: Overlaps,
+    /// Why files were left out.
+    pub left_out: Vec<String>,
 }
 
-/// Asks about a fleet; `machine` is the one that a question may be about.
-///
-/// # Errors
-/// The engine failed, or a slice is in the folder more than once.
-pub fn ask(fleet: &Fleet, engine: &Engine, queries: &[Query], machine: Option<&str>) -> Result<Asked, Error> {
-    let beside = folder_beside()?;
-    let mut all = queries.to_vec();
-    all.extend([TWICE, OVERLAPS]);
-    // Both read all bins: their sums are made once.
-    let needs_sums = queries.iter().any(|query| [QUANTILES.name, ENVIRONMENTS.name].contains(&query.name));
-    let steps: &[Query] = if needs_sums { &[BINNED] } else { &[] };
-    let names: Vec<NameRow> =
-        machine.map(|machine| NameRow { machine: machine.into() }).into_iter().collect();
-    let views = |overlaps: &Overlaps| {
-        let mut views = fleet.views(overlaps, beside.path())?;
-        if !names.is_empty() {
-            views.push(view(&names, beside.path())?);
-        }
-        Ok::<_, Error>(views)
+/// Asks about a fleet. Bins are read of the named machines only, where any is named.
+pub fn ask(
+    fleet: &Fleet,
+    engine: &Engine,
+    question: &Question,
+    machine: Option<&str>,
+) -> Result<Asked, Error> {
+    let names: Vec<NameRow> = machine.iter().map(|machine| NameRow { machine: (*machine).into() }).collect();
+    let run = |overlaps: &Overlaps, more: &[Query]| {
+        let beside = folder_beside()?;
+        let views = views(fleet, overlaps, &names, beside.path())?;
+        let queries = [question.queries, more].concat();
+        let (steps, queries) = (question.steps, &queries);
+        engine.answer(&Job { folder: &fleet.path, views: &views, steps, queries, own: None })
     };
-    let answers = engine.answer(&Job {
-        folder: &fleet.path,
-        views: &views(&Overlaps::default())?,
-        steps,
-        queries: &all,
-    })?;
-    if let Some(twice) = answers.rows::<TwiceRow>(TWICE.name)?.first() {
+    let answers = run(&Overlaps::default(), &[TWICE, OVERLAPS])?;
+    if let Some(twice) = answers.rows::<TwiceRow>()?.first() {
         return Err(counted_twice(twice));
     }
-    let overlaps = answers.rows::<OverlapRow>(OVERLAPS.name)?;
-    let overlaps = Overlaps::new(&overlaps, |stream| fleet.summed_days(stream))?;
-    if overlaps.is_empty() {
-        return Ok(Asked { answers, overlaps });
-    }
-    let answers = engine.answer(&Job { folder: &fleet.path, views: &views(&overlaps)?, steps, queries })?;
-    Ok(Asked { answers, overlaps })
+    let overlaps = Overlaps::new(&answers.rows::<OverlapRow>()?, |stream| fleet.summed_days(stream))?;
+    let answers = if overlaps.is_empty() { answers } else { run(&overlaps, &[])? };
+    let left_out = fleet.left_out.iter().map(|file| file.why.to_string()).collect();
+    Ok(Asked { answers, overlaps, left_out })
 }
 
 /// Asks for months of some machines, once it is known what overlaps.
-///
-/// # Errors
-/// The engine failed.
 pub fn ask_months(
     fleet: &Fleet,
     engine: &Engine,
@@ -303,26 +250,29 @@ pub fn ask_months(
     months: &[SpanRow],
 ) -> Result<Vec<MonthRow>, Error> {
     let beside = folder_beside()?;
-    let mut views = fleet.views(overlaps, beside.path())?;
-    views.extend([view(names, beside.path())?, view(months, beside.path())?]);
-    engine
-        .answer(&Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS] })?
-        .rows(MONTHS.name)
+    let mut views = views(fleet, overlaps, names, beside.path())?;
+    views.push(view(months, beside.path())?);
+    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS], own: None };
+    engine.answer(&job)?.rows()
 }
 
 /// Answers SQL of the user's own as text.
-///
-/// # Errors
-/// The engine failed.
 pub fn print(fleet: &Fleet, engine: &Engine, sql: &str) -> Result<Vec<u8>, Error> {
     let beside = folder_beside()?;
-    let views = fleet.views(&Overlaps::default(), beside.path())?;
-    let query = Query { name: "own", sql: sql.to_owned().into() };
-    engine.print(&Job { folder: &fleet.path, views: &views, steps: &[], queries: &[query] })
+    let views = views(fleet, &Overlaps::default(), &[], beside.path())?;
+    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[], own: Some(sql) };
+    Ok(engine.answer(&job)?.printed)
 }
 
-fn folder_beside() -> Result<TempDir, Error> {
-    tempfile::tempdir().map_err(Error::file("create a folder in", std::env::temp_dir()))
+/// The tables as queries see them, with bins of these machines, or of all.
+fn views(fleet: &Fleet, overlaps: &Overlaps, names: &[NameRow], beside: &Path) -> Result<Vec<View>, Error> {
+    let mut views = fleet.views(overlaps, beside)?;
+    if !names.is_empty() {
+        let bins = views.iter_mut().find(|view| view.name == BinRow::TABLE);
+        bins.into_iter().for_each(|bins| bins.select = OF_ASKED.trim().replace("{select}", &bins.select));
+        views.insert(0, view(names, beside)?);
+    }
+    Ok(views)
 }
 
 /// Table of what is asked for. A name is data: it goes to the engine in a file, never in SQL.

@@ -17,9 +17,6 @@ const OFF_S: i64 = 60;
 type Moment = (i64, i64, bool);
 
 /// Moves slices to the time that later ones of the same start of the machine tell. Nobody else may change the folder meanwhile.
-///
-/// # Errors
-/// The folder cannot be read or written.
 pub fn place(fleet: &Path) -> Result<(), Error> {
     let inbox = fleet.join(IN);
     let mut unplaced: BTreeMap<PathBuf, Vec<SliceRow>> = BTreeMap::new();
@@ -86,25 +83,17 @@ fn time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Opti
 }
 
 fn move_to(tables: &mut Tables, times: &BTreeMap<i64, i64>) {
-    let moved = |seq: i64, start_s: &mut Option<i64>| {
-        if let Some(time) = times.get(&seq) {
-            *start_s = Some(*time);
-        }
+    let before = tables.slices.iter().filter_map(|row| Some((row.seq, row.start_s?)));
+    let before: BTreeMap<i64, i64> = before.collect();
+    let later = |seq: i64, at_s: Option<i64>| {
+        let by = before.get(&seq).zip(times.get(&seq)).map_or(0, |(before_s, now_s)| now_s - before_s);
+        at_s.map(|at_s| at_s + by)
     };
-    tables.bins.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
-    tables.limits.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
-    tables.causes.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
-    let mut by: BTreeMap<i64, i64> = BTreeMap::new();
-    for row in &mut tables.slices {
-        if let Some((before_s, now_s)) = row.start_s.zip(times.get(&row.seq)) {
-            by.insert(row.seq, now_s - before_s);
-        }
-        moved(row.seq, &mut row.start_s);
-        row.max_at_s = row.max_at_s.map(|at_s| at_s + by.get(&row.seq).unwrap_or(&0));
-    }
-    for row in &mut tables.worst {
-        row.at_s = row.at_s.map(|at_s| at_s + by.get(&row.seq).unwrap_or(&0));
-    }
+    tables.slices.iter_mut().for_each(|row| row.max_at_s = later(row.seq, row.max_at_s));
+    let mut worst = std::mem::take(&mut tables.worst);
+    worst.iter_mut().for_each(|row| row.at_s = later(row.seq, row.at_s));
+    tables.for_each_row(|_, seq, start_s| *start_s = times.get(&seq).copied().or(*start_s));
+    tables.worst = worst;
     let latencies = tables.slices.iter().filter(|row| row.quantity == 0);
     let spans = latencies.filter_map(|row| Some((row.env.clone(), row.start_s?, row.length_ms / 1_000)));
     let spans: Vec<(String, i64, i64)> = spans.collect();

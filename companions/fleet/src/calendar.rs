@@ -8,7 +8,6 @@ pub const DAY_S: i64 = 86_400;
 pub const SHIFT_S: i64 = 28_800;
 
 /// The day of a time, `2026-11-26`.
-#[must_use]
 pub fn day(at_s: i64) -> String {
     let since = Duration::from_secs(u64::try_from(at_s).unwrap_or_default());
     let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
@@ -16,20 +15,17 @@ pub fn day(at_s: i64) -> String {
 }
 
 /// The month of a time, `2026-11`.
-#[must_use]
 pub fn month(at_s: i64) -> String {
     day(at_s).chars().take(7).collect()
 }
 
 /// Where a day begins.
-#[must_use]
 pub fn begin(day: &str) -> Option<i64> {
     let time = humantime::parse_rfc3339_weak(&format!("{day} 00:00:00")).ok()?;
     i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
 }
 
 /// Name, beginning and end of each month from one time to another.
-#[must_use]
 pub fn months(first_s: i64, last_s: i64) -> Vec<(String, i64, i64)> {
     let start = |at_s: i64| begin(&format!("{}-01", month(at_s)));
     let of = |from_s: i64| Some((month(from_s), from_s, start(from_s + 31 * DAY_S)?));

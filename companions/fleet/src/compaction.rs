@@ -26,9 +26,6 @@ const ROWS: usize = 500_000;
 
 /// Makes sums of finished days once there are enough of them, and removes what a kill left of that. Nobody else may change the
 /// folder meanwhile.
-///
-/// # Errors
-/// The folder cannot be read or written.
 pub fn compact(fleet: &Path) -> Result<(), Error> {
     sweep(fleet)?;
     let files = delivery::list(&fleet.join(IN))?;

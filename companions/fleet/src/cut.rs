@@ -17,9 +17,6 @@ const MINUTE_NS: i64 = 60_000_000_000;
 
 /// Cuts a run into slices of the machine of this name; without one, of the run's own machine, else of one named like its
 /// file.
-///
-/// # Errors
-/// The run is still recorded, cannot be read, or is of no machine.
 pub fn cut(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
     let info = run.info();
     if matches!(info.bench, Bench::Kernel | Bench::Mcu) {
@@ -64,6 +61,13 @@ struct Piece {
     limits: Option<LimitCounts>,
     /// The largest latency, and when it was due.
     largest: Option<(i64, i64)>,
+}
+
+impl Piece {
+    fn new(task: usize, hour: i64, times: (i64, i64), stats: TimingStats) -> Self {
+        let (first_due_ns, last_end_ns) = times;
+        Piece { task, hour, first_due_ns, last_end_ns, stats, limits: None, largest: None }
+    }
 }
 
 /// The hours of a run's clock, by UTC where it is known.
@@ -112,16 +116,8 @@ impl Cutter<'_> {
             if self.open.as_ref().is_some_and(|open| open.hour != hour) {
                 self.close(done);
             }
-            let (task, first_due_ns) = (self.task, first.due_ns);
-            let open = self.open.get_or_insert_with(|| Piece {
-                task,
-                hour,
-                first_due_ns,
-                last_end_ns: first_due_ns,
-                stats: TimingStats::new(0),
-                limits: None,
-                largest: None,
-            });
+            let (task, times) = (self.task, (first.due_ns, first.due_ns));
+            let open = self.open.get_or_insert_with(|| Piece::new(task, hour, times, TimingStats::new(0)));
             self.stats.push_all(now);
             for a in now {
                 self.limits.push(a);
@@ -149,15 +145,9 @@ fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
     let mut sliced: BTreeMap<(usize, i64), Piece> = BTreeMap::new();
     run.for_each_slice(|slice| {
         let (task, hour) = (slice.task, hours.hour(slice.start_ns));
-        let piece = sliced.entry((task, hour)).or_insert_with(|| Piece {
-            task,
-            hour,
-            first_due_ns: slice.first_due_ns,
-            last_end_ns: slice.last_end_ns,
-            stats: TimingStats::new(period(task)),
-            limits: None,
-            largest: None,
-        });
+        let times = (slice.first_due_ns, slice.last_end_ns);
+        let new = || Piece::new(task, hour, times, TimingStats::new(period(task)));
+        let piece = sliced.entry((task, hour)).or_insert_with(new);
         slice.add_to(&mut piece.stats);
         piece.last_end_ns = piece.last_end_ns.max(slice.last_end_ns);
         let latency = slice.of(Quantity::Latency).map(|stored| stored.moments);
@@ -188,9 +178,7 @@ fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
         for (task, stats) in stats.into_iter().enumerate().filter(|(task, _)| !whole[*task]) {
             let result = info.tasks[task].result.as_ref();
             let times = result.map_or((0, 0), |result| (result.first_due_ns, result.last_end_ns));
-            let (first_due_ns, last_end_ns) = times;
-            let hour = hours.hour(first_due_ns);
-            done.push(Piece { task, hour, first_due_ns, last_end_ns, stats, limits: None, largest: None });
+            done.push(Piece::new(task, hours.hour(times.0), times, stats));
         }
     }
     Ok(done)

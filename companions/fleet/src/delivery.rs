@@ -11,11 +11,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
+use jitterlab_model::histogram::upper_edge;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
 
 use crate::calendar::{DAY_S, day};
-use crate::error::{BINS_ALONE, EMPTY_BIN, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign};
+use crate::error::{
+    BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign,
+};
 use crate::hash;
 use crate::rows::{
     BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read, table,
@@ -58,11 +61,8 @@ pub struct Delivery {
 pub struct DeliveryName {
     /// Machine, as far as file names can have it.
     pub machine: String,
-    /// Stream.
     pub stream: String,
-    /// First slice.
     pub first: i64,
-    /// Last slice.
     pub last: i64,
     /// Beginning of the rows' hash.
     pub content: String,
@@ -70,7 +70,6 @@ pub struct DeliveryName {
 
 impl DeliveryName {
     /// Reads the name of a file of a delivery: what it tells, and the table.
-    #[must_use]
     pub fn from_path(path: &Path) -> Option<(Self, &'static str)> {
         let name = path.file_name()?.to_str()?.strip_suffix(".parquet")?;
         let mut parts = name.rsplitn(5, '.');
@@ -91,7 +90,6 @@ impl DeliveryName {
     }
 
     /// The name of its file of a table.
-    #[must_use]
     pub fn file(&self, table: &str) -> String {
         let DeliveryName { machine, stream, first, last, content } = self;
         format!("{machine}.{stream}.{first:06}-{last:06}.{content}.{table}.parquet")
@@ -100,7 +98,6 @@ impl DeliveryName {
 
 impl Delivery {
     /// Rows by stream and day, each part for files of its own. A time that cannot be is not known.
-    #[must_use]
     pub fn split(mut tables: Tables) -> Vec<Delivery> {
         forget_impossible_times(&mut tables);
         let day_of: BTreeMap<(String, i64), String> = tables
@@ -131,7 +128,6 @@ impl Delivery {
     }
 
     /// Rows in order; those of sums with the slices that they are of.
-    #[must_use]
     pub fn new(mut tables: Tables, summed: String) -> Self {
         tables.sort();
         let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day);
@@ -142,8 +138,6 @@ impl Delivery {
         Delivery { tables, day, content, summed }
     }
 
-    /// Its name.
-    #[must_use]
     pub fn name(&self) -> DeliveryName {
         let slices = &self.tables.slices;
         let numbers = || slices.iter().map(|row| row.seq);
@@ -165,17 +159,11 @@ impl Delivery {
 
     /// Writes its files into a folder of deliveries; those that are there already are left as they are. Gives the path of
     /// the file `slices`.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
         self.write_in(&folder.join(format!("day={}", self.day)))
     }
 
     /// Does the same in the folder of its day or month.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn write_in(&self, directory: &Path) -> Result<PathBuf, Error> {
         let name = self.name();
         let path = directory.join(name.file(SliceRow::TABLE));
@@ -194,9 +182,6 @@ impl Delivery {
     }
 
     /// Reads the delivery whose file `slices` this is, and holds it against its hash.
-    ///
-    /// # Errors
-    /// A file of it is not there, damaged, of a newer format, or holds other rows than its name says.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
             return Err(foreign(path));
@@ -224,9 +209,6 @@ impl Delivery {
     }
 
     /// Compares its sums with each other.
-    ///
-    /// # Errors
-    /// Two of them contradict.
     pub fn check(&self) -> Result<(), Error> {
         // Bins of sums are by the day, which several rows of slices are of.
         let part = |seq: i64, start_s: Option<i64>| match start_s {
@@ -236,6 +218,9 @@ impl Delivery {
         type Key<'a> = (&'a str, i64, &'a str, i8);
         let mut binned: BTreeMap<Key<'_>, i64> = BTreeMap::new();
         for row in &self.tables.bins {
+            if upper_edge(row.high_ns) != row.high_ns {
+                return Err(contradiction(OTHER_BINS));
+            }
             let key = (row.stream.as_str(), part(row.seq, row.start_s), row.task.as_str(), row.quantity);
             let sum = binned.entry(key).or_default();
             *sum = sum.checked_add(row.n).filter(|_| row.n > 0).ok_or_else(|| contradiction(EMPTY_BIN))?;
@@ -263,7 +248,6 @@ impl Delivery {
     }
 
     /// Hash of the rows of each slice by its number, whatever time it has.
-    #[must_use]
     pub fn slice_hashes(&self) -> BTreeMap<i64, String> {
         let mut rows: BTreeMap<i64, Vec<SliceRow>> = BTreeMap::new();
         for row in &self.tables.slices {
@@ -280,9 +264,6 @@ impl Delivery {
 }
 
 /// The files `slices` of all deliveries in a folder, in order of their names; none where there is no folder.
-///
-/// # Errors
-/// The folder cannot be read.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = list_all(folder)?;
     found.retain(|path| path.to_string_lossy().ends_with(SLICES_ENDING));
@@ -290,9 +271,6 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// All files in the folders of a folder, in order of their names; none where there is no folder.
-///
-/// # Errors
-/// A folder cannot be read.
 pub fn list_all(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     if !folder.is_dir() {
@@ -326,9 +304,6 @@ pub fn open(path: &Path) -> Result<FlatFile, Error> {
 }
 
 /// Looks whether a file is a whole one of Parquet, without reading it.
-///
-/// # Errors
-/// It is not there, or cut short.
 pub fn look(path: &Path) -> Result<(), Error> {
     let refused = || Error::file("read", path);
     let file = File::open(path).map_err(Error::file("open", path))?;
@@ -344,9 +319,6 @@ pub fn look(path: &Path) -> Result<(), Error> {
 }
 
 /// Removes the files of a delivery, the table of slices first: without it the others count for nothing.
-///
-/// # Errors
-/// A file cannot be removed.
 pub fn remove(slices: &Path) -> Result<(), Error> {
     let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(foreign(slices)) };
     for table in TABLES.iter().rev() {
@@ -362,18 +334,13 @@ pub fn remove(slices: &Path) -> Result<(), Error> {
 }
 
 /// Whether a clock that was set can show this time.
-#[must_use]
 pub fn is_possible(at_s: Option<i64>) -> bool {
     at_s.is_some_and(|at_s| TIMES_S.contains(&at_s))
 }
 
 fn forget_impossible_times(tables: &mut Tables) {
     let check = |time: &mut Option<i64>| *time = time.filter(|_| is_possible(*time));
-    tables.slices.iter_mut().for_each(|row| check(&mut row.start_s));
-    tables.bins.iter_mut().for_each(|row| check(&mut row.start_s));
-    tables.limits.iter_mut().for_each(|row| check(&mut row.start_s));
-    tables.causes.iter_mut().for_each(|row| check(&mut row.start_s));
-    tables.worst.iter_mut().for_each(|row| check(&mut row.at_s));
+    tables.for_each_row(|_, _, time| check(time));
     for row in &mut tables.machines {
         check(&mut row.first_s);
         check(&mut row.last_s);
@@ -404,19 +371,17 @@ fn flat_tables(tables: &Tables) -> [(&'static str, FlatTable); TABLES.len()] {
 
 /// Hash of all rows.
 pub(crate) fn content(tables: &Tables) -> String {
-    let mut parts: Vec<Vec<u8>> = Vec::new();
+    let mut parts = hash::Parts::default();
     for (name, table) in flat_tables(tables) {
-        parts.push(name.into());
+        parts.add(name.as_bytes());
         for values in &table.values {
             match values {
-                Values::Texts(texts) => parts.extend(texts.iter().map(|text| text.as_bytes().to_vec())),
-                Values::Numbers(numbers) => {
-                    let bytes =
-                        |number: &Option<i64>| number.map_or_else(Vec::new, |n| n.to_le_bytes().to_vec());
-                    parts.extend(numbers.iter().map(bytes));
-                }
+                Values::Texts(texts) => texts.iter().for_each(|text| parts.add(text.as_bytes())),
+                Values::Numbers(numbers) => numbers.iter().for_each(|number| {
+                    parts.add(number.map(i64::to_le_bytes).as_ref().map_or(&[], |bytes| &bytes[..]));
+                }),
             }
         }
     }
-    hash::of_parts(parts)
+    parts.finish()
 }

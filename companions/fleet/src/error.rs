@@ -6,6 +6,8 @@ use jitterlab_model::Error;
 
 /// A bin without a value in it.
 pub const EMPTY_BIN: &str = "a bin is empty";
+/// Bins of another width than a run file's.
+pub const OTHER_BINS: &str = "a bin has other edges than this format's";
 /// Bins that are not as many values as their slice counts.
 pub const OTHER_COUNT: &str = "the bins of a slice are not as many values as it counts";
 /// Due times that are not the sum of their kinds.
@@ -16,67 +18,58 @@ pub const BINS_ALONE: &str = "bins belong to no slice";
 /// Remedy for an engine without room.
 pub const MORE_ROOM: &str = "give it more room in memory or in TMPDIR, or ask for less with --since";
 /// Remedy for a DuckDB that does not understand.
-pub const OTHER_VERSION: &str = "use DuckDB 1.4 or later: pip install --upgrade duckdb-cli";
+pub const OTHER_VERSION: &str = "use DuckDB 0.9 or later: pip install --upgrade duckdb-cli";
 /// Remedy for SQL of the user's own.
 pub const OTHER_QUERY: &str = "correct the query; `jitterlab fleet sql FOLDER` prints queries that work";
 /// Remedies for Spark.
 pub const LOOK_AT_LOG: &str = "look at its log; nothing of its answer was used";
 
 /// A file that ends too early.
-#[must_use]
 pub fn cut_short(path: &Path) -> Error {
     Error::damaged(format!("{} is cut short", path.display())).remedy("copy it again")
 }
 
 /// A file that is none of a fleet.
-#[must_use]
 pub fn foreign(path: &Path) -> Error {
     Error::damaged(format!("{} holds no slices of a fleet", path.display()))
 }
 
 /// A file of a delivery whose table of slices is not there.
-#[must_use]
 pub fn incomplete(path: &Path) -> Error {
     Error::damaged(format!("{} came without its table of slices", path.display()))
         .remedy("copy all files of that day")
 }
 
 /// A file whose slices another one holds too.
-#[must_use]
 pub fn repeats(path: &Path) -> Error {
     Error::damaged(format!("{} repeats slices of another file", path.display()))
         .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
 }
 
 /// Sums of which some slices are here already.
-#[must_use]
 pub fn entangled(path: &Path) -> Error {
     Error::damaged(format!("{} holds sums of slices of which some are here already", path.display()))
         .remedy("take in the deliveries that they were made of")
 }
 
 /// Slices that are here already with other figures.
-#[must_use]
 pub fn rewritten(machine: &str, aside: &Path) -> Error {
     Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
         .remedy(format!("compare them with {}", aside.display()))
 }
 
 /// An engine that ended well, and left less than was asked for.
-#[must_use]
 pub fn no_answer(name: &str) -> Error {
     Error::refused(format!("the engine ended well, but left no answer to {name}"))
         .remedy("name another one with --engine")
 }
 
 /// Sums that cannot both be.
-#[must_use]
 pub fn contradiction(what: &str) -> Error {
     Error::damaged(format!("its sums contradict: {what}"))
 }
 
 /// A folder without slices, or without any of the time that is asked for.
-#[must_use]
 pub fn nothing_here(path: &Path, of_a_time: bool) -> Error {
     let what = if of_a_time { "holds no slices of that time" } else { "holds no slices" };
     Error::not_measured(format!("{} {what}", path.display()))

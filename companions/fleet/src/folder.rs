@@ -3,7 +3,7 @@
 //! `in/` holds deliveries as they came, `days/` their sums by the day, `aside/` what contradicts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
@@ -27,7 +27,6 @@ pub const ASIDE: &str = "aside";
 /// Folder of a fleet.
 #[derive(Debug)]
 pub struct Fleet {
-    /// Where it is.
     pub path: PathBuf,
     /// The file `slices` of each delivery that an answer rests on, from the folder on.
     pub deliveries: Vec<PathBuf>,
@@ -46,18 +45,14 @@ pub struct Fleet {
 /// File that no answer rests on.
 #[derive(Debug)]
 pub struct LeftOut {
-    /// The file.
     pub path: PathBuf,
-    /// Why.
     pub why: Error,
 }
 
 impl Fleet {
     /// Looks at a folder. What is cut short, foreign or of a newer format is left out. While this is here, nobody takes in.
-    ///
-    /// # Errors
-    /// The folder cannot be read or holds no slices at all.
     pub fn open(path: &Path, since_s: Option<i64>) -> Result<Self, Error> {
+        fs::metadata(path).map_err(Error::file("open", path))?;
         let mut fleet = Fleet {
             path: path.into(),
             deliveries: Vec::new(),
@@ -124,9 +119,6 @@ impl Fleet {
     }
 
     /// Days of which sums hold slices of a stream, by their number.
-    ///
-    /// # Errors
-    /// A file of sums is damaged.
     pub fn summed_days(&self, stream: &str) -> Result<BTreeSet<i64>, Error> {
         let mut days = BTreeSet::new();
         for file in self.sums.iter().filter(|_| self.summed.contains(stream)) {
@@ -142,9 +134,6 @@ impl Fleet {
     }
 
     /// The tables as queries see them: of the time that is asked for, with each machine's slices counted once.
-    ///
-    /// # Errors
-    /// A file of what is counted once cannot be written.
     pub fn views(&self, overlaps: &Overlaps, beside: &Path) -> Result<Vec<View>, Error> {
         let mut views = Vec::new();
         let excluded = overlaps.write(beside)?;
@@ -203,16 +192,12 @@ fn repeats(slices: &FlatFile, name: &DeliveryName, summed: &[Summed]) -> Result<
 }
 
 /// Moves a delivery's files into the folder of what contradicts.
-///
-/// # Errors
-/// It cannot be written there.
 pub fn put_aside(fleet: &Path, delivery: &Delivery) -> Result<PathBuf, Error> {
     delivery.write(&fleet.join(ASIDE))
 }
 
 /// Waits until nobody changes the folder, and keeps others from changing it; one that takes in also keeps away those that ask.
 /// `None` on a file system without locks.
-#[must_use]
 pub fn lock(path: &Path, takes_in: bool) -> Option<File> {
     let folder = File::open(path).ok()?;
     let locked = if takes_in { folder.lock() } else { folder.lock_shared() };

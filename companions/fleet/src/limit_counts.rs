@@ -13,7 +13,6 @@ pub struct LimitCounts {
 
 impl LimitCounts {
     /// Nothing counted yet, of a task of this period.
-    #[must_use]
     pub fn new(period_ns: i64) -> Self {
         let mut limits = Vec::new();
         for purpose in PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)) {
@@ -46,7 +45,6 @@ impl LimitCounts {
     }
 
     /// Hands out what was counted; the sequence of activations goes on.
-    #[must_use]
     pub fn take(&mut self) -> LimitCounts {
         let taken = self.clone();
         self.limits.iter_mut().for_each(|limit| limit.3 = 0);

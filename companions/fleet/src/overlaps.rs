@@ -68,9 +68,6 @@ pub struct Overlaps {
 
 impl Overlaps {
     /// Decides what overlapping streams are; `summed` gives the days of a stream that are in sums.
-    ///
-    /// # Errors
-    /// That of `summed`.
     pub fn new(
         rows: &[OverlapRow],
         summed: impl Fn(&str) -> Result<BTreeSet<i64>, Error>,
@@ -80,16 +77,9 @@ impl Overlaps {
         for row in rows {
             // The one that began first keeps the name.
             let is_first = (row.first_s, &row.stream) <= (row.other_first_s, &row.other);
-            let (early, late) = match is_first {
-                true => (
-                    (&row.stream, row.first_s, row.last_s),
-                    (&row.other, row.other_first_s, row.other_last_s),
-                ),
-                false => (
-                    (&row.other, row.other_first_s, row.other_last_s),
-                    (&row.stream, row.first_s, row.last_s),
-                ),
-            };
+            let one = (&row.stream, row.first_s, row.last_s);
+            let other = (&row.other, row.other_first_s, row.other_last_s);
+            let (early, late) = if is_first { (one, other) } else { (other, one) };
             if row.is_of_one_machine() {
                 found.measured_twice.insert((row.machine.clone(), row.task.clone()));
                 let (from_s, to_s) = (late.1, early.2.min(late.2));
@@ -117,15 +107,11 @@ impl Overlaps {
     }
 
     /// Whether every slice counts as it is.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.others.is_empty() && self.excluded.is_empty()
     }
 
     /// Writes what does not count into a folder, where there is any.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn write(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
         if self.excluded.is_empty() {
             return Ok(None);
@@ -136,7 +122,6 @@ impl Overlaps {
     }
 
     /// Returns the SELECT of a table of slices: rows of the requested time that count, under the machines' final names.
-    #[must_use]
     pub fn select(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
         let mut name = String::from("machine");
         if !self.others.is_empty() {

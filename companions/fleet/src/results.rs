@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::Summary;
+use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::Error;
 use serde::Serialize;
 
-use crate::answer::{ChangeAnswer, FleetAnswer, MachineAnswer};
+use crate::answer::{Changes, FleetAnswer, MachineAnswer};
 use crate::asking::{
-    Asked, BINS, BinSumRow, CAUSES, COURSES, CauseSumRow, CourseRow, DAYS, DayRow, FIGURES, FigureRow,
-    MonthRow, NameRow, SpanRow, ask_months,
+    Asked, BINNED, BINS, BinSumRow, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS,
+    DayRow, ENVIRONMENTS, FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question,
+    SHIFTS, SpanRow, ask_months,
 };
-use crate::calendar;
+use crate::calendar::{self, DAY_S};
 use crate::engine::Engine;
 use crate::folder::Fleet;
-use crate::rows::BinRow;
 use crate::statistics::{Course, CourseModel, false_discoveries, first_alarm, placebo_p};
 use crate::sums::TaskSum;
 
@@ -33,7 +34,6 @@ pub struct FleetWorst(pub FleetAnswer);
 /// Everything about a fleet for a page: all machines, and months of the worst.
 #[derive(Debug, Clone, Serialize)]
 pub struct FleetPage {
-    /// The answer.
     pub answer: FleetAnswer,
     /// Beginnings of the months, in order.
     pub months: Vec<(String, i64)>,
@@ -41,17 +41,23 @@ pub struct FleetPage {
     pub rows: Vec<MonthRow>,
 }
 
+/// Result that is made of answers alone.
+pub trait List: Sized {
+    const QUESTION: Question;
+
+    /// Judges what an engine summed.
+    fn new(asked: &Asked) -> Result<Self, Error>;
+}
+
 /// Effects of changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelList {
-    /// To classes of machines, the largest first.
-    pub changes: Vec<ChangeAnswer>,
-    /// Groups compared.
-    pub tests: usize,
-    /// Groups of fewer than three machines.
-    pub too_few: usize,
+    #[serde(flatten)]
+    pub changes: Changes,
     /// Updates of single machines that were tested.
     pub updates: usize,
+    /// Those with too few days on a side, or too few restarts to compare them with.
+    pub untold: usize,
     /// Machines that got worse by more than restarts without an update explain, with the relative change.
     pub worse: Vec<(String, f64)>,
 }
@@ -64,10 +70,11 @@ pub struct CauseList(pub Vec<CauseSumRow>);
 /// Days of all machines.
 #[derive(Debug, Clone, Serialize)]
 pub struct DayList {
-    /// The days, in order.
     pub days: Vec<DayRow>,
     /// Machines whose days were looked at for changes.
     pub courses: usize,
+    /// Machines with too few days since their last update.
+    pub untold: usize,
     /// Machines that changed without an update: since when, and whether they got worse.
     pub changed: Vec<(String, i64, bool)>,
 }
@@ -75,10 +82,10 @@ pub struct DayList {
 /// One machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneMachine {
-    /// Its name.
-    pub name: String,
+    /// The purpose that was asked for.
+    pub purpose: Option<String>,
     /// Its part of the answer about the fleet.
-    pub machine: Option<MachineAnswer>,
+    pub machine: MachineAnswer,
     /// Figures of its tasks, as `jitterlab analyze` gives them.
     pub summaries: Vec<Summary>,
 }
@@ -90,11 +97,8 @@ impl FleetPage {
     const MONTHS: usize = 12;
 
     /// An answer with months that the engine sums.
-    ///
-    /// # Errors
-    /// The engine failed.
     pub fn new(fleet: &Fleet, engine: &Engine, asked: &Asked, answer: FleetAnswer) -> Result<Self, Error> {
-        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES.name)?;
+        let figures: Vec<FigureRow> = asked.answers.rows()?;
         let first = figures.iter().filter_map(|row| row.first_s).min();
         let last = figures.iter().filter_map(|row| row.last_s).max();
         let mut months = first.zip(last).map_or_else(Vec::new, |(first, last)| calendar::months(first, last));
@@ -113,34 +117,34 @@ impl FleetPage {
     }
 }
 
-impl CauseList {
-    /// Rows that an engine summed.
-    ///
-    /// # Errors
-    /// The engine left other rows than were asked for.
-    pub fn new(asked: &Asked) -> Result<Self, Error> {
-        asked.answers.rows(CAUSES.name).map(CauseList)
+impl List for CauseList {
+    const QUESTION: Question = Question { steps: &[], queries: &[CAUSES] };
+
+    fn new(asked: &Asked) -> Result<Self, Error> {
+        asked.answers.rows().map(CauseList)
     }
 }
 
 impl OneMachine {
+    pub const QUESTION: Question = Question {
+        steps: &[BINNED],
+        queries: &[FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS, BINS],
+    };
+
     /// One machine of an answer, with its bins.
-    ///
-    /// # Errors
-    /// The engine left other rows than were asked for, or the fleet has no such machine.
-    pub fn new(asked: &Asked, name: &str, answer: FleetAnswer) -> Result<Self, Error> {
-        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES.name)?;
-        let of_name: Vec<FigureRow> = figures.into_iter().filter(|row| row.machine == name).collect();
-        let bins: Vec<BinSumRow> = asked.answers.rows(BINS.name)?;
-        let bins: Vec<BinRow> = bins.iter().map(BinSumRow::to_bin).collect();
-        let mut sums = TaskSum::from_figures(&of_name);
+    pub fn new(asked: &Asked, name: &str, purpose: Option<&Purpose>) -> Result<Self, Error> {
+        let machines = FleetAnswer::new(asked, purpose)?.machines;
+        let machine = machines.into_iter().find(|machine| machine.machine == name).ok_or_else(|| {
+            Error::bad_use(format!("the fleet has no machine {name:?}"))
+                .remedy("`jitterlab fleet worst FOLDER` lists all")
+        })?;
+        let mut figures: Vec<FigureRow> = asked.answers.rows()?;
+        figures.retain(|row| row.machine == name);
+        let bins: Vec<BinSumRow> = asked.answers.rows()?;
+        let mut sums = TaskSum::from_figures(&figures);
         sums.iter_mut().for_each(|sum| sum.add_bins(&bins));
-        let machine = answer.machines.into_iter().find(|machine| machine.machine == name);
-        if machine.is_none() {
-            return Err(Error::bad_use(format!("the fleet has no machine {name:?}"))
-                .remedy("`jitterlab fleet worst FOLDER` lists all"));
-        }
-        Ok(OneMachine { name: name.into(), machine, summaries: sums.iter().map(TaskSum::summary).collect() })
+        let summaries = sums.iter().map(TaskSum::summary).collect();
+        Ok(OneMachine { purpose: purpose.map(|purpose| purpose.name.into()), machine, summaries })
     }
 }
 
@@ -152,23 +156,18 @@ struct Days {
 }
 
 fn courses(asked: &Asked) -> Result<Vec<Days>, Error> {
-    let rows: Vec<CourseRow> = asked.answers.rows(COURSES.name)?;
-    let mut all: Vec<(String, Days)> = Vec::new();
-    for row in rows {
-        let Some(value) = row.p999_ns.filter(|ns| *ns > 0) else { continue };
-        let is_new = all.last().is_none_or(|(task, last)| *task != row.task || last.machine != row.machine);
-        if is_new {
-            let days = Days { machine: row.machine.clone(), course: Vec::new(), envs: BTreeMap::new() };
-            all.push((row.task.clone(), days));
-        }
-        if let Some((_, days)) = all.last_mut() {
-            let day = row.day_s.div_euclid(86_400);
-            if days.envs.insert(day, (row.env, row.boot)).is_none() {
-                days.course.push((day, (value as f64).ln()));
-            }
-        }
+    let mut all: BTreeMap<(String, String), Days> = BTreeMap::new();
+    for row in asked.answers.rows::<CourseRow>()?.into_iter().filter(|row| row.p999_ns > 0) {
+        let days = all.entry((row.machine.clone(), row.task)).or_insert_with(|| Days {
+            machine: row.machine,
+            course: Vec::new(),
+            envs: BTreeMap::new(),
+        });
+        let day = row.day_s.div_euclid(DAY_S);
+        days.course.push((day, (row.p999_ns as f64).ln()));
+        days.envs.insert(day, (row.env, row.boot));
     }
-    Ok(all.into_iter().map(|(_, days)| days).collect())
+    Ok(all.into_values().collect())
 }
 
 impl Days {
@@ -189,49 +188,47 @@ impl Days {
             let values: Vec<f64> = values.collect();
             (values.len() >= ENOUGH).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        Some(mean(at, at + WINDOW)? - mean(at - WINDOW, at)?)
+        Some(mean(at + 1, at + 1 + WINDOW)? - mean(at - WINDOW, at)?)
     }
 }
 
-impl KernelList {
-    /// Changes of an answer, and single machines by their days.
-    ///
-    /// # Errors
-    /// The engine left other rows than were asked for.
-    pub fn new(asked: &Asked, answer: FleetAnswer) -> Result<Self, Error> {
+impl List for KernelList {
+    const QUESTION: Question =
+        Question { steps: &[BINNED, DAY_PARTS, DAY_STEPS], queries: &[ENVIRONMENTS, MACHINES, COURSES] };
+
+    fn new(asked: &Asked) -> Result<Self, Error> {
         let (mut updates, mut placebos) = (Vec::new(), Vec::new());
+        let mut untold = 0;
         for days in courses(asked)? {
             for (day, is_update) in days.restarts() {
-                let Some(shift) = days.shift(day) else { continue };
-                match is_update {
-                    true => updates.push((days.machine.clone(), shift)),
-                    false => placebos.push(shift),
+                match days.shift(day) {
+                    Some(shift) if is_update => updates.push((days.machine.clone(), shift)),
+                    Some(shift) => placebos.push(shift),
+                    None => untold += usize::from(is_update),
                 }
             }
         }
         if placebos.len() < 20 {
             // So few restarts without a change never show that one is unusual.
+            untold += updates.len();
             updates.clear();
         }
         let p: Vec<f64> = updates.iter().map(|(_, shift)| placebo_p(*shift, &placebos)).collect();
         let found = false_discoveries(&p, FALSE);
         let worse = updates.iter().zip(found).filter(|(_, found)| *found);
         Ok(KernelList {
-            changes: answer.changes,
-            tests: answer.tests,
-            too_few: answer.too_few,
+            changes: Changes::new(asked)?,
             updates: updates.len(),
+            untold,
             worse: worse.map(|((machine, shift), _)| (machine.clone(), shift.exp_m1())).collect(),
         })
     }
 }
 
-impl DayList {
-    /// Days, and machines that changed without an update.
-    ///
-    /// # Errors
-    /// The engine left other rows than were asked for.
-    pub fn new(asked: &Asked) -> Result<Self, Error> {
+impl List for DayList {
+    const QUESTION: Question = Question { steps: &[DAY_PARTS, DAY_STEPS], queries: &[DAYS, COURSES] };
+
+    fn new(asked: &Asked) -> Result<Self, Error> {
         let all = courses(asked)?;
         // An update ends a course: what it did is another question.
         let steady = all.iter().flat_map(|days| {
@@ -245,11 +242,13 @@ impl DayList {
         let model = CourseModel::new(&courses);
         let changed = steady.iter().filter_map(|(machine, course)| {
             let (day, worse) = first_alarm(course, model.as_ref()?)?;
-            Some((machine.clone(), day * 86_400, worse))
+            Some((machine.clone(), day * DAY_S, worse))
         });
+        let told = if model.is_some() { courses.len() } else { 0 };
         Ok(DayList {
-            days: asked.answers.rows(DAYS.name)?,
-            courses: if model.is_some() { courses.len() } else { 0 },
+            days: asked.answers.rows()?,
+            courses: told,
+            untold: all.len() - told,
             changed: changed.collect(),
         })
     }

@@ -26,9 +26,7 @@ pub trait Row: Sized + Ord + Clone {
 
 /// Values of a column, one after the other.
 pub enum ValueIter {
-    /// Texts.
     Texts(std::vec::IntoIter<String>),
-    /// Numbers.
     Numbers(std::vec::IntoIter<Option<i64>>),
 }
 
@@ -274,6 +272,25 @@ rows! {
     }
 }
 
+/// Rows of a slice, which begin as its own row does.
+macro_rules! of_slices {
+    ($($row:ident { $($key:ident),* })*) => {$(
+        impl $row {
+            /// An empty row of this slice.
+            pub fn of(slice: &SliceRow) -> Self {
+                $row { $($key: slice.$key.clone(),)* ..$row::default() }
+            }
+        }
+    )*};
+}
+
+of_slices! {
+    BinRow { machine, stream, seq, task, kernel, env, start_s }
+    LimitRow { machine, stream, seq, task, kernel, start_s }
+    CauseRow { machine, stream, seq, task, kernel, start_s }
+    WorstRow { machine, stream, seq, task, kernel }
+}
+
 /// Table of these rows.
 pub fn table<R: Row>(rows: &[R]) -> FlatTable {
     let mut table = FlatTable::new(R::COLUMNS);
@@ -282,16 +299,12 @@ pub fn table<R: Row>(rows: &[R]) -> FlatTable {
 }
 
 /// Rows of a file.
-///
-/// # Errors
-/// It is damaged or lacks a column.
 pub fn read<R: Row>(file: &FlatFile) -> Result<Vec<R>, Error> {
     rows_of(file.read(R::COLUMNS)?.values)
         .ok_or_else(|| Error::damaged(format!("a row of {} holds a number that cannot be", R::TABLE)))
 }
 
 /// Rows of columns; `None` where a value is missing or cannot be.
-#[must_use]
 pub fn rows_of<R: Row>(values: Vec<Values>) -> Option<Vec<R>> {
     let rows = match values.first() {
         Some(Values::Texts(texts)) => texts.len(),

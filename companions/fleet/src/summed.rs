@@ -15,7 +15,6 @@ pub struct Summed {
 
 impl Summed {
     /// The deliveries that sums name in their table `slices`; of damaged sums none.
-    #[must_use]
     pub fn from_file(slices: &Path) -> Vec<Summed> {
         let file = delivery::open(slices).ok();
         let lines = file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
@@ -32,7 +31,6 @@ impl Summed {
     }
 
     /// The line of a delivery.
-    #[must_use]
     pub fn line(delivery: &Delivery) -> String {
         let slices = delivery.slice_hashes().into_iter().map(|(seq, hash)| format!(" {seq}:{hash}"));
         format!("{}{}\n", delivery.name().file(SliceRow::TABLE), slices.collect::<String>())
@@ -47,7 +45,6 @@ impl Summed {
     }
 
     /// Whether slices of another delivery may be among its own, by what their names tell.
-    #[must_use]
     pub fn may_share_with(&self, other: &DeliveryName) -> bool {
         self.name.stream == other.stream && self.name.first <= other.last && other.first <= self.name.last
     }

@@ -6,12 +6,12 @@ use jitterlab_analysis::Summary;
 use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::{Distribution, Gap, Granted, TaskResult, TaskRun, TaskSpec, TimingStats};
 
-use crate::asking::FigureRow;
-use crate::rows::{BEYOND_NS, BinRow, SliceRow};
+use crate::asking::{BinSumRow, FigureRow};
+use crate::rows::{BEYOND_NS, SliceRow};
 use crate::tables::{Absorb, Tables};
 
 /// Sums of a task of a machine, of slices of one period, policy and source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskSum {
     /// Counts and exact sums of each quantity that has any; latency comes first.
     pub rows: Vec<SliceRow>,
@@ -21,32 +21,41 @@ pub struct TaskSum {
 
 impl TaskSum {
     /// Sums of each task in these tables.
-    #[must_use]
     pub fn from_tables(tables: &Tables) -> Vec<TaskSum> {
-        let mut sums: BTreeMap<(String, String, i64, String, String), TaskSum> = BTreeMap::new();
-        for row in &tables.slices {
-            let key = (
-                row.machine.clone(),
-                row.task.clone(),
-                row.period_ns,
-                row.policy.clone(),
-                row.unknown.clone(),
-            );
-            let sum = sums.entry(key).or_insert_with(|| TaskSum { rows: Vec::new(), bins: BTreeMap::new() });
+        let mut sums = TaskSum::from_rows(tables.slices.iter().cloned());
+        let bins = tables.bins.iter().map(|row| BinSumRow {
+            machine: row.machine.clone(),
+            task: row.task.clone(),
+            quantity: row.quantity,
+            high_ns: row.high_ns,
+            n: row.n,
+        });
+        let bins: Vec<BinSumRow> = bins.collect();
+        sums.iter_mut().for_each(|sum| sum.add_bins(&bins));
+        sums
+    }
+
+    /// Sums of each task that an engine made; without bins, of which percentiles are made.
+    pub fn from_figures(figures: &[FigureRow]) -> Vec<TaskSum> {
+        TaskSum::from_rows(figures.iter().map(slice_row))
+    }
+
+    fn from_rows(rows: impl Iterator<Item = SliceRow>) -> Vec<TaskSum> {
+        let mut sums: BTreeMap<_, TaskSum> = BTreeMap::new();
+        for row in rows {
+            let terms = (row.period_ns, row.policy.clone(), row.overrun.clone(), row.unknown.clone());
+            let sum = sums.entry((row.machine.clone(), row.task.clone(), terms)).or_default();
             match sum.rows.iter_mut().find(|known| known.quantity == row.quantity) {
-                Some(known) => known.absorb(row),
-                None => sum.rows.push(row.clone()),
+                Some(known) => known.absorb(&row),
+                None => sum.rows.push(row),
             }
         }
-        for sum in sums.values_mut() {
-            sum.add_bins(&tables.bins);
-            sum.rows.sort_by_key(|row| row.quantity);
-        }
+        sums.values_mut().for_each(|sum| sum.rows.sort_by_key(|row| row.quantity));
         sums.into_values().collect()
     }
 
     /// Adds those of these bins that are of its task.
-    pub fn add_bins(&mut self, bins: &[BinRow]) {
+    pub fn add_bins(&mut self, bins: &[BinSumRow]) {
         let Some(first) = self.rows.first() else { return };
         let mut sums: BTreeMap<(i8, i64), i64> = BTreeMap::new();
         for row in bins.iter().filter(|row| row.machine == first.machine && row.task == first.task) {
@@ -57,34 +66,7 @@ impl TaskSum {
         }
     }
 
-    /// Sums of each task that an engine made; without bins, of which percentiles are made.
-    #[must_use]
-    pub fn from_figures(figures: &[FigureRow]) -> Vec<TaskSum> {
-        let mut sums: Vec<TaskSum> = Vec::new();
-        for figure in figures {
-            let row = slice_row(figure);
-            let same = |known: &SliceRow| {
-                let key = |row: &SliceRow| {
-                    (
-                        row.machine.clone(),
-                        row.task.clone(),
-                        row.period_ns,
-                        row.policy.clone(),
-                        row.unknown.clone(),
-                    )
-                };
-                key(known) == key(&row) && known.overrun == row.overrun
-            };
-            match sums.last_mut().filter(|sum| sum.rows.first().is_some_and(same)) {
-                Some(sum) => sum.rows.push(row),
-                None => sums.push(TaskSum { rows: vec![row], bins: BTreeMap::new() }),
-            }
-        }
-        sums
-    }
-
     /// The task's description, as far as slices tell it.
-    #[must_use]
     pub fn task(&self) -> TaskRun {
         let Some(first) = self.rows.first() else { return TaskRun::new(TaskSpec::default()) };
         let policy = first.policy.parse().ok();
@@ -114,7 +96,6 @@ impl TaskSum {
     }
 
     /// Its activations, counted.
-    #[must_use]
     pub fn timing(&self) -> TimingStats {
         let first = self.rows.first();
         let mut stats = TimingStats::new(first.map_or(0, |row| row.period_ns));
@@ -130,34 +111,30 @@ impl TaskSum {
     }
 
     /// Its figures.
-    #[must_use]
     pub fn summary(&self) -> Summary {
         Summary::new(&self.task(), &self.timing())
     }
 }
 
-/// Sums of an engine as a row of slices. A sum of which a part is not known is not known.
+/// Sums of an engine as a row of slices.
 fn slice_row(figure: &FigureRow) -> SliceRow {
-    let known = |value: i64, unknown: i64| (unknown == 0).then_some(value);
     SliceRow {
         machine: figure.machine.clone(),
         task: figure.task.clone(),
-        quantity: i8::try_from(figure.quantity).unwrap_or(i8::MAX),
+        quantity: figure.quantity,
         period_ns: figure.period_ns,
         policy: figure.policy.clone(),
         overrun: figure.overrun.clone(),
         unknown: figure.unknown.clone(),
         source: figure.source.clone(),
-        start_s: figure.first_s,
-        length_ms: figure.length_ms,
         count: figure.count,
-        missed: known(figure.missed, figure.missed_unknown),
+        missed: figure.missed,
         lost: figure.lost,
-        min_ns: figure.min_ns.filter(|_| figure.min_unknown == 0),
-        max_ns: figure.max_ns.filter(|_| figure.max_unknown == 0),
-        sum_ns: known(figure.sum_ns, figure.sum_unknown),
-        squares_high: known(figure.squares_high, figure.squares_unknown),
-        squares_low: known(figure.squares_low, figure.squares_unknown),
+        min_ns: figure.min_ns,
+        max_ns: figure.max_ns,
+        sum_ns: figure.sum_ns,
+        squares_high: figure.squares_high,
+        squares_low: figure.squares_low,
         ..SliceRow::default()
     }
 }

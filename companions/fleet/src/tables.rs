@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::causes::TaskCauses;
+use jitterlab_model::causes::{CauseSum, TaskCauses};
 use jitterlab_model::{Bench, Distribution, Gap, Policy, Quantity, RunInfo, TaskRun, TimingStats};
 use serde::Serialize;
 
@@ -25,13 +25,11 @@ pub struct Stream {
     pub source: &'static str,
     /// Identity of the machine's start; empty where it is not known.
     pub boot: String,
-    /// Environment of the machine.
     pub environment: MachineRow,
 }
 
 impl Stream {
     /// A stream of this name of the machine that a description tells of.
-    #[must_use]
     pub fn new(id: String, boot: String, machine: &str, info: &RunInfo) -> Self {
         let watched = info.tasks.iter().any(|task| task.watched.is_some());
         let source = match info.bench {
@@ -65,7 +63,6 @@ pub struct Interval {
 /// Activations of one task in a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskSlice<'a> {
-    /// Its description.
     pub task: &'a TaskRun,
     /// Its activations, counted since the slice before ([`TimingStats::take`]).
     pub stats: &'a TimingStats,
@@ -84,30 +81,23 @@ pub struct TaskSlice<'a> {
 /// Rows of slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tables {
-    /// Counts and sums.
     pub slices: Vec<SliceRow>,
-    /// Histograms.
     pub bins: Vec<BinRow>,
-    /// Counts above limits.
     pub limits: Vec<LimitRow>,
-    /// Causes.
     pub causes: Vec<CauseRow>,
-    /// The latest starts.
     pub worst: Vec<WorstRow>,
-    /// Environments of the machines.
     pub machines: Vec<MachineRow>,
 }
 
 impl Tables {
-    /// No rows.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds what a task did in a slice of a stream.
     pub fn push(&mut self, stream: &Stream, interval: &Interval, of: &TaskSlice<'_>) {
-        self.push_machine(stream, interval);
+        let last_s = interval.start_s.map(|start_s| start_s + interval.length_ms / 1_000);
+        self.add_machine(MachineRow { first_s: interval.start_s, last_s, ..stream.environment.clone() });
         let missed = of.stats.missed().exactly();
         let key = SliceRow {
             machine: stream.environment.machine.clone(),
@@ -142,19 +132,13 @@ impl Tables {
         self.push_causes(&key, of);
     }
 
-    fn push_machine(&mut self, stream: &Stream, interval: &Interval) {
-        let end_s = interval.start_s.map(|start_s| start_s + interval.length_ms / 1_000);
-        let environment = &stream.environment;
-        let same = |row: &&mut MachineRow| row.env == environment.env && row.machine == environment.machine;
-        match self.machines.iter_mut().find(same) {
+    fn add_machine(&mut self, row: MachineRow) {
+        match self.machines.iter_mut().find(|known| known.env == row.env && known.machine == row.machine) {
             Some(known) => {
-                known.first_s = least(known.first_s, interval.start_s);
-                known.last_s = known.last_s.max(end_s);
+                known.first_s = least(known.first_s, row.first_s);
+                known.last_s = known.last_s.max(row.last_s);
             }
-            None => {
-                let times = MachineRow { first_s: interval.start_s, last_s: end_s, ..environment.clone() };
-                self.machines.push(times);
-            }
+            None => self.machines.push(row),
         }
     }
 
@@ -187,16 +171,10 @@ impl Tables {
         let beyond = moments.count.saturating_sub(binned);
         let beyond = (beyond > 0).then_some((BEYOND_NS, beyond));
         self.bins.extend(known.into_iter().chain(beyond).map(|(high_ns, count)| BinRow {
-            machine: key.machine.clone(),
-            stream: key.stream.clone(),
-            seq: key.seq,
-            task: key.task.clone(),
             quantity,
-            kernel: key.kernel.clone(),
-            env: key.env.clone(),
-            start_s: key.start_s,
             high_ns,
             n: whole(count),
+            ..BinRow::of(key)
         }));
     }
 
@@ -212,23 +190,28 @@ impl Tables {
                 None => LimitCounts::above(of.stats, *quantity, *limit_ns),
             };
             LimitRow {
-                machine: key.machine.clone(),
-                stream: key.stream.clone(),
-                seq: key.seq,
-                task: key.task.clone(),
-                kernel: key.kernel.clone(),
-                start_s: key.start_s,
                 purpose: (*purpose).into(),
                 quantity: number(*quantity),
                 limit_ns: *limit_ns,
                 above: above.map(whole),
+                ..LimitRow::of(key)
             }
         }));
     }
 
     fn push_causes(&mut self, key: &SliceRow, of: &TaskSlice<'_>) {
         let Some(causes) = of.causes else { return };
-        let mut sums: Vec<CauseRow> = causes.causes.iter().map(|sum| cause_row(key, sum)).collect();
+        let row = |sum: &CauseSum| CauseRow {
+            class: word(&sum.cause.class),
+            who: sum.cause.who.clone().unwrap_or_default(),
+            times: whole(sum.times),
+            sum_ns: sum.sum_ns,
+            max_ns: sum.max_ns,
+            proven_ns: sum.proven_ns,
+            likely_ns: sum.likely_ns,
+            ..CauseRow::of(key)
+        };
+        let mut sums: Vec<CauseRow> = causes.causes.iter().map(row).collect();
         sums.sort_by(|a, b| (b.sum_ns, &a.class, &a.who).cmp(&(a.sum_ns, &b.class, &b.who)));
         let rest = sums.split_off(sums.len().min(CAUSES));
         self.causes.extend(sums);
@@ -242,15 +225,11 @@ impl Tables {
             let longest = late.parts.iter().max_by_key(|part| part.ns);
             let cause = longest.and_then(|part| causes.causes.get(part.cause)).map(|sum| &sum.cause);
             WorstRow {
-                machine: key.machine.clone(),
-                stream: key.stream.clone(),
-                seq: key.seq,
-                task: key.task.clone(),
-                kernel: key.kernel.clone(),
                 at_s: offset.map(|offset| late.due_ns.saturating_add(offset).div_euclid(1_000_000_000)),
                 latency_ns: late.latency_ns,
                 class: cause.map_or_else(String::new, |cause| word(&cause.class)),
                 who: cause.and_then(|cause| cause.who.clone()).unwrap_or_default(),
+                ..WorstRow::of(key)
             }
         }));
     }
@@ -262,26 +241,30 @@ impl Tables {
         self.limits.extend(other.limits);
         self.causes.extend(other.causes);
         self.worst.extend(other.worst);
-        for row in other.machines {
-            match self.machines.iter_mut().find(|known| known.env == row.env && known.machine == row.machine)
-            {
-                Some(known) => {
-                    known.first_s = least(known.first_s, row.first_s);
-                    known.last_s = known.last_s.max(row.last_s);
-                }
-                None => self.machines.push(row),
-            }
-        }
+        other.machines.into_iter().for_each(|row| self.add_machine(row));
     }
 
     /// Makes all rows be of this stream.
     pub fn set_stream(&mut self, id: &str) {
-        let streams = self.slices.iter_mut().map(|row| &mut row.stream);
-        let streams = streams.chain(self.bins.iter_mut().map(|row| &mut row.stream));
-        let streams = streams.chain(self.limits.iter_mut().map(|row| &mut row.stream));
-        let streams = streams.chain(self.causes.iter_mut().map(|row| &mut row.stream));
-        let streams = streams.chain(self.worst.iter_mut().map(|row| &mut row.stream));
-        streams.for_each(|stream| stream.replace_range(.., id));
+        self.for_each_row(|stream, _, _| stream.replace_range(.., id));
+    }
+
+    /// Calls with the stream, the number of the slice and the time of each row.
+    pub fn for_each_row(&mut self, mut call: impl FnMut(&mut String, i64, &mut Option<i64>)) {
+        macro_rules! each {
+            ($($table:ident $time:ident),*) => {
+                $(self.$table.iter_mut().for_each(|row| call(&mut row.stream, row.seq, &mut row.$time));)*
+            };
+        }
+        each!(slices start_s, bins start_s, limits start_s, causes start_s, worst at_s);
+    }
+
+    /// Keeps the rows of slices of these numbers.
+    pub fn retain(&mut self, keep: impl Fn(i64) -> bool) {
+        macro_rules! each {
+            ($($table:ident),*) => { $(self.$table.retain(|row| keep(row.seq));)* };
+        }
+        each!(slices, bins, limits, causes, worst);
     }
 
     /// Puts rows in the one order that files have them in.
@@ -300,7 +283,6 @@ impl Tables {
 
     /// Joins the slices of each stream by sums: bins by the day, everything else by shifts of eight hours, which is as fine as
     /// any question of a fleet. Slices of another environment or policy stay apart.
-    #[must_use]
     pub fn into_days(self) -> Tables {
         let (first, first_of_bins) = (self.firsts(SHIFT_S), self.firsts(DAY_S));
         let mut joined = Tables { machines: self.machines, ..Tables::default() };
@@ -430,7 +412,6 @@ impl Absorb for CauseRow {
 
 impl MachineRow {
     /// Environment of the machine of a run.
-    #[must_use]
     pub fn from_run(machine: &str, info: &RunInfo) -> Self {
         let facts = info.facts_before.clone().unwrap_or_default();
         let governors = facts.cpus.iter().filter_map(|cpu| cpu.frequency.governor.as_deref());
@@ -464,7 +445,6 @@ impl MachineRow {
     }
 
     /// Hash of everything but the machine's name and the times.
-    #[must_use]
     pub fn hash(&self) -> String {
         hash::short([
             &self.kernel,
@@ -485,24 +465,6 @@ impl MachineRow {
     }
 }
 
-fn cause_row(key: &SliceRow, sum: &jitterlab_model::causes::CauseSum) -> CauseRow {
-    CauseRow {
-        machine: key.machine.clone(),
-        stream: key.stream.clone(),
-        seq: key.seq,
-        task: key.task.clone(),
-        kernel: key.kernel.clone(),
-        start_s: key.start_s,
-        class: word(&sum.cause.class),
-        who: sum.cause.who.clone().unwrap_or_default(),
-        times: whole(sum.times),
-        sum_ns: sum.sum_ns,
-        max_ns: sum.max_ns,
-        proven_ns: sum.proven_ns,
-        likely_ns: sum.likely_ns,
-    }
-}
-
 /// Policy that a task ran under.
 fn policy(task: &TaskRun) -> Option<Policy> {
     task.granted.as_ref().map(|granted| granted.policy)
@@ -518,7 +480,6 @@ fn word(value: &impl Serialize) -> String {
 }
 
 /// Number of a counted quantity in tables.
-#[must_use]
 pub fn number(quantity: Quantity) -> i8 {
     Quantity::COUNTED.iter().position(|counted| *counted == quantity).map_or(i8::MAX, |place| place as i8)
 }

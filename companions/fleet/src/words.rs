@@ -10,10 +10,10 @@ use jitterlab_report::head::{Head, shown};
 use jitterlab_report::quantity;
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::why;
-use jitterlab_report::words::{change, count, known_count, list_some, plural, share, time};
+use jitterlab_report::words::{change, count, known_count, list_some, plural, sentence, share, time};
 
 use crate::adding::Added;
-use crate::answer::{ChangeAnswer, FleetAnswer, LeadingCause, MachineAnswer};
+use crate::answer::{ChangeAnswer, Changes, FleetAnswer, LeadingCause, MachineAnswer};
 use crate::asking::MonthRow;
 use crate::calendar::day;
 use crate::folder::LeftOut;
@@ -22,6 +22,8 @@ use crate::statistics::{GroupChange, ShiftShare};
 
 /// Machines that an answer shows without being asked for all.
 const SHOWN: usize = 10;
+/// Causes that the query gives at most.
+const CAUSES: usize = 100;
 
 impl Present for FleetAnswer {
     const KIND: &'static str = "fleet";
@@ -37,9 +39,7 @@ impl Present for FleetAnswer {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces = vec![machine_table(&self.machines, SHOWN)];
-        pieces.extend(remarks(self));
-        vec![section("fleet", "Machines", "The worst machines first.", pieces)]
+        vec![machines(self, "The worst machines first.", SHOWN)]
     }
 }
 
@@ -47,13 +47,11 @@ impl Present for FleetWorst {
     const KIND: &'static str = "fleet-worst";
 
     fn head(&self) -> Option<Head> {
-        None
+        self.0.head()
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces = vec![machine_table(&self.0.machines, usize::MAX)];
-        pieces.extend(remarks(&self.0));
-        vec![section("fleet-worst", "Machines", "All machines, the worst first.", pieces)]
+        vec![machines(&self.0, "All machines, the worst first.", usize::MAX)]
     }
 }
 
@@ -65,9 +63,7 @@ impl Present for FleetPage {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces = vec![machine_table(&self.answer.machines, usize::MAX)];
-        pieces.extend(remarks(&self.answer));
-        let mut sections = vec![section("fleet", "Fleet", "All machines, the worst first.", pieces)];
+        let mut sections = vec![machines(&self.answer, "All machines, the worst first.", usize::MAX)];
         if !self.rows.is_empty() {
             let lead = "Which of the worst machines changed, and when?";
             sections.push(section("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
@@ -139,7 +135,7 @@ impl Present for KernelList {
 
     fn sections(&self) -> Vec<Section> {
         let header = ["", "task", "from kernel", "to kernel", "machines", "p99.9", "from", "to"];
-        let rows = self.changes.iter().map(|of| {
+        let rows = self.changes.changes.iter().map(|of| {
             vec![
                 Cell::from(named(&of.class)),
                 Cell::from(of.task.as_str()),
@@ -152,14 +148,14 @@ impl Present for KernelList {
             ]
         });
         let mut pieces = Vec::new();
-        if !self.changes.is_empty() {
+        if !self.changes.changes.is_empty() {
             pieces.push(Piece::table(
                 "What a change of the kernel did to a class of machines, with its 95 % interval",
                 &header,
                 rows,
             ));
         }
-        pieces.push(Piece::text(tests(self.tests, self.too_few)));
+        pieces.push(Piece::text(tests(&self.changes)));
         if !self.worse.is_empty() {
             let names: Vec<String> =
                 self.worse.iter().map(|(machine, by)| format!("{machine} ({})", change(*by))).collect();
@@ -168,10 +164,16 @@ impl Present for KernelList {
                 list_some(&names)
             )));
         }
-        pieces.push(Piece::text(match self.updates {
-            0 => "No machine has 28 days before and after an update with restarts to compare it with, so none is accused by itself.".to_owned(),
-            updates => format!("{} of single machines tested.", plural(updates as u64, "update")),
-        }));
+        let mut tested = format!("{} of single machines tested", plural(self.updates as u64, "update"));
+        if self.untold > 0 {
+            tested += &format!(
+                "; {} cannot be told: that takes 14 of 28 days on either side, and 20 restarts without an update",
+                count(self.untold as u64)
+            );
+        }
+        if self.updates + self.untold > 0 {
+            pieces.push(Piece::text(tested + "."));
+        }
         vec![section("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
     }
 }
@@ -200,8 +202,14 @@ impl Present for CauseList {
                 Cell::Share(proven),
             ]
         });
-        let table = Piece::table("Causes of late starts on all machines; times in µs", &header, rows);
-        vec![section("fleet-causes", "Causes", "The largest sums first.", vec![table])]
+        let mut pieces =
+            vec![Piece::table("Causes of late starts on all machines; times in µs", &header, rows)];
+        if self.0.len() == CAUSES {
+            pieces.push(Piece::note(format!(
+                "Only the {CAUSES} largest; `jitterlab fleet sql FOLDER 'SELECT ... FROM causes'` finds others."
+            )));
+        }
+        vec![section("fleet-causes", "Causes", "The largest sums first.", pieces)]
     }
 }
 
@@ -215,12 +223,11 @@ impl Present for DayList {
     fn sections(&self) -> Vec<Section> {
         let header = ["", "machines", "activations", "missed", "p99.9", "p99.99", "max"];
         let rows = self.days.iter().map(|of| {
-            let ns = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
             vec![
                 Cell::from(day(of.day_s)),
                 Cell::Count(whole(of.machines)),
                 Cell::Count(whole(of.count)),
-                Cell::Count(whole(of.missed)),
+                Cell::new(of.missed.map(whole), Cell::Count),
                 ns(of.p999_ns),
                 ns(of.p9999_ns),
                 ns(of.max_ns),
@@ -232,6 +239,12 @@ impl Present for DayList {
                 "A quantile here is that of an activation drawn at random from all machines, and belongs to none of them.",
             ),
         ];
+        if self.untold > 0 {
+            let untold = plural(self.untold as u64, "machine");
+            pieces.push(Piece::text(format!(
+                "Whether {untold} changed without an update cannot be told: that takes 14 days since the last one."
+            )));
+        }
         if self.courses > 0 {
             let changed = self.changed.iter().map(|(machine, since_s, worse)| {
                 format!("{machine} {} since {}", if *worse { "worse" } else { "better" }, day(*since_s))
@@ -252,15 +265,41 @@ impl Present for OneMachine {
     const KIND: &'static str = "fleet-machine";
 
     fn head(&self) -> Option<Head> {
-        None
+        let machine = &self.machine;
+        let name = shown(&machine.machine);
+        let (verdict, next) = match (machine.fitness, &machine.leading) {
+            (Fitness::Good, _) => ("FIT", "nothing".to_owned()),
+            (Fitness::Limited, _) => ("FIT WITH RESTRICTIONS", "nothing".to_owned()),
+            (Fitness::Unfit, Some(cause)) => ("NOT FIT", leading(cause)),
+            (Fitness::Unfit, None) => ("NOT FIT", "measure it with `jitterlab run --why`".to_owned()),
+            (Fitness::CannotTell, _) => ("CANNOT TELL", "measure it longer".to_owned()),
+        };
+        let latest = machine.tasks.iter().filter_map(|task| task.max_ns).max();
+        let latest = || latest.map(|ns| format!("its latest start was {} late", time(ns as f64)));
+        Some(Head {
+            fitness: machine.fitness,
+            asked: self.purpose.is_some(),
+            verdict: format!("{verdict} for {}: {name}.", purpose(self.purpose.as_deref())),
+            number: reason(machine).or_else(latest).map_or_else(String::new, |number| sentence(&number)),
+            next,
+        })
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces = Vec::new();
+        let machine = &self.machine;
+        let facts = [
+            ("kernel", machine.kernel.clone()),
+            ("hardware", machine.class.clone()),
+            ("labels", labels(machine)),
+            ("usual cause of late starts", machine.leading.as_ref().map_or_else(String::new, leading)),
+            ("late shifts", machine.shifts.map_or_else(String::new, shifts)),
+        ];
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut pieces = vec![Piece::Facts { caption: String::new(), facts }];
         for summary in &self.summaries {
             let header = ["", "values", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max"];
             let rows = summary.quantities().into_iter().filter(|(_, of)| of.count > 0).map(|(kind, of)| {
-                let ns = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
                 let at = |p| ns(of.at(p).exactly());
                 vec![
                     Cell::from(quantity::name(kind)),
@@ -277,20 +316,12 @@ impl Present for OneMachine {
             let missed = known_count(summary.missed);
             pieces.push(Piece::table(format!("{} in µs, {missed} missed", summary.task), &header, rows));
         }
-        if let Some(machine) = &self.machine {
-            let facts = [
-                ("kernel", machine.kernel.clone()),
-                ("hardware", machine.class.clone()),
-                ("labels", labels(machine)),
-                ("latest start's usual cause", machine.leading.as_ref().map_or_else(String::new, leading)),
-                ("late shifts", machine.shifts.map_or_else(String::new, shifts)),
-            ];
-            let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-            let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
-            pieces.push(Piece::Facts { caption: String::new(), facts });
-        }
-        vec![section("fleet-machine", &self.name, "", pieces)]
+        vec![section("fleet-machine", &self.machine.machine, "", pieces)]
     }
+}
+
+fn ns(time: Option<i64>) -> Cell {
+    Cell::new(time, |ns| Cell::time(ns as f64))
 }
 
 fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
@@ -299,7 +330,7 @@ fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
 
 /// Numbers of machines that are fit, not fit, undecided.
 fn verdict(answer: &FleetAnswer) -> String {
-    let purpose = answer.purpose.as_deref().unwrap_or("what their periods are usually for");
+    let purpose = purpose(answer.purpose.as_deref());
     let of = |fitness| answer.with(fitness);
     let all = answer.machines.len() as u64;
     let fit = of(Fitness::Good) + of(Fitness::Limited);
@@ -318,23 +349,24 @@ fn verdict(answer: &FleetAnswer) -> String {
 
 /// Largest effect of a change on a class of machines.
 fn changed(answer: &FleetAnswer) -> String {
-    let mut shown = answer.changes.iter().filter(|of| of.change.is_shown());
+    let Changes { changes, tests, too_few } = &answer.changes;
+    let mut shown = changes.iter().filter(|of| of.change.is_shown());
     let Some(first) = shown.next() else {
-        return match (answer.tests, answer.changes.first()) {
-            (_, Some(largest)) => format!(
+        return match changes.first() {
+            Some(largest) => format!(
                 "No change of a kernel made a class of machines slower or faster: at most {} ({}).",
                 change(largest.change.largest()).trim_start_matches('+'),
-                plural(answer.tests as u64, "group")
+                plural(*tests as u64, "group")
             ),
-            (_, None) if answer.too_few > 0 => {
+            None if *too_few > 0 => {
                 "No class has three machines with the same change of the kernel, so none is judged.".into()
             }
-            _ => format!("No kernel changed: {} measured.", plural(answer.activations, "activation")),
+            None => format!("No kernel changed: {} measured.", plural(answer.activations, "activation")),
         };
     };
-    let others = answer.changes.iter().filter(|of| !std::ptr::eq(*of, first));
+    let others = changes.iter().filter(|of| !std::ptr::eq(*of, first));
     let largest = others.map(|of| of.change.largest()).fold(0.0, f64::max);
-    let others = match answer.tests {
+    let others = match tests {
         1 => String::new(),
         _ => format!("; no other changed by more than {:.1} %", largest * 100.0),
     };
@@ -364,15 +396,20 @@ fn next(answer: &FleetAnswer) -> String {
             None => "nothing; every machine is fit".into(),
         };
     }
-    let mut why = match (first.shifts.filter(|of| of.late > 0), decided(first)) {
-        (Some(of), _) => shifts(of),
-        (None, Some(decided)) => decided,
-        (None, None) => "not fit".into(),
-    };
+    let mut why = reason(first).unwrap_or_else(|| "not fit".into());
     if let Some(cause) = &first.leading {
         why += &format!(", {}", leading(cause));
     }
     format!("{}: {why}", shown(&first.machine))
+}
+
+/// Evidence for a machine's verdict: its late shifts, or the figure that decides.
+fn reason(machine: &MachineAnswer) -> Option<String> {
+    machine.shifts.filter(|of| of.late > 0).map(shifts).or_else(|| decided(machine))
+}
+
+fn purpose(named: Option<&str>) -> &str {
+    named.unwrap_or("what their periods are usually for")
 }
 
 fn shifts(of: ShiftShare) -> String {
@@ -401,12 +438,11 @@ fn decided(machine: &MachineAnswer) -> Option<String> {
     })
 }
 
-fn machine_table(machines: &[MachineAnswer], most: usize) -> Piece {
+fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
     let header = ["", "verdict", "p99.9", "max", "missed", "activations", "kernel", "labels"];
-    let rows = machines.iter().take(most).map(|machine| {
-        let largest = |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| {
-            Cell::new(machine.tasks.iter().filter_map(of).max(), |ns| Cell::time(ns as f64))
-        };
+    let rows = answer.machines.iter().take(most).map(|machine| {
+        let largest =
+            |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| ns(machine.tasks.iter().filter_map(of).max());
         let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
         vec![
             Cell::from(machine.machine.as_str()),
@@ -419,7 +455,8 @@ fn machine_table(machines: &[MachineAnswer], most: usize) -> Piece {
             Cell::new(Some(labels(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
         ]
     });
-    Piece::table("Latency in µs by machine, the worst first", &header, rows)
+    let table = Piece::table("Latency in µs by machine, the worst first", &header, rows);
+    section("fleet", "Machines", lead, [vec![table], remarks(answer)].concat())
 }
 
 fn fitness(of: Fitness) -> &'static str {
@@ -444,22 +481,28 @@ fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
             "{task} of {machine} was measured twice at the same time: the later measurement counts."
         ));
     }
+    if let Some(last_s) = answer.machines.iter().filter_map(|machine| machine.last_s).max() {
+        remarks.push(format!("As of {} (UTC), the day of the latest slice.", day(last_s)));
+    }
     if answer.without_time > 0 {
         remarks
             .push(format!("{} without a time: in sums, not in days.", plural(answer.without_time, "slice")));
     }
-    if answer.tests + answer.too_few > 0 {
-        remarks.push(tests(answer.tests, answer.too_few));
+    if answer.changes.tests + answer.changes.too_few > 0 {
+        remarks.push(tests(&answer.changes));
     }
     remarks.into_iter().map(Piece::note).collect()
 }
 
-fn tests(tests: usize, too_few: usize) -> String {
+fn tests(changes: &Changes) -> String {
+    if changes.tests + changes.too_few == 0 {
+        return "No machine was measured with two kernels.".into();
+    }
     let compared = format!(
         "{} compared before and after a change of the kernel; of those without an effect one in twenty shows one.",
-        plural(tests as u64, "group")
+        plural(changes.tests as u64, "group")
     );
-    match too_few {
+    match changes.too_few {
         0 => compared,
         few => {
             format!("{compared} {} of fewer than three machines cannot be told.", plural(few as u64, "group"))
@@ -468,7 +511,6 @@ fn tests(tests: usize, too_few: usize) -> String {
 }
 
 /// Slices that were taken in.
-#[must_use]
 pub fn added(added: &Added) -> String {
     let machines = plural(added.machines.len() as u64, "machine");
     let mut said = format!("{} of {machines} taken in", plural(added.slices, "slice"));
@@ -482,14 +524,12 @@ pub fn added(added: &Added) -> String {
 }
 
 /// A file that was left out.
-#[must_use]
 pub fn left_out(file: &LeftOut) -> String {
     let (path, why) = (file.path.display().to_string(), file.why.to_string());
     if why.contains(&path) { format!("left out: {why}") } else { format!("left out: {path}: {why}") }
 }
 
 /// Result of a check.
-#[must_use]
 pub fn checked(whole: u64, bad: usize) -> String {
     format!("{} whole, {} left out.", plural(whole, "file"), count(bad as u64))
 }

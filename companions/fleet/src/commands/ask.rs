@@ -1,22 +1,24 @@
 //! Asking about a fleet.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use jitterlab_analysis::purposes::{PURPOSES, Purpose};
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
-use jitterlab_fleet::answer::{ASKED, FleetAnswer};
-use jitterlab_fleet::asking::{self, Asked, BINS, CAUSES, COURSES, DAYS};
-use jitterlab_fleet::engine::{Engine, Query};
+use jitterlab_console::purpose_args::PurposeArgs;
+use jitterlab_fleet::answer::FleetAnswer;
+use jitterlab_fleet::asking::{self, QUERIES};
+use jitterlab_fleet::calendar;
+use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::Fleet;
-use jitterlab_fleet::results::{CauseList, DayList, FleetPage, FleetWorst, KernelList, OneMachine};
+use jitterlab_fleet::results::{FleetPage, FleetWorst, List, OneMachine};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
 use jitterlab_report::document::{Document, Present};
 use jitterlab_report::page::render;
-use jitterlab_report::purpose::title;
+
+use super::keep::status;
 
 /// Which fleet, of what time, by which engine.
 #[derive(clap::Args)]
@@ -41,15 +43,16 @@ pub struct ByArgs {
 }
 
 impl FleetArgs {
-    /// The fleet, and what sums it.
-    pub fn open(&self) -> Result<(Fleet, Engine), Error> {
+    fn open(&self) -> Result<(Fleet, Engine), Error> {
         self.by.open(&self.folder)
     }
 }
 
 impl ByArgs {
+    /// The fleet, and what sums it. Names what is left out.
     fn open(&self, folder: &Path) -> Result<(Fleet, Engine), Error> {
         let fleet = Fleet::open(folder, self.since)?;
+        fleet.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
         Ok((fleet, Engine::find(self.engine.as_deref())?))
     }
 }
@@ -71,17 +74,18 @@ pub struct AnswerArgs {
     show: OutputArgs,
 }
 
-/// The purpose, if one is named.
-#[derive(clap::Args, Clone, Copy)]
-struct PurposeArgs {
-    /// Judge for this purpose only, and let the exit status say whether all machines serve it [default: all usual ones]
-    #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
-    purpose: Option<&'static Purpose>,
-}
-
 /// Question about a fleet.
 #[derive(clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    fleet: FleetArgs,
+    #[command(flatten)]
+    show: OutputArgs,
+}
+
+/// List all machines, the worst first
+#[derive(clap::Args)]
+pub struct WorstArgs {
     #[command(flatten)]
     fleet: FleetArgs,
     #[command(flatten)]
@@ -104,88 +108,79 @@ pub struct MachineArgs {
     show: OutputArgs,
 }
 
-fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
-    let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
-    PossibleValuesParser::new(each)
-        .try_map(|name| Purpose::named(&name).ok_or_else(|| format!("there is no purpose {name}")))
+/// Answer SQL of your own over the tables slices, bins, limits, causes, worst and machines, as CSV; without it, print the queries
+/// that the commands are made of
+#[derive(clap::Args)]
+pub struct SqlArgs {
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// The query
+    #[arg(value_name = "QUERY")]
+    query: Option<String>,
 }
 
 /// A date, or how long ago.
 fn since(text: &str) -> Result<i64, Error> {
-    let not_a_time = || {
+    let ago = || {
+        let time = SystemTime::now().checked_sub(humantime::parse_duration(text).ok()?)?;
+        i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
+    };
+    calendar::begin(text).or_else(ago).ok_or_else(|| {
         Error::bad_use(format!("{text:?} is neither a date nor a length of time"))
             .remedy("write 90d or 2026-11-26")
-    };
-    let seconds = |time: SystemTime| {
-        time.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_secs()).ok())
-    };
-    let date = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"))
-        .or_else(|_| humantime::parse_rfc3339_weak(text));
-    let time = match date {
-        Ok(date) => Some(date),
-        Err(_) => SystemTime::now().checked_sub(humantime::parse_duration(text).map_err(|_| not_a_time())?),
-    };
-    time.and_then(seconds).ok_or_else(not_a_time)
+    })
 }
 
-/// Asks, and shows what is made of the answers.
-fn ask<R: Present>(
-    (fleet, engine): (Fleet, Engine),
-    show: OutputArgs,
-    queries: &[&[Query]],
-    name: Option<&str>,
-    make: impl FnOnce(&Fleet, &Engine, &Asked) -> Result<R, Error>,
-) -> Ending {
-    fleet.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
-    let asked = asking::ask(&fleet, &engine, &queries.concat(), name)?;
-    let fitness = show.show(&make(&fleet, &engine, &asked)?)?;
-    Ok(match Status::from_fitness(fitness) {
-        // The rest is answered.
-        Status::Fine if !fleet.left_out.is_empty() => Status::RequirementFailed,
-        status => status,
+/// Shows a result. The exit status says, too, that it does not rest on all files.
+fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
+    Ok(match Status::from_fitness(show.show(result)?) {
+        Status::Fine => status(&fleet.left_out),
+        other => other,
     })
 }
 
 /// The answer in three lines, and the worst machines.
 pub fn answer(args: &AnswerArgs) -> Ending {
     let folder = args.folder.as_deref().ok_or_else(|| Error::bad_use("which fleet? name its folder"))?;
-    ask(args.by.open(folder)?, args.show, &[&ASKED], None, |fleet, engine, asked| {
-        let answer = FleetAnswer::new(fleet, asked, args.purpose.purpose)?;
-        if let Some(page) = &args.page {
-            let whole = FleetPage::new(fleet, engine, asked, answer.clone())?;
-            output::write_file(page, render(&[], &[Document::new(&whole)])?.as_bytes())?;
-        }
-        Ok(answer)
-    })
+    let (fleet, engine) = args.by.open(folder)?;
+    let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
+    let answer = FleetAnswer::new(&asked, args.purpose.purpose)?;
+    if let Some(page) = &args.page {
+        let whole = FleetPage::new(&fleet, &engine, &asked, answer.clone())?;
+        output::write_file(page, render(&[], &[Document::new(&whole)])?.as_bytes())?;
+    }
+    show(&fleet, args.show, &answer)
 }
 
 /// All machines.
-pub fn worst(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED], None, |fleet, _, asked| {
-        FleetAnswer::new(fleet, asked, args.purpose.purpose).map(FleetWorst)
-    })
-}
-
-/// What changes did.
-pub fn kernels(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED, &[COURSES]], None, |fleet, _, asked| {
-        KernelList::new(asked, FleetAnswer::new(fleet, asked, args.purpose.purpose)?)
-    })
-}
-
-/// Causes.
-pub fn causes(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&[CAUSES]], None, |_, _, asked| CauseList::new(asked))
-}
-
-/// Days.
-pub fn days(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&[DAYS, COURSES]], None, |_, _, asked| DayList::new(asked))
+pub fn worst(args: &WorstArgs) -> Ending {
+    let (fleet, engine) = args.fleet.open()?;
+    let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
+    show(&fleet, args.show, &FleetWorst(FleetAnswer::new(&asked, args.purpose.purpose)?))
 }
 
 /// One machine.
 pub fn machine(args: &MachineArgs) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED, &[BINS]], Some(&args.name), |fleet, _, asked| {
-        OneMachine::new(asked, &args.name, FleetAnswer::new(fleet, asked, args.purpose.purpose)?)
-    })
+    let (fleet, engine) = args.fleet.open()?;
+    let asked = asking::ask(&fleet, &engine, &OneMachine::QUESTION, Some(&args.name))?;
+    show(&fleet, args.show, &OneMachine::new(&asked, &args.name, args.purpose.purpose)?)
+}
+
+/// A list of changes, causes or days.
+pub fn list<R: List + Present>(args: &Args) -> Ending {
+    let (fleet, engine) = args.fleet.open()?;
+    show(&fleet, args.show, &R::new(&asking::ask(&fleet, &engine, &R::QUESTION, None)?)?)
+}
+
+/// Prints the queries, or an answer.
+pub fn sql(args: &SqlArgs) -> Ending {
+    let Some(query) = &args.query else {
+        let all = QUERIES.iter().map(|query| format!("-- {}\n{};\n", query.name, query.sql.trim_end()));
+        output::print(&all.collect::<Vec<_>>().join("\n"))?;
+        return Ok(Status::Fine);
+    };
+    let (fleet, engine) = args.fleet.open()?;
+    let answer = asking::print(&fleet, &engine, query)?;
+    io::stdout().write_all(&answer).map_err(Error::from)?;
+    Ok(status(&fleet.left_out))
 }

@@ -1,14 +1,28 @@
-//! Keeping a fleet's folder: checking it, and packing it for another.
+//! Keeping a fleet's folder: taking in, checking, and packing for another.
 
 use std::fs;
 use std::path::PathBuf;
 
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output;
-use jitterlab_fleet::adding::{Intake, check as check_files};
-use jitterlab_fleet::folder::{DAYS, IN};
+use jitterlab_fleet::adding::{self, Added, Intake};
+use jitterlab_fleet::folder::{DAYS, IN, LeftOut};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
+
+/// Take in run files, other tools' outputs and delivered slices, in any order and any number of times
+#[derive(clap::Args)]
+pub struct AddArgs {
+    /// Folder of the fleet; it is made where it is not there
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Files and folders to take in
+    #[arg(required = true, value_name = "FROM")]
+    from: Vec<PathBuf>,
+    /// Name of the machine that runs are of [default: the host in the file, else the file's name]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
 
 /// Read every file of a fleet and compare it with its hash
 #[derive(clap::Args)]
@@ -32,12 +46,20 @@ pub struct PackArgs {
     to: PathBuf,
 }
 
+/// Takes all of it in; what cannot be is named, and the rest is taken in.
+pub fn add(args: &AddArgs) -> Ending {
+    let mut intake = Intake::new(&args.folder, args.machine.as_deref())?;
+    for from in &args.from {
+        intake.add(from)?;
+    }
+    intake.settle()?;
+    say_added(&intake.finish())
+}
+
 /// Checks all files.
 pub fn check(args: &CheckArgs) -> Ending {
-    let (whole, left_out) = check_files(&args.folder, args.repair)?;
-    left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
-    output::print(&format!("{}\n", words::checked(whole, left_out.len())))?;
-    Ok(if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed })
+    let (whole, left_out) = adding::check(&args.folder, args.repair)?;
+    say(&left_out, &words::checked(whole, left_out.len()))
 }
 
 /// Copies, compares with the hashes, and gets it to the disk.
@@ -52,9 +74,21 @@ pub fn pack(args: &PackArgs) -> Ending {
         intake.add(&days)?;
     }
     intake.add(&inbox)?;
-    let packed = intake.finish();
     fs::File::open(&args.to).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", &args.to))?;
-    packed.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
-    output::print(&format!("{}\n", words::added(&packed)))?;
-    Ok(if packed.left_out.is_empty() { Status::Fine } else { Status::RequirementFailed })
+    say_added(&intake.finish())
+}
+
+fn say_added(added: &Added) -> Ending {
+    say(&added.left_out, &words::added(added))
+}
+
+fn say(left_out: &[LeftOut], words: &str) -> Ending {
+    left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
+    output::print(&format!("{words}\n"))?;
+    Ok(status(left_out))
+}
+
+/// The status of a command that did the rest.
+pub fn status(left_out: &[LeftOut]) -> Status {
+    if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed }
 }

@@ -1,19 +1,17 @@
 //! The commands of `jitterlab fleet`.
 
-mod add;
 pub mod ask;
 mod keep;
-mod sql;
 
 use clap::Subcommand;
 use jitterlab_console::exit::Ending;
+use jitterlab_fleet::results::{CauseList, DayList, KernelList};
 
 /// What is done with a fleet.
 #[derive(Subcommand)]
 pub enum Action {
-    Add(add::Args),
-    /// List all machines, the worst first
-    Worst(ask::Args),
+    Add(keep::AddArgs),
+    Worst(ask::WorstArgs),
     /// Show what changes of the kernel did to classes of machines, and to single ones
     Kernels(ask::Args),
     /// List the causes of late starts on all machines
@@ -23,21 +21,21 @@ pub enum Action {
     Machine(ask::MachineArgs),
     Check(keep::CheckArgs),
     Pack(keep::PackArgs),
-    Sql(sql::Args),
+    Sql(ask::SqlArgs),
 }
 
 /// Does it; without a command it answers about the fleet.
 pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> Ending {
     match action {
-        Some(Action::Add(args)) => add::execute(args),
+        Some(Action::Add(args)) => keep::add(args),
         Some(Action::Worst(args)) => ask::worst(args),
-        Some(Action::Kernels(args)) => ask::kernels(args),
-        Some(Action::Causes(args)) => ask::causes(args),
-        Some(Action::Days(args)) => ask::days(args),
+        Some(Action::Kernels(args)) => ask::list::<KernelList>(args),
+        Some(Action::Causes(args)) => ask::list::<CauseList>(args),
+        Some(Action::Days(args)) => ask::list::<DayList>(args),
         Some(Action::Machine(args)) => ask::machine(args),
         Some(Action::Check(args)) => keep::check(args),
         Some(Action::Pack(args)) => keep::pack(args),
-        Some(Action::Sql(args)) => sql::execute(args),
+        Some(Action::Sql(args)) => ask::sql(args),
         None => ask::answer(answer),
     }
 }

@@ -15,15 +15,14 @@ for name, files, select in task["views"]:
 for name, query in task["steps"]:
     spark.sql(query).cache().createOrReplaceTempView(name)
 for name, query in task["queries"]:
-    answer = spark.sql(query)
-    if task["prints"]:
-        writer = csv.writer(sys.stdout)
-        writer.writerow(answer.columns)
-        writer.writerows(answer.collect())
-    else:
-        with open(os.path.join(task["out"], name), "w") as out:
-            for row in answer.toLocalIterator():
-                out.write(json.dumps(row.asDict()) + "\n")
+    with open(os.path.join(task["out"], name), "w") as out:
+        for row in spark.sql(query).toLocalIterator():
+            out.write(json.dumps(row.asDict()) + "\n")
+if task["own"]:
+    answer = spark.sql(task["own"])
+    writer = csv.writer(sys.stdout)
+    writer.writerow(answer.columns)
+    writer.writerows(answer.collect())
 spark.stop()
 with open(os.path.join(task["out"], "finished"), "w"):
     pass

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::{env, io, thread};
 
 use jitterlab_model::Error;
 
-use crate::error::{OTHER_QUERY, OTHER_VERSION};
+use crate::error::OTHER_VERSION;
 
-use super::job::{Job, failed, quoted};
+use super::job::{Job, quoted};
 
 /// Where packages put it.
 const INSTALLED: &str = "/usr/lib/jitterlab/duckdb";
@@ -66,35 +66,11 @@ impl DuckDb {
             .is_ok_and(|output| output.status.success() && (self.is_python || output.stdout.contains(&b'1')))
     }
 
-    /// Answers each query into a file of its name.
-    pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<(), Error> {
-        let mut sql = preparation(job, out);
-        for query in job.queries {
-            let path = out.join(query.name);
-            let _ = writeln!(
-                sql,
-                "COPY (\n{}\n) TO {} (FORMAT json);",
-                query.sql.trim_end().trim_end_matches(';'),
-                quoted(&path.to_string_lossy())
-            );
-        }
-        self.execute(job, &sql, false).map(drop)
-    }
-
-    /// Answers the last query as text.
-    pub(super) fn print(&self, job: &Job<'_>) -> Result<Vec<u8>, Error> {
-        let out = tempfile::tempdir().map_err(Error::file("create a folder in", env::temp_dir()))?;
-        let mut sql = preparation(job, out.path());
-        for query in job.queries {
-            let _ = writeln!(sql, "{};", query.sql.trim_end().trim_end_matches(';'));
-        }
-        self.execute(job, &sql, true).map(|output| output.stdout)
-    }
-
-    fn execute(&self, job: &Job<'_>, sql: &str, prints: bool) -> Result<Output, Error> {
+    /// Answers each query into a file of its name, and gives what SQL of the user's own prints.
+    pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<Vec<u8>, Error> {
         let mut command = Command::new(&self.program);
         match self.is_python {
-            true => command.args(["-c", SCRIPT]).args(prints.then_some("csv")),
+            true => command.args(["-c", SCRIPT]).args(job.own.map(|_| "csv")),
             false => command.args(["-init", "/dev/null", "-batch", "-bail", "-csv", ":memory:"]),
         };
         command.current_dir(job.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -102,7 +78,7 @@ impl DuckDb {
             Error::refused(format!("cannot run {}", self.program.display())).because(error)
         };
         let mut child = command.spawn().map_err(cannot)?;
-        let input = child.stdin.take();
+        let (input, sql) = (child.stdin.take(), script(job, out));
         // Where it reads no further, its own message explains why.
         let output = thread::scope(|scope| {
             scope.spawn(|| input.map(|mut input| input.write_all(sql.as_bytes())));
@@ -110,19 +86,20 @@ impl DuckDb {
         });
         let output = output.map_err(cannot)?;
         match output.status.success() {
-            true => Ok(output),
-            false => Err(failed("DuckDB", &output, if prints { OTHER_QUERY } else { OTHER_VERSION })),
+            true => Ok(output.stdout),
+            false => Err(job.failed("DuckDB", &output, OTHER_VERSION)),
         }
     }
 }
 
-/// Settings and tables.
-fn preparation(job: &Job<'_>, out: &Path) -> String {
+/// Settings, tables and questions.
+fn script(job: &Job<'_>, out: &Path) -> String {
+    let path = |name: &str| quoted(&out.join(name).to_string_lossy());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut sql = format!(
         "SET memory_limit='{MEMORY}';\nSET threads={threads};\n\
          SET autoinstall_known_extensions=false;\nSET temp_directory={};\n",
-        quoted(&out.join("spilled").to_string_lossy())
+        path("spilled")
     );
     for view in job.views {
         let files: Vec<String> = view.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
@@ -133,5 +110,9 @@ fn preparation(job: &Job<'_>, out: &Path) -> String {
     for step in job.steps {
         let _ = writeln!(sql, "CREATE TEMP TABLE {} AS {};", step.name, step.sql.trim_end());
     }
-    sql
+    for query in job.queries {
+        let _ = writeln!(sql, "COPY (\n{}\n) TO {} (FORMAT json);", query.sql.trim_end(), path(query.name));
+    }
+    let own = job.own.map(|own| format!("{};\n", own.trim_end().trim_end_matches(';')));
+    sql + &own.unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Engines: programs that get SQL and Parquet files and answer with lines of JSON. Nothing of them is linked.
 //!
-//! To add one: its file here, and its line in [`Engine::find`] and [`Engine::run`].
+//! To add one: its file here, and its line in [`Engine::find`] and [`Engine::answer`].
 
 mod duckdb;
 mod job;
@@ -8,7 +8,6 @@ mod spark;
 
 pub use job::{Job, Query, View};
 
-use std::path::Path;
 use std::{fs, io};
 
 use jitterlab_model::Error;
@@ -31,14 +30,13 @@ pub enum Engine {
 /// Answers of an engine, as files that go with this.
 pub struct Answers {
     folder: TempDir,
+    /// The answer to SQL of the user's own.
+    pub printed: Vec<u8>,
 }
 
 impl Engine {
     /// The engine that was asked for: a path of DuckDB, or a master of Spark (`spark://...`, `yarn`, `k8s://...`, `local...`); by
     /// default DuckDB where it is found first.
-    ///
-    /// # Errors
-    /// It is not here.
     pub fn find(asked: Option<&str>) -> Result<Self, Error> {
         match asked {
             Some(master) if spark::is_master(master) => spark::Spark::find(master).map(Engine::Spark),
@@ -47,40 +45,25 @@ impl Engine {
     }
 
     /// Answers all questions or none.
-    ///
-    /// # Errors
-    /// The engine failed: no figure of it is used.
     pub fn answer(&self, job: &Job<'_>) -> Result<Answers, Error> {
-        let folder = tempfile::tempdir().map_err(Error::file("create a folder in", std::env::temp_dir()))?;
-        self.run(job, folder.path())?;
-        Ok(Answers { folder })
-    }
-
-    fn run(&self, job: &Job<'_>, out: &Path) -> Result<(), Error> {
-        match self {
-            Engine::DuckDb(duckdb) => duckdb.run(job, out),
-            Engine::Spark(spark) => spark.run(job, out),
-        }
-    }
-
-    /// Answers a question of the user's own as text.
-    ///
-    /// # Errors
-    /// The engine failed.
-    pub fn print(&self, job: &Job<'_>) -> Result<Vec<u8>, Error> {
-        match self {
-            Engine::DuckDb(duckdb) => duckdb.print(job),
-            Engine::Spark(spark) => spark.print(job),
-        }
+        let folder = folder_beside()?;
+        let printed = match self {
+            Engine::DuckDb(duckdb) => duckdb.run(job, folder.path()),
+            Engine::Spark(spark) => spark.run(job, folder.path()),
+        }?;
+        Ok(Answers { folder, printed })
     }
 }
 
+/// Folder for what goes to an engine or comes from it.
+pub fn folder_beside() -> Result<TempDir, Error> {
+    tempfile::tempdir().map_err(Error::file("create a folder in", std::env::temp_dir()))
+}
+
 impl Answers {
-    /// Rows of an answer, in the order of its query.
-    ///
-    /// # Errors
-    /// The engine left other columns than were asked for.
-    pub fn rows<R: Row>(&self, name: &str) -> Result<Vec<R>, Error> {
+    /// Rows of the answer that has their name, in the order of its query.
+    pub fn rows<R: Row>(&self) -> Result<Vec<R>, Error> {
+        let name = R::TABLE;
         let path = self.folder.path().join(name);
         let text = fs::read(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => no_answer(name),

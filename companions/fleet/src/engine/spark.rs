@@ -1,7 +1,7 @@
 //! Spark by `spark-submit`: a short driver that carries the same SQL.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use jitterlab_model::Error;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::LOOK_AT_LOG;
 
-use super::job::{Job, View, failed};
+use super::job::{Job, View};
 
 const DRIVER: &str = include_str!("driver.py");
 
@@ -28,7 +28,7 @@ struct Task<'a> {
     steps: Vec<(&'a str, &'a str)>,
     queries: Vec<(&'a str, &'a str)>,
     out: &'a Path,
-    prints: bool,
+    own: Option<&'a str>,
 }
 
 /// Whether this names a master of Spark.
@@ -53,16 +53,7 @@ impl Spark {
         Ok(Spark { submit, master: master.into() })
     }
 
-    pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<(), Error> {
-        self.execute(job, out, false).map(drop)
-    }
-
-    pub(super) fn print(&self, job: &Job<'_>) -> Result<Vec<u8>, Error> {
-        let out = tempfile::tempdir().map_err(Error::file("create a folder in", env::temp_dir()))?;
-        self.execute(job, out.path(), true).map(|output| output.stdout)
-    }
-
-    fn execute(&self, job: &Job<'_>, out: &Path, prints: bool) -> Result<Output, Error> {
+    pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<Vec<u8>, Error> {
         let folder = fs::canonicalize(job.folder).map_err(Error::file("open", job.folder))?;
         let view = |view: &View| {
             view.files.iter().map(|file| folder.join(file).to_string_lossy().into_owned()).collect()
@@ -70,10 +61,10 @@ impl Spark {
         let task = Task {
             folder: &folder,
             views: job.views.iter().map(|of| (of.name, view(of), of.select.as_str())).collect(),
-            steps: job.steps.iter().map(|query| (query.name, &*query.sql)).collect(),
-            queries: job.queries.iter().map(|query| (query.name, &*query.sql)).collect(),
+            steps: job.steps.iter().map(|query| (query.name, query.sql)).collect(),
+            queries: job.queries.iter().map(|query| (query.name, query.sql)).collect(),
             out,
-            prints,
+            own: job.own,
         };
         let (driver, asked) = (out.join("driver.py"), out.join("task.json"));
         let task = serde_json::to_vec(&task).map_err(jitterlab_report::document::not_written)?;
@@ -96,8 +87,8 @@ impl Spark {
         })?;
         // A driver that was killed leaves no mark that it finished.
         match output.status.success() && out.join("finished").is_file() {
-            true => Ok(output),
-            false => Err(failed("Spark", &output, LOOK_AT_LOG)),
+            true => Ok(output.stdout),
+            false => Err(job.failed("Spark", &output, LOOK_AT_LOG)),
         }
     }
 }

@@ -1,4 +1,4 @@
 SELECT machine, task, quantity, high_ns, CAST(SUM(n) AS BIGINT) AS n
-FROM bins WHERE machine IN (SELECT machine FROM asked)
+FROM bins
 GROUP BY machine, task, quantity, high_ns
 ORDER BY machine, task, quantity, high_ns

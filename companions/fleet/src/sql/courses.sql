@@ -1,21 +1,23 @@
 WITH grouped AS (
-    SELECT machine, task, start_s - start_s % 86400 AS day_s, high_ns, SUM(n) AS n, MAX(env) AS env
-    FROM bins WHERE quantity = 0 AND start_s IS NOT NULL
-    GROUP BY machine, task, start_s - start_s % 86400, high_ns
+    SELECT p.machine, p.task, p.day_s, b.high_ns, SUM(b.n) AS n, MAX(p.spare) AS spare
+    FROM bins b JOIN day_steps p ON b.machine = p.machine AND b.task = p.task
+         AND b.start_s - b.start_s % 86400 = p.day_s AND b.high_ns >= p.low_ns AND b.high_ns <= p.high_ns
+    WHERE b.quantity = 0
+    GROUP BY p.machine, p.task, p.day_s, b.high_ns
 ),
 counted AS (
-    SELECT machine, task, day_s, high_ns, env,
+    SELECT machine, task, day_s, high_ns, n, spare,
            SUM(n) OVER (PARTITION BY machine, task, day_s ORDER BY high_ns) AS upto,
            SUM(n) OVER (PARTITION BY machine, task, day_s) AS total
     FROM grouped
 ),
-boots AS (
-    SELECT machine, task, start_s - start_s % 86400 AS day_s, MAX(boot) AS boot
+placed AS (
+    SELECT machine, task, start_s - start_s % 86400 AS day_s, env, boot,
+           ROW_NUMBER() OVER (PARTITION BY machine, task, start_s - start_s % 86400 ORDER BY start_s DESC, env, boot) AS place
     FROM slices WHERE quantity = 0 AND start_s IS NOT NULL
-    GROUP BY machine, task, start_s - start_s % 86400
 )
-SELECT c.machine AS machine, c.task AS task, c.day_s AS day_s, MAX(c.env) AS env, MAX(b.boot) AS boot,
-       MIN(CASE WHEN total >= 1000 AND total - upto <= FLOOR(total / 1000) THEN high_ns END) AS p999_ns
-FROM counted c JOIN boots b ON c.machine = b.machine AND c.task = b.task AND c.day_s = b.day_s
-GROUP BY c.machine, c.task, c.day_s
-ORDER BY machine, task, day_s
+SELECT c.machine, c.task, c.day_s, p.env, p.boot, c.high_ns AS p999_ns
+FROM counted c JOIN placed p ON c.machine = p.machine AND c.task = p.task AND c.day_s = p.day_s
+WHERE c.total - c.upto <= c.spare AND c.total - c.upto + c.n > c.spare
+      AND p.place = 1 AND c.high_ns < 9223372036854775807
+ORDER BY c.machine, c.task, c.day_s

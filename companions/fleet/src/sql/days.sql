@@ -8,18 +8,20 @@ counted AS (
 ),
 quantiles AS (
     SELECT day_s, MIN(total) AS total,
-           MIN(CASE WHEN total >= 1000 AND total - upto <= FLOOR(total / 1000) THEN high_ns END) AS p999_ns,
-           MIN(CASE WHEN total >= 10000 AND total - upto <= FLOOR(total / 10000) THEN high_ns END) AS p9999_ns
+           NULLIF(MIN(CASE WHEN total >= 1000 AND total - upto <= FLOOR(total / 1000) THEN high_ns END), 9223372036854775807) AS p999_ns,
+           NULLIF(MIN(CASE WHEN total >= 10000 AND total - upto <= FLOOR(total / 10000) THEN high_ns END), 9223372036854775807) AS p9999_ns
     FROM counted GROUP BY day_s
 ),
 sums AS (
     SELECT start_s - start_s % 86400 AS day_s, COUNT(DISTINCT machine) AS machines,
-           COALESCE(SUM(missed), 0) AS missed, MAX(max_ns) AS max_ns
+           CASE WHEN COUNT(missed) = COUNT(*) THEN SUM(missed) END AS missed,
+           CASE WHEN COUNT(max_ns) >= COUNT(NULLIF(count, 0)) THEN MAX(max_ns) END AS max_ns
     FROM slices WHERE quantity = 0 AND start_s IS NOT NULL GROUP BY start_s - start_s % 86400
 )
-SELECT s.day_s AS day_s, CAST(MAX(s.machines) AS BIGINT) AS machines, CAST(MAX(q.total) AS BIGINT) AS count,
-       CAST(MAX(s.missed) AS BIGINT) AS missed, MAX(q.p999_ns) AS p999_ns, MAX(q.p9999_ns) AS p9999_ns,
-       MAX(s.max_ns) AS max_ns
+SELECT s.day_s AS day_s, CAST(s.machines AS BIGINT) AS machines, CAST(q.total AS BIGINT) AS count,
+       CAST(s.missed AS BIGINT) AS missed,
+       CASE WHEN q.p999_ns > s.max_ns THEN s.max_ns ELSE q.p999_ns END AS p999_ns,
+       CASE WHEN q.p9999_ns > s.max_ns THEN s.max_ns ELSE q.p9999_ns END AS p9999_ns,
+       s.max_ns AS max_ns
 FROM sums s JOIN quantiles q ON s.day_s = q.day_s
-GROUP BY s.day_s
 ORDER BY s.day_s

@@ -23,13 +23,11 @@ pub struct GroupChange {
 
 impl GroupChange {
     /// Whether the interval excludes that nothing changed.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
     /// The largest change to either side that the interval leaves open.
-    #[must_use]
     pub fn largest(&self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
@@ -37,7 +35,6 @@ impl GroupChange {
 
 /// Change from before to after, a pair of quantiles for each machine; `None` for fewer than three machines, of which
 /// chance is not told.
-#[must_use]
 pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
     let changes = pairs.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0);
     let changes: Vec<f64> = changes.map(|(before, after)| (after / before).ln()).collect();
@@ -59,14 +56,12 @@ pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
 }
 
 /// Frequency of shifts of this size or more at restarts without a change, which are `placebos` (Phipson & Smyth 2010).
-#[must_use]
 pub fn placebo_p(shift: f64, placebos: &[f64]) -> f64 {
     let as_large = placebos.iter().filter(|placebo| **placebo >= shift).count();
     (1 + as_large) as f64 / (1 + placebos.len()) as f64
 }
 
 /// Marks the tests that are discoveries, of which at most the share `rate` is false (Benjamini & Hochberg 1995).
-#[must_use]
 pub fn false_discoveries(p: &[f64], rate: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

@@ -31,7 +31,6 @@ pub struct CourseModel {
 
 impl CourseModel {
     /// The model of these courses; `None` of fewer than 60 pairs of successive days.
-    #[must_use]
     pub fn new(courses: &[Course]) -> Option<Self> {
         let levels: Vec<f64> = courses.iter().map(|course| median(course.iter().map(|day| day.1))).collect();
         let mut by_weekday: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
@@ -74,7 +73,6 @@ impl CourseModel {
 
 /// The day from which on a machine has changed, and whether it got worse: a self-starting CUSUM of what days add (Hawkins
 /// 1987), of which the machine's own beginning is no reference by itself.
-#[must_use]
 pub fn first_alarm(course: &Course, model: &CourseModel) -> Option<(i64, bool)> {
     let (mut seen, mut mean) = (0.0f64, 0.0f64);
     let (mut up, mut down) = ((0.0, 0), (0.0, 0));

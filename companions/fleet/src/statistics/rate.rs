@@ -23,7 +23,6 @@ pub struct ShiftShare {
 
 impl ShiftShare {
     /// Of so many shifts; `None` of none.
-    #[must_use]
     pub fn new(late: u64, shifts: u64) -> Option<Self> {
         let (k, n) = (late as f64, shifts as f64);
         let upper = if late == 0 { 1.0 - LOWER } else { CONFIDENCE };
@@ -45,7 +44,6 @@ pub struct Rates {
 
 impl Rates {
     /// Of machines with so many events in so many shifts each; `None` where nothing happened.
-    #[must_use]
     pub fn new(machines: &[(f64, f64)]) -> Option<Self> {
         let (events, shifts) = machines.iter().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         if events <= 0.0 || shifts <= 0.0 {
@@ -62,7 +60,6 @@ impl Rates {
     }
 
     /// The rate that a machine has at least with 95 %.
-    #[must_use]
     pub fn lower(&self, events: f64, shifts: f64) -> f64 {
         chi_squared(2.0 * (self.shape + events), LOWER) / 2.0 / (self.rate + shifts)
     }

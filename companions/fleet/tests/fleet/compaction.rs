@@ -15,7 +15,7 @@ use jitterlab_fleet::{Delivery, Tables};
 use crate::answers::{engine, fleet, said};
 use crate::samples::sample;
 
-const MACHINES: usize = 6;
+const MACHINES: usize = 4;
 const DAYS: i64 = 10;
 
 /// Slices of some machines over some days, a stream each.

@@ -169,7 +169,7 @@ fn cut(path: &Path) {
 #[test]
 fn sums_that_contradict_are_refused() {
     type Change = fn(&mut jitterlab_fleet::Tables);
-    let cases: [(Change, &str); 4] = [
+    let cases: [(Change, &str); 5] = [
         (
             |tables| {
                 let row = &mut tables.slices[0];
@@ -180,18 +180,24 @@ fn sums_that_contradict_are_refused() {
         (|tables| tables.slices[0].missed = Some(3), "due times"),
         (|tables| tables.bins[0].n = 0, "a bin is empty"),
         (|tables| tables.bins[0].task = "other".into(), "belong to no slice"),
+        (|tables| tables.bins[0].high_ns += 1, "other edges"),
     ];
     for (change, sentence) in cases {
         let folder = tempfile::tempdir().unwrap();
         let mut tables = sample("a", 1);
         change(&mut tables);
+        let mut other = sample("b", 1);
+        other.set_stream("00000000000000bb");
+        tables.append(other);
         Delivery::split(tables)
             .iter()
             .for_each(|part| drop(part.write(&folder.path().join("from")).unwrap()));
         let (all, from) = (folder.path().join("fleet"), folder.path().join("from"));
         let output = fleet(&["add", &all.display().to_string(), &from.display().to_string()]);
         assert!(
-            output.status.code() == Some(1) && said(&output).contains(sentence),
+            output.status.code() == Some(1)
+                && said(&output).contains(sentence)
+                && said(&output).contains("1 slice of 1 machine taken in"),
             "{sentence}: {}",
             said(&output)
         );

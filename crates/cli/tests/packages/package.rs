@@ -52,6 +52,20 @@ pub fn bare_debian(name: &str, options: &[&str]) -> PathBuf {
     tarball
 }
 
+/// The program that packages carry, as the tests' Python has it; what needs it is skipped otherwise.
+fn duckdb() -> Option<PathBuf> {
+    let python = env::var_os("JITTERLAB_PYTHON").unwrap_or_else(|| "python3".into());
+    let find = "import duckdb_cli, pathlib; print(pathlib.Path(duckdb_cli.__file__).with_name('duckdb'))";
+    let output = Command::new(python).args(["-c", find]).output().ok();
+    let found = output.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    let found = found.filter(|program| program.is_file());
+    assert!(found.is_some() || env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "DuckDB is not here");
+    if found.is_none() {
+        eprintln!("skipped: the program duckdb is not here (pip install duckdb-cli)");
+    }
+    found
+}
+
 /// Makes the packages in `folder/packages`, of what the tests have built; returns that of the program.
 pub fn make_packages(folder: &Path) -> PathBuf {
     let (built, packages) = (folder.join("built"), folder.join("packages"));
@@ -60,6 +74,9 @@ pub fn make_packages(folder: &Path) -> PathBuf {
     let names = ["fleet", "kernel", "mcu", "monitor", "papers"].map(|name| format!("jitterlab-{name}"));
     for program in names.iter().map(String::as_str).chain(["jitterlab"]) {
         symlink(programs.join(program), built.join(program)).unwrap();
+    }
+    if let Some(duckdb) = duckdb() {
+        symlink(duckdb, built.join("duckdb")).unwrap();
     }
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
     for library in ["libjitterlab.a", "libjitterlab.so"] {
@@ -82,6 +99,8 @@ usermod -aG jitterlab member
 for user in member stranger; do
     su - $user -c 'jitterlab run --duration 3s --json -o run.parquet' >/tmp/$user.json 2>/tmp/$user.said
 done
+su - member -c 'jitterlab fleet add plant run.parquet && jitterlab fleet plant' >/tmp/fleet.said 2>&1 || true
+cp /usr/share/doc/jitterlab/sbom.cdx.json /tmp
 zcat /usr/share/man/man1/jitterlab-run.1.gz | grep -q duration
 bash -n /usr/share/bash-completion/completions/jitterlab
 for file in include/jitterlab.h lib/libjitterlab.a lib/libjitterlab.so lib/pkgconfig/jitterlab.pc; do test -s /usr/$file; done
@@ -147,6 +166,9 @@ fn members_of_the_group_measure_in_real_time_on_a_bare_debian_and_nothing_stays_
         read("stranger.said")
     );
     assert!(!read("ldd").contains("not found"), "{}", read("ldd"));
+    let said = if duckdb().is_some() { "of 1 machine " } else { "pip install duckdb-cli" };
+    assert!(read("fleet.said").contains(said), "{}", read("fleet.said"));
+    assert_eq!(read("sbom.cdx.json").contains("pkg:pypi/duckdb-cli@"), duckdb().is_some());
     let (before, after) = (read("before"), read("after"));
     let left: Vec<&str> = after.lines().filter(|path| !before.lines().any(|was| was == *path)).collect();
     assert!(left.is_empty() && before.lines().count() == after.lines().count(), "left behind: {left:?}");
@@ -173,6 +195,15 @@ fn what_it_is_built_of_is_what_the_lock_file_says() {
         assert_ne!(part.pointer("/licenses/0/expression").unwrap(), "", "{name}");
     }
     assert!(parts.len() > 100, "{}", parts.len());
+    let carried = fine(Command::new(packaging().join("sbom")).arg("--duckdb"));
+    let carried: Value = serde_json::from_str(&carried).unwrap();
+    let [.., duckdb] = &carried["components"].as_array().unwrap()[..] else { panic!("nothing") };
+    assert_eq!(carried["components"].as_array().unwrap().len(), parts.len() + 1);
+    let copyright = fs::read_to_string(packaging().join("debian/copyright")).unwrap();
+    let version = duckdb["version"].as_str().unwrap();
+    assert!(copyright.contains(&format!("DuckDB {version} as PyPI has it")), "{version}");
+    let hash = duckdb.pointer("/hashes/0/content").unwrap().as_str().unwrap();
+    assert!(fs::read_to_string(packaging().join("duckdb")).unwrap().contains(hash), "{hash}");
 }
 
 #[test]

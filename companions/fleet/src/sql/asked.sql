@@ -1,0 +1,1 @@
+SELECT * FROM ({select}) b WHERE machine IN (SELECT machine FROM asked)
