@@ -115,6 +115,10 @@ pub struct DoctorAsked {
     pub plan: DoctorPlan,
     /// True if root's rights are available.
     pub privileged: bool,
+    /// True if `sudo` is installed.
+    pub sudo: bool,
+    /// True if files can be written where it was called.
+    pub kept: bool,
 }
 
 /// Results of the steps.
@@ -155,6 +159,10 @@ pub struct DoctorResult {
     pub plan: DoctorPlan,
     /// True if root's rights were available.
     pub privileged: bool,
+    /// True if `sudo` is installed.
+    pub sudo: bool,
+    /// True if files could be written where it was called.
+    pub kept: bool,
     /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
@@ -206,6 +214,8 @@ impl DoctorResult {
             any: asked.way.any,
             plan: asked.plan,
             privileged: asked.privileged,
+            sudo: asked.sudo,
+            kept: asked.kept,
             fitness,
             purposes,
             advice: Vec::new(),
