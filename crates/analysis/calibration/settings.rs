@@ -90,7 +90,9 @@ impl Machine {
         const DUE: u64 = 1_500;
         let factor = self.value(on).exp();
         let expected = (missed * factor).min(1.0) * DUE as f64;
-        let missed = (expected + expected.sqrt() * self.noise.normal()).round().clamp(0.0, DUE as f64) as u64;
+        // A machine that misses none needs no chance.
+        let scatter = if expected > 0.0 { expected.sqrt() * self.noise.normal() } else { 0.0 };
+        let missed = (expected + scatter).round().clamp(0.0, DUE as f64) as u64;
         let tail_ns = (50_000.0 * factor) as i64;
         BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed, due: DUE, verdict: None, repeated: 0 }
     }
