@@ -74,13 +74,13 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
     let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
-    add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
-    add(!good && !found.kept, Advice::Room);
     let faults = || found.found.check.faults().into_iter();
     add(!good && faults().any(|check| check.id == "rt-group"), Advice::GroupTime);
     let lacks_rights = !found.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
     add(lacks_rights && in_container, Advice::ContainerRights);
     add(lacks_rights && !in_container, Advice::AsRoot);
+    add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
+    add(!good && !found.kept, Advice::Room);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
     add(found.worth_keeping(), Advice::Keep);

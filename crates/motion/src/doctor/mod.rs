@@ -189,10 +189,10 @@ impl DoctorResult {
     #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
-        // Without the right to a real-time priority, even a very late start says nothing about the computer.
+        // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by
+        // its control group.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
-        let is_ordinary =
-            !asked.privileged && granted.into_iter().any(|granted| !granted.policy.is_real_time());
+        let is_ordinary = granted.into_iter().any(|granted| !granted.policy.is_real_time());
         let purposes: Vec<PurposeFound> = asked
             .way
             .purposes
