@@ -85,20 +85,106 @@ impl Machine {
         set + self.deviation()
     }
 
+    /// Measures a block that misses this share of its due times where nothing is set.
+    fn block(&mut self, on: &[bool], missed: f64) -> BlockFigures {
+        const DUE: u64 = 1_500;
+        let factor = self.value(on).exp();
+        let expected = (missed * factor).min(1.0) * DUE as f64;
+        // A machine that misses none needs no chance.
+        let scatter = if expected > 0.0 { expected.sqrt() * self.noise.normal() } else { 0.0 };
+        let missed = (expected + scatter).round().clamp(0.0, DUE as f64) as u64;
+        let tail_ns = (50_000.0 * factor) as i64;
+        BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed, due: DUE, verdict: None, repeated: 0 }
+    }
+
+    fn rounds(&mut self, experiment: &mut Experiment, missed: f64, settings: impl Fn(&[bool]) -> Vec<bool>) {
+        while let Some(round) = experiment.next_round() {
+            let figures = round.rows.iter().map(|row| self.block(&settings(&row.on), missed)).collect();
+            experiment.add(round, figures);
+        }
+        experiment.conclude();
+    }
+
     fn tune(&mut self, rounds: usize, seed: u64) -> Vec<Judgement> {
         let settings = self.effects.len();
         let mut experiment = Experiment::new(settings, (settings + 1) * rounds, Figure::Tail, seed);
-        while let Some(round) = experiment.next_round() {
-            let block = |on: &[bool]| {
-                let tail_ns = (50_000.0 * self.value(on).exp()) as i64;
-                BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None }
-            };
-            let figures = round.rows.iter().map(|row| &row.on[..]).map(block).collect();
-            experiment.add(round, figures);
-        }
+        self.rounds(&mut experiment, 0.0, <[bool]>::to_vec);
         experiment.found().iter().map(SettingFound::judgement).collect()
     }
+
+    /// Runs pilot blocks, plan, rounds and proof. Returns the judgement of each setting that was tried, and true if the proof
+    /// carries what is kept.
+    fn whole(&mut self, minutes: i64, missed: f64, seed: u64) -> Option<(Vec<Judgement>, bool)> {
+        let settings = self.effects.len();
+        let pilots: Vec<BlockFigures> =
+            (0..PILOTS).map(|_| self.block(&vec![false; settings], missed)).collect();
+        let pilot = Pilot::from_blocks(&pilots);
+        let plan = TunePlan::new(settings, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS, pilot)?;
+        let mut screening = Experiment::new(plan.knobs, plan.blocks(), pilot.figure, seed);
+        let all = |on: &[bool]| -> Vec<bool> { (0..settings).map(|at| on.get(at) == Some(&true)).collect() };
+        self.rounds(&mut screening, missed, all);
+        let judgements: Vec<Judgement> = screening.found().iter().map(SettingFound::judgement).collect();
+        let kept: Vec<bool> = judgements.iter().map(|judgement| *judgement == Judgement::Helps).collect();
+        if !kept.contains(&true) {
+            return Some((judgements, false));
+        }
+        let mut proof = Experiment::new(1, 2 * plan.pairs, pilot.figure, seed + 1);
+        let together = |on: &[bool]| -> Vec<bool> {
+            (0..settings).map(|at| on[0] && kept.get(at) == Some(&true)).collect()
+        };
+        self.rounds(&mut proof, missed, together);
+        Some((judgements, proof.found()[0].judgement() == Judgement::Helps))
+    }
 }
+
+/// Whole experiments: a setting that helps among others that do nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whole {
+    pub repeats: usize,
+    /// The setting that helps is kept and proven.
+    pub kept: usize,
+    /// Settings that do nothing, and those of them that were said to have an effect, and that were kept.
+    pub nothing: usize,
+    pub called: usize,
+    pub wrong: usize,
+}
+
+/// Runs whole experiments of 6 minutes over `knobs` settings, of which the first divides the deciding figure by `factor`, in
+/// blocks of this scatter that miss this share.
+pub fn whole(
+    (blocks, scatter, missed): (Blocks, f64, f64),
+    factor: f64,
+    knobs: usize,
+    repeats: usize,
+    seed: u64,
+) -> Whole {
+    let mut effects = vec![0.0; knobs];
+    effects[0] = -factor.ln();
+    let helping = usize::from(factor != 1.0);
+    let mut all = Whole { repeats, nothing: (knobs - helping) * repeats, ..Whole::default() };
+    for n in 0..repeats as u64 {
+        let mut machine = Machine::new(blocks, effects.clone(), seed * 10_000 + n);
+        machine.scatter = scatter;
+        let Some((judgements, proven)) = machine.whole(6, missed, seed + n) else { continue };
+        all.kept += usize::from(judgements[0] == Judgement::Helps && proven);
+        let others = &judgements[helping..];
+        let called = |of: &Judgement| !matches!(of, Judgement::Undecided | Judgement::NoMatter);
+        all.called += others.iter().filter(|judgement| called(judgement)).count();
+        all.wrong += others.iter().filter(|of| **of == Judgement::Helps && proven).count();
+    }
+    all
+}
+
+/// Machines of whole experiments: blocks, the scatter of their white part, and the share that they miss.
+pub const WHOLE: [(Blocks, f64, f64); 7] = [
+    (Blocks::White, 0.1, 0.0),
+    (Blocks::White, 0.3, 0.0),
+    (Blocks::White, 0.6, 0.0),
+    (Blocks::White, 0.3, 0.05),
+    (Blocks::White, 0.6, 0.05),
+    (Blocks::Wandering, 0.3, 0.0),
+    (Blocks::HeavyTail, 0.3, 0.0),
+];
 
 /// Returns the rate of experiments that report an effect of any setting, where `knobs` settings have none.
 pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
@@ -201,6 +287,30 @@ pub fn table(wanted: &Wanted) {
             let cells = [(1, 2), (10, 6), (10, 10), (10, 30), (10, 480)].map(cell);
             row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
         }
+    }
+    head(&[
+        "pilot, plan, rounds and proof in 6 min, 8 settings",
+        "one three times better: kept and proven",
+        "7 beside it: called",
+        "8 that do nothing: called",
+        "kept",
+    ]);
+    for (seed, machine) in (61..).zip(WHOLE) {
+        let (blocks, scatter, missed) = machine;
+        let name = format!("{}, {:.0} %, misses {:.0} %", blocks.name(), 100.0 * scatter, 100.0 * missed);
+        if !wanted.row(&name) {
+            continue;
+        }
+        let helps = whole(machine, 3.0, 8, repeats, seed);
+        let nothing = whole(machine, 1.0, 8, repeats, seed);
+        let of = |count: usize, of: usize| format!("{count} of {of}");
+        row([
+            name,
+            of(helps.kept, helps.repeats),
+            of(helps.called, helps.nothing),
+            of(nothing.called, nothing.nothing),
+            of(nothing.wrong, nothing.nothing),
+        ]);
     }
     head(&[
         "one of ten is 10 % better, one 10 % worse",

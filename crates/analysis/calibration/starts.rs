@@ -51,7 +51,8 @@ fn judged(boots: Boots, effect: f64, seed: u64) -> BootComparison {
         };
         let second = n % 2 == 1;
         let tail_ns = (50_000.0 * (deviation + if second { effect } else { 0.0 }).exp()) as i64;
-        let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+        let block =
+            BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
         let way = Way { kernel: String::new(), command_line: second.to_string(), name: None };
         Boot { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
     };

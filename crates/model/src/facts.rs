@@ -7,12 +7,14 @@ use crate::cpus::CpuSet;
 
 mod activity;
 mod delta;
+mod devices;
 mod kernel;
 mod process;
 mod processor;
 
-pub use activity::{Activity, Interrupt, Interrupts, RealTimeThread};
+pub use activity::{Activity, Interrupt, Interrupts, Program, RealTimeThread};
 pub use delta::{Change, Setting, changes};
+pub use devices::Devices;
 pub use kernel::{Clock, Isolation, Kernel, Preemption, RealTimeCores, Scheduler, Virtualisation};
 pub use process::{GroupLimit, Limit, Limits, Memory, Process};
 pub use processor::{
@@ -63,6 +65,12 @@ pub struct SystemFacts {
     /// Threads other than ours with a real-time priority of 50 or more, or a deadline.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub real_time_threads: Vec<RealTimeThread>,
+    /// Programs other than this one that measure latencies at this moment.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub measuring: Vec<Program>,
+    /// Graphics cards, and how devices reach memory.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub devices: Devices,
     /// Virtual machine or container.
     pub virtualisation: Virtualisation,
     /// Real-time cores next to Linux.

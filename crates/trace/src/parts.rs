@@ -78,15 +78,17 @@ impl Parts {
             return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does")));
         }
         let good_bytes = if beginning == PARTS { parts.read(&file).map_err(failed("read"))? } else { 0 };
+        // From here on it is ours: where the disk is full, the empty file is removed.
+        let mut kept = Kept { path: path.clone(), file };
         // A part that was cut off in the middle is measured again.
-        file.set_len(good_bytes).map_err(failed("write"))?;
+        kept.file.set_len(good_bytes).map_err(failed("write"))?;
         if good_bytes == 0 {
-            (&file).write_all(PARTS).map_err(failed("write"))?;
+            kept.file.write_all(PARTS).map_err(failed("write"))?;
         }
         parts.found = parts.before.len();
         parts.on_disk = parts.found;
         parts.before.reverse();
-        parts.kept = Some(Kept { path, file });
+        parts.kept = Some(kept);
         Ok(parts)
     }
 

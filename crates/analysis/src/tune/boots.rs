@@ -223,7 +223,7 @@ mod tests {
 
     fn start(word: &str, tail_ns: i64, max_ns: i64) -> Boot {
         let way = Way { kernel: "6.1".into(), command_line: format!("quiet {word}"), name: None };
-        let block = BlockFigures { tail_ns, max_ns, missed: 0, due: 5_000, verdict: None };
+        let block = BlockFigures { tail_ns, max_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
         Boot { boot: String::new(), measured: String::new(), way, blocks: vec![block; 4] }
     }
 

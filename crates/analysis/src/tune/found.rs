@@ -24,6 +24,13 @@ pub struct BlockFigures {
     /// Verdict on the purpose, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<PurposeVerdict>,
+    /// Measurements of it that were discarded, because the host of the virtual machine took the CPU.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl BlockFigures {
@@ -259,6 +266,16 @@ pub enum TuneNote {
         /// Mean time of a block, in ns.
         took_ns: i64,
     },
+    /// The host took the CPU during some measurements, which were discarded and repeated.
+    HostTook {
+        /// Number of these.
+        repeated: usize,
+    },
+    /// Other programs measured at the same time.
+    OthersMeasure {
+        /// Their names.
+        programs: Vec<String>,
+    },
     /// A setting could not be restored.
     NotRestored {
         /// The setting.
@@ -365,5 +382,6 @@ pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
         missed: blocks.iter().map(|block| block.missed).sum(),
         due: blocks.iter().map(|block| block.due).sum(),
         verdict: PurposeVerdict::of_all(verdicts),
+        repeated: blocks.iter().map(|block| block.repeated).sum(),
     })
 }

@@ -94,8 +94,14 @@ impl TunePlan {
         pilot: Pilot,
     ) -> Option<TunePlan> {
         let with = |knobs| Self::with(knobs, budget_ns, period_ns, overhead_ns, pilot);
-        let decides = |plan: &TunePlan| plan.shows(pilot.spread) <= WANTED_FACTOR - 1.0;
-        (1..=knobs).rev().filter_map(with).find(decides).or_else(|| with(1))
+        (1..=knobs).rev().filter_map(with).find(TunePlan::decides).or_else(|| with(1))
+    }
+
+    /// True if it decides a change by a factor of 3 of every setting: by the largest spread that the few pilot blocks allow,
+    /// since they often look steadier than the machine is.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        self.shows(self.pilot.most()) <= WANTED_FACTOR - 1.0
     }
 
     fn with(

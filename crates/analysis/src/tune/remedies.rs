@@ -63,6 +63,9 @@ fn is_by(cause: &Cause, names: &[&str]) -> bool {
     cause.who.as_deref().is_some_and(|who| names.iter().any(|name| who.starts_with(name)))
 }
 
+/// Functions of the kernel that run for a timer of a program: the program takes its timers along.
+const TIMERS_OF_PROGRAMS: [&str; 4] = ["timerfd_tmrproc", "posix_timer_fn", "hrtimer_wakeup", "it_real_fn"];
+
 /// Returns the effect of a knob on a cause, if it has one.
 fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let class = cause.class;
@@ -78,7 +81,8 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
         Knob::OtherThreads | Knob::Cpuset => {
             let brought =
                 matches!(class, Class::Softirq | Class::OtherTimer | Class::Vector | Class::Migration);
-            (threads, open || brought || waits || class == Class::PageFault)
+            let timers = class == Class::OtherTimer && is_by(cause, &TIMERS_OF_PROGRAMS);
+            (threads || timers, open || brought || waits || class == Class::PageFault)
         }
         Knob::Interrupts => {
             (class == Class::Interrupt, open || matches!(class, Class::Vector | Class::Softirq))

@@ -4,7 +4,7 @@ use super::*;
 use crate::random::Random;
 
 fn block(tail: f64, max: f64, missed: u64) -> BlockFigures {
-    BlockFigures { tail_ns: tail as i64, max_ns: max as i64, missed, due: 5_000, verdict: None }
+    BlockFigures { tail_ns: tail as i64, max_ns: max as i64, missed, due: 5_000, verdict: None, repeated: 0 }
 }
 
 /// Runs an experiment over settings on a machine whose blocks come from this function.

@@ -122,6 +122,21 @@ fn what_a_plan_of_settings_says_it_finds_it_finds_and_a_hog_makes_no_others() {
 }
 
 #[test]
+fn a_factor_of_three_is_kept_and_proven_within_six_minutes_and_what_does_nothing_is_not() {
+    for (seed, machine) in (61..).zip(settings::WHOLE) {
+        let helps = settings::whole(machine, 3.0, 8, 40, seed);
+        assert!(helps.kept * 10 >= helps.repeats * 9, "{machine:?}: {helps:?}");
+        let nothing = settings::whole(machine, 1.0, 8, 40, seed);
+        // 2 of 40, and what chance adds to that.
+        assert_holds(
+            &format!("{machine:?}"),
+            Rate { count: nothing.called, of: nothing.nothing, bound: 0.05 },
+        );
+        assert_eq!(nothing.wrong, 0, "{machine:?}: {nothing:?}");
+    }
+}
+
+#[test]
 fn ways_to_start_that_do_not_differ_are_not_told_apart_and_those_that_do_are() {
     for (seed, boots) in (1..).zip(starts::BOOTS) {
         assert_holds(boots.name(), starts::nulls(boots, 400, seed));

@@ -227,3 +227,61 @@ fn starts_are_kept_and_one_of_each_decides_nothing() {
         refused(folder.path(), &words, 3, &["jitterlab-starts.json", "remove it"]);
     });
 }
+
+/// Runs jitterlab as if the machine had been restarted with a processor isolated; files of the kernel look otherwise to it
+/// alone.
+fn after_restart(folder: &Path, words: &[&str]) -> Value {
+    fs::write(folder.join("boot"), "6f9619ff-8b86-4d01-b42d-00cf4fc964ff\n").unwrap();
+    fs::write(folder.join("isolated"), "1\n").unwrap();
+    let script = "mount --bind boot /proc/sys/kernel/random/boot_id
+        mount --bind isolated /sys/devices/system/cpu/isolated
+        exec \"$0\" \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-ec", script, env!("CARGO_BIN_EXE_jitterlab")]);
+    examined(&mut command, folder, words)
+}
+
+#[test]
+fn an_examination_after_a_restart_says_what_was_done_meanwhile() {
+    let several = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    if !is_root() || !several {
+        return;
+    }
+    let _alone = alone();
+    unless_starved(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let first = [
+            "doctor",
+            "cnc",
+            "--by",
+            "card",
+            "--yes",
+            "--no-tune",
+            "--budget",
+            "15s",
+            "--load",
+            "none",
+            "--json",
+        ];
+        let program = || Command::new(env!("CARGO_BIN_EXE_jitterlab"));
+        examined(&mut program(), folder.path(), &first);
+        let again = ["doctor", "--continue", "--yes", "--no-tune", "--json"];
+        let since = examined(&mut program(), folder.path(), &again)["since"].clone();
+        assert_eq!(since["restarted"], false, "{since:#}");
+        let result = after_restart(folder.path(), &again);
+        let since = &result["since"];
+        let has = |list: &Value| list.as_array().unwrap().iter().any(|id| id == "isolated-cpus");
+        assert_eq!(since["restarted"], true, "{since:#}");
+        assert!(has(&since["done"]) && !has(&since["open"]), "{since:#}");
+        assert_eq!(since["purposes"][0]["purpose"], "servo-thread", "{since:#}");
+        assert_eq!((&result["job"], &result["way"]), (&"cnc".into(), &"card".into()), "{since:#}");
+    });
+}
+
+/// The result of `doctor`, whatever it decides.
+fn examined(command: &mut Command, folder: &Path, words: &[&str]) -> Value {
+    let output = command.args(words).current_dir(folder).output().unwrap();
+    let document = serde_json::from_slice::<Value>(&output.stdout);
+    assert!(document.is_ok(), "{}", String::from_utf8_lossy(&output.stderr));
+    document.unwrap()["result"].clone()
+}

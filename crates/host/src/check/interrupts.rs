@@ -32,14 +32,19 @@ fn irq_affinity(s: &Subject<'_>) -> Ruling {
     if here.is_empty() {
         return pass("none");
     }
-    let file = format!("/proc/irq/{}/smp_affinity_list", alternatives(here.iter().map(|line| &line.id)));
+    let movable = || here.iter().filter(|line| !line.fixed).map(|line| &line.id);
+    let file = (movable().next().is_some())
+        .then(|| format!("/proc/irq/{}/smp_affinity_list", alternatives(movable())));
     here.sort_by_key(|line| std::cmp::Reverse(line.total()));
     let lines: Vec<String> = here.iter().map(|line| format!("{} ({})", line.id, line.name)).collect();
-    warn("here")
-        .with("lines", lines)
-        .for_one_run(format!("--isolate {}", s.cpus))
-        .write(s.others(), &file)
-        .parameter(format!("irqaffinity={}", s.others()))
+    match file {
+        Some(file) => warn("here")
+            .for_one_run(format!("--isolate {}", s.cpus))
+            .write(s.others(), &file)
+            .parameter(format!("irqaffinity={}", s.others())),
+        None => warn("fixed").parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
+    }
+    .with("lines", lines)
 }
 
 fn default_affinity(s: &Subject<'_>) -> Ruling {

@@ -21,11 +21,19 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "allowed-cpus", scope: Scope::Process, ruling: allowed_cpus },
 ];
 
+/// Adds the options for whoever starts the container: podman takes those of docker.
+fn of_engine(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+    let podman = |kind: &str| matches!(kind, "podman" | "libpod");
+    let engine =
+        if s.facts.virtualisation.container.as_deref().is_some_and(podman) { "podman" } else { "docker" };
+    ruling.with("engine", engine).advise(Host, "docker")
+}
+
 /// Adds the ways to get a limit: by a capability or a line for the user, in a container from the user who
 /// starts it.
 fn given(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     if s.facts.virtualisation.container.is_some() {
-        return ruling.advise(Host, "docker");
+        return of_engine(ruling, s);
     }
     ruling.advise(Command, "setcap").advise(Lasting, "limits-line")
 }
@@ -54,7 +62,7 @@ fn memlock(s: &Subject<'_>) -> Ruling {
 fn dma_latency(s: &Subject<'_>) -> Ruling {
     match s.facts.power.dma_latency_writable {
         Some(true) => pass("may"),
-        Some(false) if s.facts.virtualisation.container.is_some() => warn("may-not").advise(Host, "docker"),
+        Some(false) if s.facts.virtualisation.container.is_some() => of_engine(warn("may-not"), s),
         Some(false) => warn("may-not").advise(Command, "chown").advise(Lasting, "udev"),
         None => unknown(),
     }
@@ -69,11 +77,15 @@ fn rttime(s: &Subject<'_>) -> Ruling {
 }
 
 fn rt_group(s: &Subject<'_>) -> Ruling {
-    let group = s.facts.process.cpuset.as_deref().unwrap_or("/").trim_matches('/');
+    let refuses = |limit: &&GroupLimit| limit.quota_us == 0;
     match s.facts.process.cgroup_rt_runtime_us {
-        Some(0) => fail("no-time")
-            .write("950000", &format!("/sys/fs/cgroup/cpu/{group}/cpu.rt_runtime_us"))
-            .parameter("rt_group_sched=0"),
+        Some(0) => {
+            // A group gets time only where those above it have some: they are last here.
+            let groups = s.facts.process.group_limits.iter().rev().filter(refuses);
+            groups
+                .fold(fail("no-time"), |ruling, group| ruling.write(&group.lifted, &group.file))
+                .parameter("rt_group_sched=0")
+        }
         Some(us) => pass("time").with("runtime_us", us),
         None => not_applicable("not-shared-out"),
     }
@@ -86,14 +98,15 @@ fn group_limits(s: &Subject<'_>) -> Ruling {
         return unknown();
     }
     let pause_us = |limit: &GroupLimit| limit.period_us - limit.quota_us;
-    let Some(worst) = process.group_limits.iter().max_by_key(|limit| pause_us(limit)) else {
+    let limits = || process.group_limits.iter().filter(|limit| limit.quota_us > 0);
+    let Some(worst) = limits().max_by_key(|limit| pause_us(limit)) else {
         return pass("none");
     };
     let ruling = warn("limited")
         .with("quota_us", worst.quota_us)
         .with("period_us", worst.period_us)
         .costs_us(pause_us(worst));
-    process.group_limits.iter().fold(ruling, |ruling, limit| ruling.write(&limit.lifted, &limit.file))
+    limits().fold(ruling, |ruling, limit| ruling.write(&limit.lifted, &limit.file))
 }
 
 fn container(s: &Subject<'_>) -> Ruling {
@@ -103,7 +116,7 @@ fn container(s: &Subject<'_>) -> Ruling {
         if process.can_use_any_priority() == Some(true) && process.can_lock_any_memory() == Some(true) {
             pass("capable")
         } else {
-            warn("not-capable").with("usable", &s.facts.usable()).advise(Host, "docker")
+            of_engine(warn("not-capable").with("usable", &s.facts.usable()), s)
         };
     ruling.with("container", kind)
 }
@@ -113,7 +126,7 @@ fn allowed_cpus(s: &Subject<'_>) -> Ruling {
     let ruling = match () {
         () if online.is_empty() => return unknown(),
         () if usable == online => pass("all"),
-        () if s.facts.virtualisation.container.is_some() => warn("some").advise(Host, "docker"),
+        () if s.facts.virtualisation.container.is_some() => of_engine(warn("some"), s),
         () => warn("some").advise(Command, "taskset"),
     };
     ruling.with("online", &online).with("usable", &usable)

@@ -5,6 +5,7 @@ use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Option as ForOn
 use jitterlab_model::facts::RealTimeThread;
 
 use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use crate::facts;
 use crate::prepare::DEFAULT_PRIORITY;
 
 /// The share of time taken by the hypervisor from which on no latency can be kept.
@@ -19,6 +20,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "steal", scope: Scope::Process, ruling: steal },
     Rule { id: "kernel-threads", scope: Scope::Kernel, ruling: kernel_threads },
     Rule { id: "real-time-programs", scope: Scope::Kernel, ruling: real_time_programs },
+    Rule { id: "other-measurements", scope: Scope::Process, ruling: other_measurements },
+    Rule { id: "graphics", scope: Scope::Kernel, ruling: graphics },
+    Rule { id: "iommu", scope: Scope::Kernel, ruling: iommu },
     Rule { id: "load", scope: Scope::Kernel, ruling: load },
     Rule { id: "mitigations", scope: Scope::Kernel, ruling: mitigations },
 ];
@@ -114,6 +118,50 @@ fn real_time_programs(s: &Subject<'_>) -> Ruling {
         return unknown();
     }
     competing(&others, |ruling, pids| move_away(ruling, s, "-acp", &pids))
+}
+
+/// Name of the monitor's process, cut by the kernel.
+const MONITOR: &str = "jitterlab-monit";
+
+fn other_measurements(s: &Subject<'_>) -> Ruling {
+    let measuring = &s.facts.measuring;
+    if measuring.is_empty() {
+        // Where other processes are hidden, so is this.
+        return s.facts.interrupts.irqbalance_running.map_or_else(unknown, |_| pass("none"));
+    }
+    let pids = measuring.iter().filter(|one| !one.kernel).map(|one| one.pid.to_string());
+    let pids = pids.collect::<Vec<_>>().join(" ");
+    let ruling = warn("run").with("programs", facts::names(measuring));
+    // systemd starts the service again where it is killed.
+    let is_service = s.facts.kernel.init.as_deref() == Some("systemd");
+    match (measuring.iter().all(|one| one.name == MONITOR), pids.is_empty()) {
+        (true, _) if is_service => ruling.now("systemctl stop jitterlab-monitor"),
+        (_, true) => ruling.write("nop", "/sys/kernel/tracing/current_tracer"),
+        _ => ruling.with("pids", pids.as_str()).advise(Command, "end"),
+    }
+}
+
+fn graphics(s: &Subject<'_>) -> Ruling {
+    let Some(drivers) = &s.facts.devices.graphics else { return unknown() };
+    let has = |name: &str| drivers.iter().any(|driver| driver == name);
+    let ruling = match () {
+        () if drivers.is_empty() => return pass("none"),
+        () if has("nvidia") => warn("nvidia").advise(Lasting, "nouveau"),
+        () if has("i915") && s.facts.kernel.parameter("i915.enable_dc") != Some("0") => {
+            warn("saves-power").parameter("i915.enable_dc=0")
+        }
+        () => pass("drivers"),
+    };
+    ruling.with("drivers", drivers.clone())
+}
+
+/// Translation of the addresses that devices use, which is changed for each buffer.
+fn iommu(s: &Subject<'_>) -> Ruling {
+    match s.facts.devices.translated {
+        None => not_applicable("none"),
+        Some(0) => pass("direct"),
+        Some(groups) => warn("translated").with("groups", groups).parameter("iommu.passthrough=1"),
+    }
 }
 
 fn load(s: &Subject<'_>) -> Ruling {

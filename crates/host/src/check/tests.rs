@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jitterlab_model::facts::{GroupLimit, Interrupt, Limit, Preemption, RealTimeThread};
+use jitterlab_model::facts::{GroupLimit, Interrupt, Limit, Preemption, Program, RealTimeThread};
 
 use jitterlab_report::check::words;
 
@@ -39,7 +39,7 @@ const CASES: &[Case] = &[
     ("rttime", "laptop", AS_IT_IS, Warn, "200000 µs", "rttime unlimited"),
     ("rt-group", "cnc-rt", AS_IT_IS, Na, "not shared out", ""),
     ("rt-group", "vm", |f| f.process.cgroup_rt_runtime_us = Some(950_000), Pass, "950000", ""),
-    ("rt-group", "vm", |f| f.process.cgroup_rt_runtime_us = Some(0), Fail, "refused", "cpu/system.slice/ssh.service/cpu.rt_runtime_us"),
+    ("rt-group", "vm", |f| { f.process.cgroup_rt_runtime_us = Some(0); f.process.group_limits.push(GroupLimit { file: "/sys/fs/cgroup/cpu/a/cpu.rt_runtime_us".into(), quota_us: 0, period_us: 1_000_000, lifted: "950000".into() }); }, Fail, "refused", "echo 950000 > /sys/fs/cgroup/cpu/a/cpu.rt_runtime_us"),
     ("group-limits", "vm", AS_IT_IS, Pass, "none", ""),
     ("group-limits", "vm", |f| { f.process.group_limits.push(GroupLimit { file: "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us".into(), quota_us: 20_000, period_us: 100_000, lifted: "-1".into() }); }, Warn, "20000 µs of processor time in 100000", "echo -1 > /sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"),
     ("container", "cnc-rt", AS_IT_IS, Pass, "none", ""),
@@ -143,6 +143,7 @@ const CASES: &[Case] = &[
     ("numa-node", "server", |f| (f.isolation.isolated, f.process.allowed_cpus) = ("2,30".parse().ok(), None), Warn, "2 nodes", "on 2 only"),
     ("irq-affinity", "cnc-rt", AS_IT_IS, Pass, "none on CPUs 2-3", ""),
     ("irq-affinity", "vm", AS_IT_IS, Warn, "IRQ 26 (virtio1-req.0)", "echo 0 > /proc/irq/26/smp_affinity_list"),
+    ("irq-affinity", "vm", |f| f.interrupts.lines.iter_mut().for_each(|line| line.fixed = true), Warn, "keeps them there", "isolcpus=managed_irq,domain,1"),
     ("irq-affinity", "arm-board", AS_IT_IS, Warn, "IRQ 14", "--isolate 3"),
     ("default-irq-affinity", "cnc-rt", AS_IT_IS, Pass, "0-1", ""),
     ("default-irq-affinity", "laptop", AS_IT_IS, Warn, "includes CPU 6", "echo bf > /proc/irq/default_smp_affinity"),
@@ -198,6 +199,17 @@ const CASES: &[Case] = &[
     ("real-time-programs", "laptop", |f| f.real_time_threads.iter_mut().for_each(|t| t.priority = 60), Pass, "pipewire (rr:60), less urgent", ""),
     ("real-time-programs", "laptop", |f| { let t = f.real_time_threads.iter().find(|t| !t.kernel).unwrap().clone(); f.real_time_threads.push(RealTimeThread { pid: 901, ..t }); }, Warn, "pipewire", "for p in 900 901; do taskset -acp 0-5,7 $p; done"),
     ("real-time-programs", "laptop", AS_IT_IS, Warn, "pipewire (rr:88)", "taskset -acp 0-5,7 900"),
+    ("other-measurements", "cnc-rt", AS_IT_IS, Pass, "no other program", ""),
+    ("other-measurements", "cnc-rt", |f| f.measuring.push(Program { pid: 4711, name: "cyclictest".into(), kernel: false }), Warn, "cyclictest (process 4711)", "kill 4711"),
+    ("other-measurements", "cnc-rt", |f| f.measuring.push(Program { pid: 90, name: "timerlat/1".into(), kernel: true }), Warn, "timerlat/1", "current_tracer"),
+    ("graphics", "cnc-rt", |f| f.devices.graphics = Some(vec![]), Pass, "no graphics card", ""),
+    ("graphics", "cnc-rt", |f| f.devices.graphics = None, Na, "no devices", ""),
+    ("graphics", "cnc-rt", |f| f.devices.graphics = Some(vec!["nvidia".into()]), Warn, "NVIDIA's own", "nouveau"),
+    ("graphics", "cnc-rt", |f| f.devices.graphics = Some(vec!["i915".into()]), Warn, "i915", "i915.enable_dc=0"),
+    ("graphics", "cnc-rt", |f| { f.devices.graphics = Some(vec!["i915".into()]); f.kernel.command_line = Some("i915.enable_dc=0".into()); }, Pass, "i915", ""),
+    ("iommu", "cnc-rt", |f| f.devices.translated = None, Na, "none", ""),
+    ("iommu", "cnc-rt", |f| f.devices.translated = Some(0), Pass, "directly", ""),
+    ("iommu", "cnc-rt", |f| f.devices.translated = Some(12), Warn, "12 groups", "iommu.passthrough=1"),
     ("load", "cnc-rt", AS_IT_IS, Pass, "0.05 tasks", ""),
     ("load", "vm", AS_IT_IS, Warn, "1.90 tasks", "top"),
     ("mitigations", "cnc-rt", AS_IT_IS, Pass, "switched off", ""),

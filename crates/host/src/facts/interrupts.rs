@@ -1,5 +1,7 @@
 //! Interrupts: their count on each CPU, and the CPUs they may go to.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{Interrupt, Interrupts};
 
@@ -9,7 +11,10 @@ pub(super) fn interrupts(root: &Root) -> Interrupts {
     let table = root.text("proc/interrupts").unwrap_or_default();
     let mut lines = parse(&table);
     for line in lines.iter_mut().filter(|line| line.is_device()) {
-        line.affinity = root.cpus(&format!("proc/irq/{}/smp_affinity_list", line.id));
+        let file = format!("proc/irq/{}/smp_affinity_list", line.id);
+        line.affinity = root.cpus(&file);
+        // The kernel makes the file read-only for such an interrupt.
+        line.fixed = root.path(&file).metadata().is_ok_and(|about| about.permissions().mode() & 0o222 == 0);
         line.effective = root.cpus(&format!("proc/irq/{}/effective_affinity_list", line.id));
     }
     Interrupts {

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use jitterlab_model::{CpuSet, SystemFacts};
 
+mod devices;
 mod interrupts;
 mod kernel;
 mod memory;
@@ -18,6 +19,7 @@ mod threads;
 mod virtualisation;
 
 pub(crate) use process::group_limits;
+pub(crate) use threads::names;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -171,6 +173,8 @@ pub fn read(root: &Root) -> SystemFacts {
         interrupts,
         process: process::process(root),
         real_time_threads: threads::real_time(&threads),
+        measuring: threads::measuring(&threads),
+        devices: devices::devices(root),
         virtualisation: virtualisation::virtualisation(root, &cpu_info),
         real_time_cores: virtualisation::real_time_cores(root),
         activity: memory::activity(root, &stat),

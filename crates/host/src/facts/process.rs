@@ -64,14 +64,14 @@ pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
 fn limits_of(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
     let number = |folder: &str, name: &str| root.number::<i64>(&format!("{folder}/{name}"));
     let limit = |name: &str, quota_us: i64, period_us: i64, lifted: String| {
-        let limits = quota_us > 0 && quota_us < period_us;
+        let limits = quota_us >= 0 && quota_us < period_us;
         limits.then(|| GroupLimit { file: format!("/{folder}/{name}"), quota_us, period_us, lifted })
     };
     let fair = || {
         let (quota, period) = (number(folder, "cpu.cfs_quota_us")?, number(folder, "cpu.cfs_period_us")?);
         limit("cpu.cfs_quota_us", quota, period, "-1".into())
     };
-    // The group above divides its own share.
+    // The group above divides its own share; 0 refuses real-time policies.
     let real_time = || {
         let name = "cpu.rt_runtime_us";
         let (runtime, most) = (number(folder, name)?, number(above, name)?);

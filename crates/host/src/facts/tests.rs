@@ -181,4 +181,7 @@ fn an_urgent_thread_of_an_ordinary_process_is_found() {
     let found: Vec<_> = facts.real_time_threads.iter().filter(|t| t.name == "cyclictest").collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].pid, found[0].priority, found[0].cpu), (950, 90, Some(6)));
+    let measuring: Vec<_> =
+        facts.measuring.iter().map(|program| (program.pid, program.name.as_str())).collect();
+    assert_eq!(measuring, [(950, "cyclictest")]);
 }

@@ -1,6 +1,6 @@
 //! The threads of the machine, as far as `/proc` shows them: which programs run, and who is as urgent as a measured task.
 
-use jitterlab_model::facts::RealTimeThread;
+use jitterlab_model::facts::{Program, RealTimeThread};
 
 use super::{Root, in_parallel};
 
@@ -92,6 +92,43 @@ pub(super) fn real_time(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
     let mut urgent: Vec<RealTimeThread> = urgent.filter(|t| t.pid != std::process::id()).collect();
     urgent.sort_by_key(|t| (t.policy != "deadline", std::cmp::Reverse(t.priority), t.pid));
     urgent
+}
+
+/// Programs that do nothing but measure latencies: those of rt-tests, of the kernel's tools, and LinuxCNC's.
+const MEASURERS: &[&str] = &[
+    "cyclicdeadline",
+    "cyclictest",
+    "hwlatdetect",
+    "latency-histogr",
+    "latency-test",
+    "oslat",
+    "pmqtest",
+    "ptsematest",
+    "rtla",
+    "signaltest",
+    "sigwaittest",
+    "svsematest",
+];
+/// Threads by which the kernel itself measures, one on each CPU.
+const TRACERS: &[&str] = &["osnoise/", "timerlat/"];
+
+/// Other programs that measure, each once: a jitterlab does where it has a real-time thread.
+pub(super) fn measuring(threads: &[ThreadLine]) -> Vec<Program> {
+    let is_urgent = |pid: u32| threads.iter().any(|t| t.pid == pid && matches!(t.policy, 1 | 2 | 6));
+    let measures = |t: &&ThreadLine| match t.kernel {
+        true => TRACERS.iter().any(|name| t.name.starts_with(name)),
+        false => {
+            MEASURERS.contains(&t.name.as_str()) || (t.name.starts_with("jitterlab") && is_urgent(t.pid))
+        }
+    };
+    let others = threads.iter().filter(|t| t.first && t.pid != std::process::id());
+    let program = |t: &ThreadLine| Program { pid: t.pid, name: t.name.clone(), kernel: t.kernel };
+    others.filter(measures).map(program).collect()
+}
+
+/// Names of programs with their processes.
+pub(crate) fn names(programs: &[Program]) -> Vec<String> {
+    programs.iter().map(|one| format!("{} (process {})", one.name, one.pid)).collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) fn kernel_threads(scene: &Scene<'_>) -> Offer {
 
 pub(super) fn interrupts(scene: &Scene<'_>) -> Offer {
     let to = scene.others.clone();
-    let lines = scene.facts.interrupts.lines.iter().filter(|line| line.is_device());
+    let lines = scene.facts.interrupts.lines.iter().filter(|line| line.is_device() && !line.fixed);
     let mut bound = lines.filter_map(|line| line.effective.as_ref().or(line.affinity.as_ref())).peekable();
     if to.is_empty() || bound.peek().is_none() {
         return Offer::Absent;

@@ -37,6 +37,8 @@ pub struct Interrupt {
     pub affinity: Option<CpuSet>,
     /// The CPU it really goes to.
     pub effective: Option<CpuSet>,
+    /// True if the kernel keeps it where it is, even from root: a managed interrupt of a queue, or one of the platform's.
+    pub fixed: bool,
     /// Number of times it came, for each CPU it came to.
     pub counts: BTreeMap<u16, u64>,
 }
@@ -53,6 +55,18 @@ impl Interrupt {
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
+}
+
+/// A program that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Program {
+    /// Number of its process.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// True for a thread of the kernel, which no signal ends.
+    pub kernel: bool,
 }
 
 /// A thread with a real-time policy.

@@ -14,6 +14,12 @@ use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
+    /// End the other programs that measure, and repeat the command.
+    EndOthers,
+    /// Make room on the disk, or call it in another directory: nothing could be written in this one.
+    Room,
+    /// Give the control group real-time time, without which even root gets no real-time priority.
+    GroupTime,
     /// Repeat the command as root: steps that need root were left out.
     AsRoot,
     /// Repeat it with the right to real-time priorities, which the container's administrator gives.
@@ -68,9 +74,13 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
     let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
+    let faults = || found.found.check.faults().into_iter();
+    add(!good && faults().any(|check| check.id == "rt-group"), Advice::GroupTime);
     let lacks_rights = !found.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
     add(lacks_rights && in_container, Advice::ContainerRights);
     add(lacks_rights && !in_container, Advice::AsRoot);
+    add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
+    add(!good && !found.kept, Advice::Room);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
     add(found.worth_keeping(), Advice::Keep);
@@ -83,9 +93,6 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     }
     add(too_short, Advice::Longer);
     add(is_virtual && !good, Advice::RealMachine);
-    let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
-    add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
-    add(found.wants_step_card(), Advice::StepCard);
     // Behind a host, improvements of this kernel would not show; in a container the kernel is the host's.
     let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {
@@ -94,6 +101,9 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     };
     let real_time = facts.kernel.preemption == Some(Preemption::RealTime);
     add(own && !real_time && lacks("preempt-rt"), Advice::RealTimeKernel);
+    let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
+    add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
+    add(found.wants_step_card(), Advice::StepCard);
     let (parameters, place) =
         (found.found.check.kernel_parameters.clone(), found.found.check.kernel_parameters_place);
     add(own && !parameters.is_empty(), Advice::KernelParameters { parameters, place });

@@ -38,17 +38,21 @@ const fn any(name: &'static str, purposes: &'static [&'static str]) -> Way {
 const CNC: &[&str] = &[
     "rtprio",
     "memlock",
+    "group-limits",
     "smi",
     "idle-states",
     "isolated-cpus",
     "irq-affinity",
     "default-irq-affinity",
     "smt",
+    "graphics",
+    "iommu",
 ];
 /// ros2_control's and PREEMPT_RT's how-to: rights and locked memory first, priorities above the interrupt threads, then the same.
 const ROBOT: &[&str] = &[
     "rtprio",
     "memlock",
+    "group-limits",
     "kernel-threads",
     "governor",
     "idle-states",
@@ -56,12 +60,14 @@ const ROBOT: &[&str] = &[
     "irq-affinity",
     "rt-throttling",
     "smi",
+    "iommu",
 ];
 /// Audio distributions and rtcqs: rights, swapping, governor, other programs' requests.
 const AUDIO: &[&str] =
-    &["rtprio", "memlock", "swappiness", "governor", "threaded-interrupts", "access-times"];
+    &["rtprio", "memlock", "group-limits", "swappiness", "governor", "threaded-interrupts", "access-times"];
 /// Makers of PLC runtimes: the same as a robot's, without the rights that their packages bring.
-const PLC: &[&str] = &["idle-states", "governor", "isolated-cpus", "irq-affinity", "kernel-threads", "smi"];
+const PLC: &[&str] =
+    &["group-limits", "idle-states", "governor", "isolated-cpus", "irq-affinity", "kernel-threads", "smi"];
 
 /// Every job there is.
 pub const JOBS: [Job; 4] = [

@@ -115,6 +115,10 @@ pub struct DoctorAsked {
     pub plan: DoctorPlan,
     /// True if root's rights are available.
     pub privileged: bool,
+    /// True if `sudo` is installed.
+    pub sudo: bool,
+    /// True if files can be written where it was called.
+    pub kept: bool,
 }
 
 /// Results of the steps.
@@ -155,6 +159,10 @@ pub struct DoctorResult {
     pub plan: DoctorPlan,
     /// True if root's rights were available.
     pub privileged: bool,
+    /// True if `sudo` is installed.
+    pub sudo: bool,
+    /// True if files could be written where it was called.
+    pub kept: bool,
     /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
@@ -181,10 +189,10 @@ impl DoctorResult {
     #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
-        // Without the right to a real-time priority, even a very late start says nothing about the computer.
+        // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by
+        // its control group.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
-        let is_ordinary =
-            !asked.privileged && granted.into_iter().any(|granted| !granted.policy.is_real_time());
+        let is_ordinary = granted.into_iter().any(|granted| !granted.policy.is_real_time());
         let purposes: Vec<PurposeFound> = asked
             .way
             .purposes
@@ -206,6 +214,8 @@ impl DoctorResult {
             any: asked.way.any,
             plan: asked.plan,
             privileged: asked.privileged,
+            sudo: asked.sudo,
+            kept: asked.kept,
             fitness,
             purposes,
             advice: Vec::new(),

@@ -2,6 +2,7 @@ use super::*;
 use std::collections::BTreeMap;
 
 use jitterlab_model::check::{Action, Check, CommandLinePlace, Remedy, RemedyKind, Status};
+use jitterlab_model::facts::Program;
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
 
 /// Both tasks of a CNC machine, each with one start that is `late_ns` late.
@@ -39,7 +40,7 @@ fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privilege
     let job = Job::named("cnc").unwrap();
     let way = job.way(way).unwrap();
     let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
-    let asked = DoctorAsked { job, way, plan, privileged };
+    let asked = DoctorAsked { job, way, plan, privileged, sudo: true, kept: true };
     let found = DoctorFindings {
         check: check(is_virtual),
         before: run(way, late_ns, policy),
@@ -134,6 +135,23 @@ fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done(
 }
 
 #[test]
+fn what_spoils_the_measurement_or_ends_most_of_the_lateness_comes_first() {
+    let first = |change: fn(&mut DoctorResult)| {
+        let mut found = examined("card", 900_000, FIFO, false, true);
+        change(&mut found);
+        advice::advice(&found).first().cloned()
+    };
+    let other = |found: &mut DoctorResult| found.found.check.machine.measuring.push(Program::default());
+    assert_eq!(first(other), Some(Advice::EndOthers));
+    assert_eq!(first(|found| found.kept = false), Some(Advice::Room));
+    let ordinary = |found: &mut DoctorResult| {
+        found.found.check.checks =
+            vec![fault("preempt-rt", RemedyKind::Lasting), fault("rtprio", RemedyKind::Lasting)];
+    };
+    assert_eq!(first(ordinary), Some(Advice::RealTimeKernel));
+}
+
+#[test]
 fn in_a_container_rights_come_from_who_starts_it() {
     let mut found = examined("card", 30_000, Policy::Other, false, false);
     found.found.check.machine.virtualisation.container = Some("docker".into());
@@ -146,7 +164,8 @@ fn in_a_container_rights_come_from_who_starts_it() {
 fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_were() {
     let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
     let job = Job::named("cnc").unwrap();
-    let asked = DoctorAsked { job, way: job.way("card").unwrap(), plan, privileged: true };
+    let asked =
+        DoctorAsked { job, way: job.way("card").unwrap(), plan, privileged: true, sudo: true, kept: true };
     let mut first = examined("card", 300_000, FIFO, false, true);
     first.found.check.checks =
         ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();

@@ -12,6 +12,7 @@ pub(super) const WORDS: &[Words] = &[
             ("unreadable", "the affinity of interrupts could not be read"),
             ("none", "none on {cpus:cpus}"),
             ("here", "{cpus:cpus} may be interrupted by IRQ {lines:some}"),
+            ("fixed", "{cpus:cpus} may be interrupted by IRQ {lines:some}, and the kernel keeps them there"),
         ],
         advice: &[],
     },

@@ -24,7 +24,7 @@ pub(super) const WORDS: &[Words] = &[
                 "limits-line",
                 "line `@realtime - rtprio 85` in /etc/security/limits.d/90-realtime.conf, then log in again",
             ),
-            ("docker", "docker run --cap-add SYS_NICE --ulimit rtprio=85 ..."),
+            ("docker", "{engine} run --cap-add SYS_NICE --ulimit rtprio=85 ..."),
         ],
     },
     Words {
@@ -44,7 +44,7 @@ pub(super) const WORDS: &[Words] = &[
                 "limits-line",
                 "line `@realtime - memlock unlimited` in /etc/security/limits.d/90-realtime.conf, then log in again",
             ),
-            ("docker", "docker run --cap-add IPC_LOCK --ulimit memlock=-1 ..."),
+            ("docker", "{engine} run --cap-add IPC_LOCK --ulimit memlock=-1 ..."),
         ],
     },
     Words {
@@ -62,7 +62,7 @@ pub(super) const WORDS: &[Words] = &[
                 "udev",
                 "line `KERNEL==\"cpu_dma_latency\", MODE=\"0666\"` in /etc/udev/rules.d/90-realtime.rules",
             ),
-            ("docker", "docker run --device /dev/cpu_dma_latency ..."),
+            ("docker", "{engine} run --device /dev/cpu_dma_latency ..."),
         ],
     },
     Words {
@@ -112,7 +112,7 @@ pub(super) const WORDS: &[Words] = &[
         ],
         advice: &[(
             "docker",
-            "docker run --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=85 --ulimit memlock=-1 --cpuset-cpus={usable} ...",
+            "{engine} run --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=85 --ulimit memlock=-1 --cpuset-cpus={usable} ...",
         )],
     },
     Words {
@@ -125,7 +125,7 @@ pub(super) const WORDS: &[Words] = &[
             ("some", "{usable} of {online}"),
         ],
         advice: &[
-            ("docker", "docker run --cpuset-cpus={online} ..."),
+            ("docker", "{engine} run --cpuset-cpus={online} ..."),
             ("taskset", "taskset -c {online} jitterlab ..., outside of any restricting cpuset"),
         ],
     },

@@ -61,6 +61,44 @@ pub(super) const WORDS: &[Words] = &[
         advice: &[],
     },
     Words {
+        id: "other-measurements",
+        title: "Other measurements",
+        why: "Two programs that measure at once delay each other, and neither shows the machine as it is.",
+        found: &[
+            ("unreadable", "the list of processes could not be read"),
+            ("none", "no other program measures"),
+            ("run", "running: {programs}"),
+        ],
+        advice: &[("end", "kill {pids}")],
+    },
+    Words {
+        id: "graphics",
+        title: "Graphics driver",
+        why: "A graphics driver can hold up a processor or the memory bus for long when the picture changes or the card wakes up.",
+        found: &[
+            ("unreadable", "the kernel lists no devices"),
+            ("none", "no graphics card with a driver"),
+            ("nvidia", "NVIDIA's own driver, which its maker does not support on real-time kernels"),
+            ("saves-power", "{drivers}: i915 switches its display power off and on"),
+            ("drivers", "{drivers}"),
+        ],
+        advice: &[(
+            "nouveau",
+            "remove NVIDIA's driver (nouveau or plain pictures instead), or use a graphics card of another maker",
+        )],
+    },
+    Words {
+        id: "iommu",
+        title: "Address translation for devices (IOMMU)",
+        why: "Where it is on, drivers map and unmap each buffer, in interrupt handlers too.",
+        found: &[
+            ("none", "this kernel has none"),
+            ("direct", "devices reach memory directly"),
+            ("translated", "on for {groups} groups of devices"),
+        ],
+        advice: &[],
+    },
+    Words {
         id: "load",
         title: "Load at this moment",
         why: "What is measured beside unknown work cannot be repeated; load should be there on purpose (--load).",

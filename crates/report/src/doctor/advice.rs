@@ -14,6 +14,17 @@ fn again(result: &DoctorResult, more: &str) -> String {
     format!("jitterlab doctor {} --by {}{more}", result.job, result.way)
 }
 
+/// A command as root, as it is called here.
+pub(super) fn as_root(result: &DoctorResult, command: &str) -> String {
+    match (result.privileged, result.sudo) {
+        (true, _) => command.to_owned(),
+        // A shell opens the file before sudo begins.
+        (false, true) if command.contains('>') => format!("sudo sh -c \"{command}\""),
+        (false, true) => format!("sudo {command}"),
+        (false, false) => format!("su -c \"{command}\""),
+    }
+}
+
 /// Title of a check, in the middle of a sentence.
 pub(super) fn title(result: &DoctorResult, id: &str) -> String {
     let check = result.found.check.checks.iter().find(|check| check.id == id);
@@ -35,7 +46,21 @@ fn remedies(result: &DoctorResult, id: &str) -> String {
 /// A piece of advice, as a sentence without its full stop.
 pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
     match advice {
-        Advice::AsRoot => format!("Let it do what only root may: sudo {}", again(result, "")),
+        Advice::EndOthers => format!(
+            "End the other measurement, since each delays the other: {}; then {}",
+            as_root(result, &remedies(result, "other-measurements")),
+            again(result, "")
+        ),
+        Advice::GroupTime => format!(
+            "Give this control group real-time time, without which even root gets no real-time priority: {}; then {}",
+            as_root(result, &remedies(result, "rt-group")),
+            again(result, "")
+        ),
+        Advice::Room => format!(
+            "Make room on this disk, or call it in a directory that you may write to, since nothing could be kept here: {}",
+            again(result, "")
+        ),
+        Advice::AsRoot => format!("Let it do what only root may: {}", as_root(result, &again(result, ""))),
         Advice::ContainerRights => format!(
             "Start the container with the right to real-time priorities ({}), then {}",
             remedies(result, "rtprio"),

@@ -291,11 +291,13 @@ fn next(result: &DoctorResult) -> Section {
 /// Undoing of the settings.
 fn undo(result: &DoctorResult) -> Option<Section> {
     result.found.tuned.as_ref()?;
-    let mut said = "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program \
-                    was killed: sudo jitterlab restore."
-        .to_owned();
+    let mut said = format!(
+        "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program was killed: {}.",
+        advice::as_root(result, "jitterlab restore")
+    );
     if result.worth_keeping() {
-        said += " If you copied the settings below / and want them gone: sudo jitterlab restore --kept, then restart.";
+        let restore = advice::as_root(result, "jitterlab restore --kept");
+        said += &format!(" If you copied the settings below / and want them gone: {restore}, then restart.");
     }
     let lead = "Settings are put back by a journal, after a kill too.";
     Some(section("undo", "How to undo it", lead, vec![Piece::text(said)]))
@@ -316,10 +318,8 @@ fn left_out(result: &DoctorResult) -> Option<Section> {
     facts.extend(not_tried("refused, and so not tried", |why| matches!(why, LeftOut::Refused { .. })));
     facts.extend(not_tried("no time for it (--budget)", |why| matches!(why, LeftOut::NoTime)));
     let refused = result.found.before.run.refused.iter();
-    facts.extend(refused.map(|refused| {
-        let what = format!("{} (refused while measuring)", refused.what);
-        (what, format!("{}; {}", refused.why, refused.remedy))
-    }));
+    // What to do about it is said above, once.
+    facts.extend(refused.map(|refused| (refused.what.clone(), format!("refused ({})", refused.why))));
     if facts.is_empty() {
         return None;
     }

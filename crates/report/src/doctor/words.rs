@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::Human;
 use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNES_FROM_NS};
 
-use crate::words::list;
+use crate::check::words as checks;
+use crate::words::{capital, list};
 use crate::wrap::wrap;
 
 /// A question to a person.
@@ -90,9 +92,7 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
         asked.way.served().map(|purpose| crate::purpose::title(purpose.name).to_owned()).collect();
     let root = match asked.privileged {
         true => "",
-        false => {
-            " You are not root: what only root may do is left out, and named at the end (sudo jitterlab doctor does all of it)."
-        }
+        false => " You are not root: what only root may do is left out, and named at the end.",
     };
     let first = match asked.plan.tune_ns {
         Some(_) => String::new(),
@@ -114,6 +114,17 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
     ))
     .trim_end()
     .to_owned()
+}
+
+/// Warning that other programs measure at the same time, by the check that found them.
+#[must_use]
+pub fn others(report: &CheckReport) -> Option<String> {
+    let check = report.faults().into_iter().find(|check| check.id == "other-measurements")?;
+    let note = format!(
+        "{}. Each delays the other: Ctrl-C, end it, and call this again.",
+        capital(&checks::found(check))
+    );
+    Some(wrap(&note).trim_end().to_owned())
 }
 
 /// Name of a step.
@@ -181,7 +192,7 @@ pub fn not_restored(what: &str) -> String {
 pub fn written(page: &Path, settings: Option<&Path>) -> String {
     let settings = settings.map_or_else(String::new, |folder| {
         let folder = folder.display();
-        format!("\nthe settings that helped, as files: {folder} (to keep them: sudo cp -r {folder}/. /, then restart)")
+        format!("\nthe settings that helped, as files: {folder} (to keep them, as root: cp -r {folder}/. /, then restart)")
     });
     format!("the page: {}{settings}", page.display())
 }

@@ -226,7 +226,14 @@ mod tests {
         let start = |n: usize| {
             let word = if n % 2 == 1 { "isolcpus=1" } else { "" };
             let tail_ns = if n % 2 == 1 { 21_000 } else { 50_000 } + 500 * n as i64;
-            let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+            let block = BlockFigures {
+                tail_ns,
+                max_ns: 2 * tail_ns,
+                missed: 0,
+                due: 5_000,
+                verdict: None,
+                repeated: 0,
+            };
             let way = Way { kernel: "6.1 rt".into(), command_line: format!("quiet {word}"), name: None };
             let measured = "2026-01-01T10:00:00Z".into();
             Boot { boot: n.to_string(), measured, way, blocks: vec![block; 6] }

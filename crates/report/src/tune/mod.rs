@@ -5,6 +5,7 @@ pub mod kept;
 pub mod words;
 
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
+use jitterlab_model::causes::CauseClass;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, Watched};
 
@@ -181,6 +182,11 @@ fn next(result: &TuneResult) -> String {
         _ if result.notes.contains(&TuneNote::Interrupted) => {
             "the same command, which goes on from here".into()
         }
+        _ if is_outside(result) => {
+            "no setting here ends it: most of the lateness comes from outside this kernel, from its host or firmware (jitterlab run \
+             --why)"
+                .into()
+        }
         Some(_) => "the same command with a longer --budget".into(),
         None if result.knobs.iter().any(|found| found.judgement == Judgement::Undecided) => {
             "the same command with a longer --budget, or jitterlab run --why for what makes it late".into()
@@ -191,6 +197,12 @@ fn next(result: &TuneResult) -> String {
         }
         None => "jitterlab run --why: what makes it late".into(),
     }
+}
+
+/// True if most of the latest starts' delay came from outside this kernel, where no setting of it helps.
+fn is_outside(result: &TuneResult) -> bool {
+    let main = result.why.as_ref().and_then(|why| why.main_cause());
+    main.is_some_and(|main| main.cause.class == CauseClass::Outside && main.latest_share > 0.5)
 }
 
 /// The task or thread that was tuned.
@@ -358,6 +370,14 @@ fn note(result: &TuneResult, note: &TuneNote) -> String {
                 of(result.rounds, result.plan.map(|plan| plan.rounds), "round"),
             )
         }
+        TuneNote::HostTook { repeated } => format!(
+            "The host took the processor during {}: discarded and repeated, since they say nothing of the settings.",
+            plural(*repeated as u64, "short measurement")
+        ),
+        TuneNote::OthersMeasure { programs } => format!(
+            "Measured at the same time: {}. Each delays the other: end it, and repeat the command.",
+            list(programs)
+        ),
         TuneNote::NotRestored { what } => {
             format!("Could not be put back: {what}. Run jitterlab restore as root.")
         }

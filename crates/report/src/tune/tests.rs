@@ -20,7 +20,8 @@ fn found(knob: Knob, judgement: Judgement, change: f64, step: Step) -> KnobFound
 }
 
 fn result() -> TuneResult {
-    let start = BlockFigures { tail_ns: 50_000, max_ns: 90_000, missed: 0, due: 5_000, verdict: None };
+    let start =
+        BlockFigures { tail_ns: 50_000, max_ns: 90_000, missed: 0, due: 5_000, verdict: None, repeated: 0 };
     let change = |figure, start, tuned, effect| Change { figure, start, tuned, effect };
     let pilot = Pilot { figure: Figure::Tail, spread: 0.1, blocks: 4 };
     TuneResult {

@@ -2,7 +2,7 @@
 
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Step};
 use jitterlab_model::facts::Preemption;
-use jitterlab_model::{Bench, RunInfo};
+use jitterlab_model::{Bench, RunInfo, SystemFacts};
 
 /// A cause as a table names it.
 #[must_use]
@@ -107,6 +107,11 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     let virtual_machine = facts.and_then(|facts| facts.virtualisation.virtual_machine) == Some(true);
     let real_time = facts.and_then(|facts| facts.kernel.preemption) == Some(Preemption::RealTime);
     let who = cause.who.as_deref().unwrap_or("it");
+    let of_host = facts.is_some_and(SystemFacts::is_kernel_of_host);
+    let at_boot = |parameters: &str| match of_host {
+        true => format!("{parameters} on the kernel's command line, which this machine's host sets"),
+        false => format!("{parameters} on the kernel's command line"),
+    };
     match cause.class {
         Class::LateInterrupt if run.bench == Bench::Kernel => {
             "nothing: in virtual time, so much is how the emulator lets interrupts in".into()
@@ -127,13 +132,16 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {
             "it is the task's own call of the kernel: look into what makes that slow (jitterlab why --event 1)".into()
         }
-        Class::InterruptsOff | Class::NotPreemptible if real_time => {
-            format!("keep {who} off this CPU: jitterlab run --isolate, or isolcpus= on the kernel's command line")
+        Class::InterruptsOff | Class::NotPreemptible if real_time || of_host => {
+            format!("keep {who} off this CPU: jitterlab run --isolate, or {}", at_boot("isolcpus="))
         }
         Class::InterruptsOff | Class::NotPreemptible => format!(
             "run a kernel with PREEMPT_RT, which lets go in most places, or keep {who} off this CPU (jitterlab run --isolate)"
         ),
         Class::Interrupt => match who.split_once(' ') {
+            Some((number, _)) if is_fixed(facts, number) => format!(
+                "move the task off the CPU of this interrupt, which the kernel keeps where it is (cat /proc/irq/{number}/effective_affinity_list)"
+            ),
             Some((number, _)) => format!(
                 "move this interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list"
             ),
@@ -141,13 +149,13 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         },
         Class::Vector => "isolate the CPU, so that others have no reason to interrupt it (jitterlab run --isolate)".into(),
         Class::Softirq => match who {
-            "RCU" => "let other CPUs do it: rcu_nocbs= on the kernel's command line".into(),
+            "RCU" => format!("let other CPUs do it: {}", at_boot("rcu_nocbs=")),
             "TIMER" | "SCHED" => "keep other threads and timers off this CPU (isolcpus=, nohz_full=)".into(),
             _ => "move the device whose work this is to another CPU (its interrupt's smp_affinity_list)".into(),
         },
         Class::OtherTimer => match who {
             function if function.starts_with("tick_") => {
-                "stop the tick on this CPU: nohz_full= on the kernel's command line".into()
+                format!("stop the tick on this CPU: {}", at_boot("nohz_full="))
             }
             _ => "keep the threads whose timer this is off this CPU".into(),
         },
@@ -186,6 +194,12 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         Class::Lost => "repeat it with fewer other things on this CPU".into(),
         _ => "nothing: it is the way of a wake-up on this machine".into(),
     }
+}
+
+/// True if the kernel keeps an interrupt where it is.
+fn is_fixed(facts: Option<&SystemFacts>, number: &str) -> bool {
+    let lines = facts.into_iter().flat_map(|facts| &facts.interrupts.lines);
+    lines.into_iter().any(|line| line.id == number && line.fixed)
 }
 
 /// Due time as the time of day, for comparison with system logs; as seconds since the first due time if the

@@ -47,6 +47,7 @@ impl<'a> Examination<'a> {
         // All tasks share a processor, as those of a control program do, and the others are for the rest.
         self.tasks.iter_mut().for_each(|task| task.cpu = cpus.iter().next());
         let check = check(facts, &cpus);
+        words::others(&check).iter().for_each(|note| output::note(note));
         let Some(before) = self.measurement(experiment, DoctorStep::Measure, &[])? else { return Ok(None) };
         let Some(why) = experiment.part(|| self.explained())? else { return Ok(None) };
         let why = self.taken(DoctorStep::Why, why);

@@ -6,7 +6,7 @@ mod judging;
 mod questions;
 mod steps;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::Experiment;
@@ -21,6 +21,9 @@ use crate::exit::{Ending, Status};
 use crate::experiment::conduct;
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{kept_parts, mistakes};
+
+/// Where every distribution has it.
+const SUDO: &str = "/usr/bin/sudo";
 
 /// Find out whether this computer is fit to drive your machine, and make it so
 ///
@@ -81,7 +84,14 @@ pub fn execute(args: &Args) -> Ending {
         // Root of a container may lack the right.
         let privileged =
             facts.process.user_id == Some(0) && facts.process.can_use_any_priority() != Some(false);
-        let asked = DoctorAsked { job: answers.job, way: answers.way, plan: answers.plan, privileged };
+        let asked = DoctorAsked {
+            job: answers.job,
+            way: answers.way,
+            plan: answers.plan,
+            privileged,
+            sudo: Path::new(SUDO).exists(),
+            kept: experiment.is_kept(),
+        };
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
         output::note(&words::outset(&asked, &loads));
         let interrupted = experiment.interrupted();

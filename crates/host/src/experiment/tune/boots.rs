@@ -156,12 +156,14 @@ fn least_ns(period_ns: i64) -> i64 {
 
 /// Parameters of the kernel's command line that no setting of a running machine replaces, and whether counted
 /// instructions show their effect.
-const WORDS: [(&str, bool); 11] = [
+const WORDS: [(&str, bool); 13] = [
     ("isolcpus", true),
     ("nohz_full", true),
     ("rcu_nocbs", true),
     ("threadirqs", true),
     ("preempt", true),
+    ("skew_tick", true),
+    ("iommu.passthrough", false),
     ("nosmt", false),
     ("idle", false),
     ("processor.max_cstate", false),
@@ -223,7 +225,8 @@ mod tests {
     }
 
     fn measured(this: &ThisStart, tail_ns: i64) -> Boot {
-        let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+        let block =
+            BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
         let measured = String::new();
         Boot { boot: this.boot.clone(), measured, way: this.way.clone(), blocks: vec![block; 6] }
     }

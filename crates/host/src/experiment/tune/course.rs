@@ -27,20 +27,22 @@ pub(super) struct Course {
     pace: Pace,
     /// True if less was measured than planned, because the time was over.
     cut: bool,
+    /// True if blocks are compared by p99.9, false if by p99.
+    pub(super) far: bool,
 }
 
 impl Default for Course {
     /// An empty course.
     fn default() -> Self {
-        Course::begin(None, 0)
+        Course::begin(None, 0, false)
     }
 }
 
 impl Course {
     /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
-    pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64) -> Self {
+    pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64, far: bool) -> Self {
         let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
-        Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false }
+        Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false, far }
     }
 
     pub(super) fn plan(&self) -> Option<TunePlan> {
@@ -148,13 +150,23 @@ mod tests {
         measured_ns: i64,
         overhead_ns: impl Fn(usize) -> i64,
     ) -> (i64, i64, Course, Judged, Option<Judged>) {
-        let mut course = Course::begin(Some((plan, measured_ns)), 7);
+        let mut course = Course::begin(Some((plan, measured_ns)), 7, false);
         let (mut clock_ns, mut longest_ns, mut n) = (0, 0, 0);
         let mut block = |on: &[bool]| {
             let took_ns = plan.block_ns + overhead_ns(n);
             (clock_ns, longest_ns, n) = (clock_ns + took_ns, longest_ns.max(took_ns), n + 1);
             let tail_ns = if on[0] { 50_000 } else { 100_000 } + (n as i64 * 7_919) % 5_000;
-            Ok((BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None }, took_ns))
+            Ok((
+                BlockFigures {
+                    tail_ns,
+                    max_ns: 2 * tail_ns,
+                    missed: 0,
+                    due: 5_000,
+                    verdict: None,
+                    repeated: 0,
+                },
+                took_ns,
+            ))
         };
         let (mut tell, interrupted) = (|_: &_| (), AtomicBool::new(false));
         let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);

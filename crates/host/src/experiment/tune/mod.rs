@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use jitterlab_analysis::causes::TaskWhy;
+use jitterlab_analysis::compensation_trial::Disturbance;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::tune::{
@@ -36,6 +38,14 @@ pub use running::Running;
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
+
+/// Share of a block that the host of a virtual machine may take: a block with more is measured again, since it says nothing
+/// of the settings.
+const MOST_STOLEN: f64 = 0.005;
+/// Measurements of a block at most.
+const TRIES: usize = 3;
+/// Discarded measurements beyond the number of good ones, after which none is discarded: such a host always takes part.
+const MOST_DISCARDED: usize = 4;
 
 /// A task to tune, and the settings to try.
 #[derive(Debug, Clone)]
@@ -75,6 +85,9 @@ pub struct Tuning {
     /// Length of a block.
     block_ns: i64,
     notes: Vec<TuneNote>,
+    /// Measurements that were discarded, and those that were not.
+    discarded: usize,
+    good: usize,
     /// Begin of the preparation.
     begun: Instant,
 }
@@ -132,7 +145,12 @@ impl Tuning {
             let least_ns = least_ns(request.budget_ns, task.period_ns);
             return Err(TuneError::Budget { budget_ns: request.budget_ns, least_ns });
         }
-        let notes = warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
+        let mut notes: Vec<TuneNote> =
+            warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
+        let others = &machine.facts.measuring;
+        if !others.is_empty() {
+            notes.push(TuneNote::OthersMeasure { programs: facts::names(others) });
+        }
         Ok(Tuning {
             request,
             machine,
@@ -144,6 +162,8 @@ impl Tuning {
             course: Course::default(),
             block_ns: 0,
             notes,
+            discarded: 0,
+            good: 0,
             begun,
         })
     }
@@ -164,30 +184,39 @@ impl Tuning {
         let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
         self.left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
         self.block_ns = plan.map_or(0, |plan| plan.block_ns);
-        self.tail = tail(self.block_ns, self.task.period_ns);
+        self.tail = if self.course.far { P99_9 } else { P99 };
         Ok(())
     }
 
     fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, TuneError> {
-        let (pilot, overhead_ns) = self.pilot(interrupted)?;
+        let ([near, far], overhead_ns) = self.pilot(interrupted)?;
         // Until now time went by as well.
         let left_ns = self.request.budget_ns - nanoseconds(self.begun);
         let period_ns = self.task.period_ns;
-        let plan = |knobs, budget_ns, overhead_ns| {
+        let plan = |pilot, knobs, budget_ns, overhead_ns| {
             let plan = TunePlan::new(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
             Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
         };
-        // On a machine too slow for the usual number of blocks, a single knob is tried with fewer.
-        let least = || plan(1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
-        let planned = plan(self.offered.len(), left_ns, overhead_ns).or_else(least);
+        let planned = |pilot| {
+            // On a machine too slow for the usual number of blocks, a single knob is tried with fewer.
+            let least = || plan(pilot, 1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
+            plan(pilot, self.offered.len(), left_ns, overhead_ns).or_else(least)
+        };
+        let near = planned(near);
+        // The percentile farther out, where the time decides by it as much.
+        let knobs = near.map_or(0, |(plan, _)| plan.knobs);
+        let is_as_good = |(plan, _): &(TunePlan, i64)| {
+            plan.knobs == knobs && plan.decides() && plan.block_ns / period_ns >= FEWEST_FOR_P99_9
+        };
+        let far = planned(far).filter(is_as_good);
         let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-        Ok(Course::begin(planned, seed))
+        Ok(Course::begin(far.or(near), seed, far.is_some()))
     }
 
-    /// Measures pilot blocks of the start, and the average time that a block takes beyond its measurement,
-    /// setting and putting back included. For this time two blocks have a knob set: the first and the last
-    /// knob to try.
-    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<(Pilot, i64), TuneError> {
+    /// Measures pilot blocks of the start, judged by p99 and by p99.9, and the average time that a block takes
+    /// beyond its measurement, setting and putting back included. For this time two blocks have a knob set: the
+    /// first and the last knob to try.
+    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), TuneError> {
         let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
         let usual = TunePlan::new(
@@ -198,12 +227,16 @@ impl Tuning {
             UNKNOWN,
         );
         self.block_ns = usual.map_or(shortest_ns, |plan| plan.block_ns).max(shortest_ns);
-        self.tail = tail(self.block_ns, self.task.period_ns);
-        let mut start = Vec::new();
+        let (mut start, mut overheads) = (Vec::new(), Vec::new());
         for _ in 0..PILOTS {
-            start.push(self.timed(&[], interrupted)?);
+            let begin = Instant::now();
+            start.push(self.measured(&[], interrupted)?.0);
+            overheads.push(nanoseconds(begin) - self.block_ns);
         }
-        let mut overheads: Vec<i64> = start.iter().map(|(_, took_ns)| took_ns - self.block_ns).collect();
+        let pilots = [P99, P99_9].map(|tail| {
+            let blocks: Vec<BlockFigures> = start.iter().map(|block| self.figures(block, tail)).collect();
+            Pilot::from_blocks(&blocks)
+        });
         let last = self.offered.len() - 1;
         self.block_ns = shortest_ns;
         for set in [0, last] {
@@ -212,8 +245,7 @@ impl Tuning {
         }
         let mean = |of: &[i64]| of.iter().map(|ns| (*ns).max(0)).sum::<i64>() / of.len().max(1) as i64;
         let (without, with) = overheads.split_at(PILOTS);
-        let figures: Vec<BlockFigures> = start.into_iter().map(|(figures, _)| figures).collect();
-        Ok((Pilot::from_blocks(&figures), mean(without).max(mean(with))))
+        Ok((pilots, mean(without).max(mean(with))))
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
@@ -250,6 +282,12 @@ impl Tuning {
         let kept: Vec<bool> = found.iter().map(|of| of.judgement() == Judgement::Helps).collect();
         let wanted = kept.contains(&true) && !source.experiment.is_interrupted();
         let proof = if wanted { course.prove(&kept, &mut source)? } else { None };
+        let blocks = proof
+            .iter()
+            .chain([&screening])
+            .flat_map(|of| of.blocks(true).into_iter().chain(of.blocks(false)));
+        let repeated = blocks.map(|block| block.repeated).sum();
+        self.notes.extend((repeated > 0).then_some(TuneNote::HostTook { repeated }));
         let set = self.offered.iter().zip(&kept).filter(|(_, kept)| **kept);
         let set = set.map(|(offered, _)| offered.knob).collect();
         self.notes.extend(course.slower());
@@ -310,12 +348,36 @@ impl Tuning {
     /// A block, and its time with everything around it, in ns.
     fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
-        let figures = self.block(on, interrupted)?;
-        Ok((figures, nanoseconds(begin)))
+        let (measured, repeated) = self.measured(on, interrupted)?;
+        Ok((BlockFigures { repeated, ..self.figures(&measured, self.tail) }, nanoseconds(begin)))
+    }
+
+    /// Measures a block with these knobs set, again where the host took the CPU; returns the number of measurements that
+    /// were discarded for that.
+    fn measured(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<(MeasuredRun, usize), TuneError> {
+        let mut repeated = 0;
+        loop {
+            let measured = self.measured_once(on, interrupted)?;
+            let may_repeat = repeated + 1 < TRIES && self.discarded < self.good + MOST_DISCARDED;
+            if !may_repeat || !self.is_stolen(&measured) || interrupted.load(Ordering::Relaxed) {
+                self.good += 1;
+                return Ok((measured, repeated));
+            }
+            self.discarded += 1;
+            repeated += 1;
+        }
+    }
+
+    /// True if the host took a part of the task's CPU that a percentile shows.
+    fn is_stolen(&self, measured: &MeasuredRun) -> bool {
+        let facts = measured.run.facts_before.as_ref().zip(measured.run.facts_after.as_ref());
+        let cpu = self.task.cpu.or_else(|| self.machine.cpus.first());
+        let stolen = facts.and_then(|(before, after)| Disturbance::between(before, after, cpu).steal);
+        stolen.is_some_and(|share| share > MOST_STOLEN)
     }
 
     /// Sets the knobs, measures, and puts them back.
-    fn block(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<BlockFigures, TuneError> {
+    fn measured_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, TuneError> {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.block_ns;
@@ -340,12 +402,17 @@ impl Tuning {
                 self.notes.push(note);
             }
         }
+        Ok(measured)
+    }
+
+    /// Figures of a block, by this percentile.
+    fn figures(&self, measured: &MeasuredRun, tail: Percentile) -> BlockFigures {
         let summary = measured.summaries().next();
         let latency = summary.map(|summary| summary.corrected_latency);
         let max_ns = latency.and_then(|latency| latency.max_ns);
         // A task that never ran was late by the whole block.
-        let max_ns = max_ns.unwrap_or(block_ns);
-        let tail_ns = latency.and_then(|latency| latency.at(self.tail).exactly()).unwrap_or(max_ns);
+        let max_ns = max_ns.unwrap_or(self.block_ns);
+        let tail_ns = latency.and_then(|latency| latency.at(tail).exactly()).unwrap_or(max_ns);
         let known = |count: Option<Known<u64>>| count.and_then(|n| n.exactly()).unwrap_or(0);
         let missed = known(summary.map(|summary| summary.missed));
         let due = missed + known(summary.map(|summary| summary.executed));
@@ -353,7 +420,7 @@ impl Tuning {
             let verdict = measured.clone().judged_for(Some(purpose)).verdict?;
             verdict.purposes.into_iter().next()
         });
-        Ok(BlockFigures { tail_ns, max_ns, missed, due, verdict })
+        BlockFigures { tail_ns, max_ns, missed, due, verdict, repeated: 0 }
     }
 }
 

@@ -1,0 +1,34 @@
+//! Devices beside the processors whose drivers can hold a task up.
+
+use jitterlab_model::facts::Devices;
+
+use super::Root;
+
+pub(super) fn devices(root: &Root) -> Devices {
+    Devices { graphics: graphics(root), translated: translated(root) }
+}
+
+/// Drivers of the graphics cards (`card0`; `card0-HDMI-A-1` is one of its connectors), and NVIDIA's own, which may do without
+/// such a card.
+fn graphics(root: &Root) -> Option<Vec<String>> {
+    const CLASS: &str = "sys/class";
+    let number = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
+    let cards = root.names(&format!("{CLASS}/drm")).into_iter().filter(number);
+    let driver = |card: String| {
+        Some(root.link(&format!("{CLASS}/drm/{card}/device/driver"))?.rsplit('/').next()?.to_owned())
+    };
+    let mut drivers: Vec<String> = cards.filter_map(driver).collect();
+    drivers.extend(root.exists("sys/module/nvidia").then(|| "nvidia".to_owned()));
+    drivers.sort_unstable();
+    drivers.dedup();
+    (root.exists(CLASS) || !drivers.is_empty()).then_some(drivers)
+}
+
+/// Number of the groups that the kernel translates (`DMA`, `DMA-FQ`), not of those that reach memory directly (`identity`).
+fn translated(root: &Root) -> Option<u64> {
+    const GROUPS: &str = "sys/kernel/iommu_groups";
+    let is_translated = |group: &String| {
+        root.text(&format!("{GROUPS}/{group}/type")).is_some_and(|kind| kind.starts_with("DMA"))
+    };
+    root.exists(GROUPS).then(|| root.names(GROUPS).iter().filter(|group| is_translated(group)).count() as u64)
+}
