@@ -79,6 +79,10 @@ impl Intake {
         if !found.is_dir() {
             return self.add_file(from);
         }
+        // The fleet's own folder may lie among the run files.
+        if fs::canonicalize(from).ok() == fs::canonicalize(&self.folder).ok() {
+            return Ok(());
+        }
         let mut entries: Vec<PathBuf> = fs::read_dir(from)
             .map_err(Error::file("read", from))?
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))

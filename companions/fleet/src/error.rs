@@ -71,7 +71,13 @@ pub fn contradiction(what: &str) -> Error {
 
 /// A folder without slices, or without any of the time that is asked for.
 pub fn nothing_here(path: &Path, of_a_time: bool) -> Error {
-    let what = if of_a_time { "holds no slices of that time" } else { "holds no slices" };
-    Error::not_measured(format!("{} {what}", path.display()))
-        .remedy("take in run files with `jitterlab fleet add FOLDER FILE...`")
+    let folder = path.display();
+    match of_a_time {
+        true => Error::not_measured(format!("{folder} holds no slices of that time"))
+            .remedy(format!("jitterlab fleet days {folder} lists the days")),
+        false if !path.is_dir() => Error::bad_use(format!("no folder {folder} here"))
+            .remedy("make one of run files: jitterlab fleet add plant FILE..."),
+        false => Error::not_measured(format!("{folder} holds no slices of a fleet"))
+            .remedy(format!("make them of run files first: jitterlab fleet add plant {folder}")),
+    }
 }

@@ -333,17 +333,17 @@ fn verdict(answer: &FleetAnswer) -> String {
     let purpose = purpose(answer.purpose.as_deref());
     let of = |fitness| answer.with(fitness);
     let all = answer.machines.len() as u64;
-    let fit = of(Fitness::Good) + of(Fitness::Limited);
-    let restricted = match of(Fitness::Limited) {
-        0 => String::new(),
-        limited => format!(" ({} with restrictions)", count(limited as u64)),
-    };
+    let others =
+        [(Fitness::CannotTell, "cannot be told"), (Fitness::Limited, "usable"), (Fitness::Good, "good")]
+            .map(|(fitness, word)| (of(fitness) as u64, word));
+    let others = others.iter().filter(|(machines, _)| *machines > 0);
+    let others: Vec<String> =
+        others.map(|(machines, word)| format!("; {} {word}", count(*machines))).collect();
     format!(
-        "{} of {} NOT FIT for {purpose}, {} cannot be told, {} fit{restricted}.",
+        "{} of {} NOT FIT for {purpose}{}.",
         count(of(Fitness::Unfit) as u64),
         plural(all, "machine"),
-        count(of(Fitness::CannotTell) as u64),
-        count(fit as u64),
+        others.concat(),
     )
 }
 
@@ -361,7 +361,9 @@ fn changed(answer: &FleetAnswer) -> String {
             None if *too_few > 0 => {
                 "No class has three machines with the same change of the kernel, so none is judged.".into()
             }
-            None => format!("No kernel changed: {} measured.", plural(answer.activations, "activation")),
+            None => {
+                format!("No machine changed its kernel; {} measured.", plural(answer.activations, "activation"))
+            }
         };
     };
     let others = changes.iter().filter(|of| !std::ptr::eq(*of, first));
@@ -430,10 +432,10 @@ fn decided(machine: &MachineAnswer) -> Option<String> {
     let most = || time(decision.limit.limited as f64);
     Some(match decision.limit.measure {
         Measure::Missed => format!("{} missed", plural(whole(decision.seen), "due time")),
-        Measure::Latency => format!("a start {} late, {} at most are usable", seen(), most()),
-        Measure::Interval => format!("an interval {} off its period, {} at most are usable", seen(), most()),
+        Measure::Latency => format!("latest start {}, usable up to {}", seen(), most()),
+        Measure::Interval => format!("largest period error {}, usable up to {}", seen(), most()),
         Measure::PeriodDeviation => {
-            format!("periods that deviate by {}, {} at most are usable", seen(), most())
+            format!("standard deviation of periods {}, usable up to {}", seen(), most())
         }
     })
 }

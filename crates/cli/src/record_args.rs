@@ -190,11 +190,7 @@ impl Progress {
         let terminal = self.show.terminal();
         let mut text = progress::measured(&underway.so_far(), self.purpose);
         if line.is_redrawn() {
-            // A longer line would break, and the next one could not replace it.
-            let columns = terminal.columns - 1;
-            let fits = text.chars().count() + progress::ENDS.len() <= columns;
-            text = text.chars().take(columns).collect();
-            text += if fits { progress::ENDS } else { "" };
+            text = progress::fitting(&text, terminal.columns - 1);
         }
         line.show(&terminal.printable(text));
     }

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
 use jitterlab_report::first_steps::{
-    FORMATS, MEASURE_FIRST, OPTIONS, TOOLS, VALUES, for_file, one_word, option_of, thread_by_name,
+    DOCUMENTS, FORMATS, MEASURE_FIRST, OPTIONS, TOOLS, VALUES, for_file, one_word, option_of, thread_by_name,
 };
 
 use crate::exit::Status;
@@ -84,6 +84,7 @@ fn meant_missing(missing: &[String]) -> Option<String> {
     match () {
         () if missing.iter().any(is_run) => Some(MEASURE_FIRST.to_owned()),
         () if missing.iter().any(|name| name.starts_with("--as")) => Some(FORMATS.to_owned()),
+        () if missing.iter().any(|name| name.starts_with("<DOCUMENT")) => Some(DOCUMENTS.to_owned()),
         () => None,
     }
 }

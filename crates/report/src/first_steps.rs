@@ -206,6 +206,9 @@ pub const MEASURE_FIRST: &str = "to measure one first: jitterlab run -o run.parq
 pub const FORMATS: &str =
     "formats: csv, cyclictest, hdr, junit, linuxcnc, openmetrics, perfetto; jitterlab export --help";
 
+/// Hint for a source document that is not named.
+pub const DOCUMENTS: &str = "the documents: jitterlab reproduce --list";
+
 /// Hint for a unit that is separated from its value.
 #[must_use]
 pub fn one_word(unit: &str) -> String {

@@ -106,7 +106,7 @@ fn colour_length(text: &str) -> usize {
     let code = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
     let is_shade = |number: &str| SHADES.iter().any(|shade| number == shade.to_string());
     match code {
-        Some((code @ ("0" | "31;1" | "32;1" | "33;1"), _)) => code.len() + 3,
+        Some((code @ ("0" | "2" | "31;1" | "32;1" | "33;1"), _)) => code.len() + 3,
         Some((code, _)) if code.strip_prefix("30;48;5;").is_some_and(is_shade) => code.len() + 3,
         _ => 0,
     }

@@ -11,9 +11,10 @@ use crate::printable::printable;
 use crate::words::{count, exact, plural, time};
 
 /// Ends the line of a measurement on a terminal.
-pub const ENDS: &str = "  ^C ends";
+const ENDS: &str = "  ^C ends";
 
-/// Progress of a measurement in one line; of several tasks the one with the latest start is named.
+/// Progress of a measurement in one line; of several tasks the one with the latest start is named. With a purpose, its
+/// limit takes the place of count and median.
 #[must_use]
 pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
@@ -22,20 +23,32 @@ pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact(ns)));
     let tasks = &so_far.tasks;
     let activations = plural(tasks.iter().map(|task| task.stats.latency.count()).sum(), "activation");
-    let mut text = format!("{elapsed}{planned}: {activations}");
+    let limit = limit(so_far, purpose);
+    let several = if tasks.len() == 1 { String::new() } else { format!(" of {} tasks", tasks.len()) };
+    let mut text = format!("{elapsed}{planned}: ") + &limit.clone().unwrap_or(activations + &several);
     let latest = tasks.iter().max_by_key(|task| task.stats.latency.max_ns());
     let known = latest.and_then(|task| Some((task, task.stats.latency.max_ns()?)));
     if let Some((task, worst_ns)) = known {
         let worst = time(worst_ns as f64);
-        match task.stats.latency.quantile_ns(0.5) {
-            Some(median_ns) if tasks.len() == 1 => {
-                text += &format!(", median {}, worst {worst}", time(median_ns as f64));
-            }
-            _ => text += &format!(" of {} tasks, worst {worst} ({})", tasks.len(), printable(&task.name)),
-        }
+        let median_ns = task.stats.latency.quantile_ns(0.5).filter(|_| limit.is_none() && several.is_empty());
+        text += &median_ns.map_or_else(String::new, |ns| format!(", median {}", time(ns as f64)));
+        text += &format!(", worst {worst}");
+        text += &if several.is_empty() { String::new() } else { format!(" ({})", printable(&task.name)) };
     }
     let missed = tasks.iter().map(|task| task.stats.seen_missed()).sum();
-    text + &format!(", {} missed", count(missed)) + &limit(so_far, purpose).unwrap_or_default()
+    text + &format!(", {} missed", count(missed))
+}
+
+/// As many whole parts of a line as these columns hold, and how to end it where there is room: a longer line would break,
+/// and the next one could not replace it.
+#[must_use]
+pub fn fitting(line: &str, columns: usize) -> String {
+    let whole = line.chars().take(columns).collect::<String>();
+    if whole.len() < line.len() {
+        return whole.rsplit_once(", ").map_or(whole.clone(), |(parts, _)| parts.to_owned());
+    }
+    let has_room = line.chars().count() + ENDS.len() <= columns;
+    whole + if has_room { ENDS } else { "" }
 }
 
 /// Deciding quantity of a purpose, as far as it was seen, against its limit.
@@ -54,7 +67,7 @@ fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
     };
     let worst_ns = so_far.tasks.iter().filter_map(seen).max()?;
     let (name, usable) = (crate::purpose::measure(limit.measure), time(limit.limited as f64));
-    Some(format!("; {name} {} of {usable}", time(worst_ns as f64)))
+    Some(format!("{name} {} of {usable}", time(worst_ns as f64)))
 }
 
 /// Progress of writing a run file that takes long.
@@ -148,7 +161,13 @@ mod tests {
         let two = line(&[("servo", &[2_000]), ("b\u{1b}", &[1_000, 90_000])]);
         assert_eq!(two, "4 s of 10 s: 3 activations of 2 tasks, worst 90 µs (b\\u001b), 0 missed");
         let fieldbus = line_for(&[("servo", &[2_000, 90_000])], Purpose::named("fieldbus-1ms"));
-        assert!(fieldbus.ends_with(", 0 missed; latency 90 µs of 500 µs"), "{fieldbus}");
+        assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs of 500 µs, worst 90 µs, 0 missed");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
+        assert_eq!(
+            fitting("4 s of 10 s: 3 activations, 0 missed", 45),
+            "4 s of 10 s: 3 activations, 0 missed  ^C ends"
+        );
+        assert_eq!(fitting("4 s of 10 s: 3 activations, 0 missed", 30), "4 s of 10 s: 3 activations");
+        assert_eq!(fitting("no part of it fits", 10), "no part of");
     }
 }

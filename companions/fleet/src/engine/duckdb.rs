@@ -51,7 +51,8 @@ impl DuckDb {
             Some(DuckDb { program: python.into(), is_python: true }).filter(DuckDb::answers)
         };
         program.or_else(python).ok_or_else(|| {
-            Error::not_measured("fleet sums with DuckDB, which is not here").remedy("pip install duckdb-cli")
+            Error::not_measured("fleet sums with DuckDB, which is not here")
+                .remedy("pip install duckdb-cli, or pipx where the system refuses that")
         })
     }
 

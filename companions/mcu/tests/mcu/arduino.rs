@@ -102,6 +102,20 @@ fn how_regular_are_the_pulses_of_a_servo() {
     assert!(first.contains("Pulses of 1.") && first.contains(" or up to "), "{all}");
 }
 
+/// A sketch whose own period is not the one asked for: nothing disturbs it, and nothing is blamed.
+#[test]
+fn is_it_the_period_that_was_asked_for() {
+    let code = "
+        void setup() { pinMode(9, OUTPUT); }
+        void loop() { digitalWrite(9, HIGH); delayMicroseconds(1500); digitalWrite(9, LOW); delay(18); }";
+    let directory = tempfile::tempdir().unwrap();
+    let Some(elf) = sketch(directory.path(), "atmega328p", "standard", code) else { return };
+    let (status, first, all) = measured(&elf, &["--period", "20ms", "--max-jitter", "50us"]);
+    assert_eq!(status, Some(1), "{all}");
+    assert!(first.contains("Its own period is 19.5") && first.contains(" ms, not 20 ms."), "{all}");
+    assert!(!first.contains("disturbs it most"), "{all}");
+}
+
 #[test]
 fn are_interrupts_lost() {
     let code = "

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::task_analysis::AnalysisSection;
+use jitterlab_report::document::Present;
+use jitterlab_report::head::of_files;
 use jitterlab_report::patterns::section_help;
 
 use crate::exit::{Ending, Status};
@@ -31,6 +33,9 @@ pub struct Args {
     run: RunArgs,
 }
 
+/// Number of files from which on a list by verdict ends the answer.
+const MANY: usize = 3;
+
 /// The parts that one word asks for.
 type Sections = &'static [AnalysisSection];
 
@@ -55,6 +60,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     let with_transitions = args.output.is_json() || sections.contains(&AnalysisSection::Clusters);
     let mut statuses = Vec::new();
+    let mut verdicts = Vec::new();
     let is_named = args.files.len() > 1 && !args.output.is_json();
     for (number, path) in args.files.iter().enumerate() {
         let run = args.run.open(path)?;
@@ -64,7 +70,11 @@ pub fn execute(args: &Args) -> Ending {
             let gap = if number > 0 { "\n" } else { "" };
             output::print(&format!("{gap}{}:\n", path.display()))?;
         }
+        verdicts.extend(analysis.head().map(|head| (path.display().to_string(), head.fitness)));
         statuses.push(Status::from_fitness(args.output.show(&analysis)?));
+    }
+    if is_named && verdicts.len() >= MANY {
+        output::print(&format!("\n{}", of_files(&verdicts)))?;
     }
     Ok(Status::worst(statuses))
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Document, Extent};
+use jitterlab_report::printable::printable_lines;
 
 use crate::shared::known;
 
@@ -145,6 +146,12 @@ fn no_result_is_wider_than_the_terminal() {
             [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
         }) {
             let told = document.text(extent, Terminal { columns, ascii: false, colour: false });
+            let coloured = document.text(extent, Terminal { columns, ascii: false, colour: true });
+            assert_eq!(
+                printable_lines(&coloured),
+                coloured,
+                "{path:?}: a colour is taken for what hides text"
+            );
             let widest = widest(&told);
             assert!(widest <= columns, "{path:?} at {columns}: {widest}\n{told}");
             let is_for_all = extent != Extent::Details && kind["kind"] != "analysis";

@@ -146,6 +146,7 @@ fn examples(call: impl Fn(&Path, &str) -> (Option<i32>, String)) -> TempDir {
         let (status, error) = call(folder.path(), &command);
         assert!(matches!(status, Some(0 | 1)), "{command}: {status:?} {error}");
     }
+    fs::copy(folder.path().join("firmware.elf"), folder.path().join("sketch.elf")).unwrap();
     for name in ["threads.parquet", "drive.parquet"] {
         fs::copy(folder.path().join("three.parquet"), folder.path().join(name)).unwrap();
     }

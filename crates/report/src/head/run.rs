@@ -24,7 +24,7 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
             Some(_) => decided.next,
             None => "the same with -o FILE.parquet, which analyze, predict and compare read".into(),
         };
-        let Some(disturbed) = measured.run.firmware.as_ref().and_then(crate::firmware::most_disturbed) else {
+        let Some(disturbed) = crate::firmware::most_disturbed(&measured.run) else {
             return Some(Head { next, ..decided });
         };
         return Some(Head { next, number: format!("{} {disturbed}", decided.number), ..decided });

@@ -1,33 +1,47 @@
 //! The full system facts as a tree that folds.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::PageRun;
 use super::html::{Html, html};
 
-/// All facts of a run, before and after, by their top-level group. Unreadable facts are left out.
-pub fn build(run: &PageRun) -> Vec<Html> {
-    let sides = [("before", &run.info.facts_before), ("after", &run.info.facts_after)];
-    sides
-        .into_iter()
-        .filter_map(|(when, facts)| facts.as_ref().map(|facts| (when, facts)))
-        .filter_map(|(when, facts)| {
-            let mut rows = Vec::new();
-            // Facts are plain data; should they ever fail to serialise, the page lacks them and stays right otherwise.
-            flatten("", &serde_json::to_value(facts).ok()?, &mut rows);
-            Some(group(&format!("{}: the machine {when} the run", run.label), &rows))
-        })
-        .collect()
+/// All facts of a run with what changed until its end. Unreadable facts are left out.
+pub fn build(run: &PageRun) -> Option<Html> {
+    let read = |facts: &Option<_>| {
+        let mut rows = Vec::new();
+        // Facts are plain data; should they ever fail to serialise, the page lacks them and stays right otherwise.
+        flatten("", &serde_json::to_value(facts.as_ref()?).ok()?, &mut rows);
+        Some(rows)
+    };
+    let (before, after) = (read(&run.info.facts_before), read(&run.info.facts_after));
+    let ends: HashMap<String, String> = after.clone().unwrap_or_default().into_iter().collect();
+    let known: HashSet<&String> = before.iter().flatten().map(|(path, _)| path).collect();
+    let came = after.iter().flatten().filter(|(path, _)| !known.contains(path));
+    let came = came.map(|(path, value)| [path.as_str(), "", value.as_str()]);
+    let rows = before.iter().flatten().map(|(path, value)| {
+        let end = ends.get(path).map_or("-", String::as_str);
+        [path.as_str(), value.as_str(), if end == value || after.is_none() { "" } else { end }]
+    });
+    let rows: Vec<[&str; 3]> = rows.chain(came).collect();
+    (!rows.is_empty()).then(|| group(&format!("{}: the machine", run.label), &rows))
 }
 
-/// A group of facts, each with its path and value.
-fn group(heading: &str, rows: &[(String, String)]) -> Html {
-    let row = |(path, value): &(String, String)| {
-        html!("<tr><th scope=\"row\">{path}</th><td>{value}</td></tr>\n", path = path, value = value)
+/// A group of facts, each with its path, its value, and the one after the run where that is another.
+fn group(heading: &str, rows: &[[&str; 3]]) -> Html {
+    let row = |[path, value, end]: &[&str; 3]| {
+        let end = html!("<td>{end}</td>", end = *end).only_if(!end.is_empty());
+        html!(
+            "<tr><th scope=\"row\">{path}</th><td>{value}</td>{end}</tr>\n",
+            path = *path,
+            value = *value,
+            end = end
+        )
     };
     html!(
         "<details><summary>{heading} ({count} facts)</summary>
-<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{heading}\"><table class=\"facts\"><thead><tr><th scope=\"col\">fact</th><th scope=\"col\">value</th></tr></thead><tbody>
+<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{heading}\"><table class=\"facts\"><thead><tr><th scope=\"col\">fact</th><th scope=\"col\">before the run</th><th scope=\"col\">after it, where another</th></tr></thead><tbody>
 {rows}</tbody></table></div></details>
 ",
         heading = heading,

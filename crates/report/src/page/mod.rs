@@ -30,6 +30,7 @@ use crate::document::Document;
 use crate::printable::printable_drawing;
 pub use crate::run_view::{PageRun, PageTask, read};
 use crate::section::{Piece, Section};
+use crate::words::list_some;
 use jitterlab_model::Error;
 
 const STYLE: &str = include_str!("page.css");
@@ -112,8 +113,7 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
         sections = frame::sections(&sections),
         caveats = answer::caveats(runs),
         measured = answer::measured(runs, &words),
-        measured_title =
-            runs.iter().map(|run| run.label.as_str()).take(answer::FEW).collect::<Vec<_>>().join(", "),
+        measured_title = list_some(&runs.iter().map(|run| run.label.clone()).collect::<Vec<_>>()),
         details = folded(&details),
         machine = machine(runs),
         commands = words.iter().map(words::RunWords::reproduced).collect::<Html>(),
@@ -157,7 +157,7 @@ fn machine(runs: &[PageRun]) -> Html {
         let elsewhere = "Of many runs the page shows no facts of machines: a page of a run by itself does, and the data of this page hold them.";
         return html!("<p>{elsewhere}</p>\n", elsewhere = elsewhere);
     }
-    let facts: Html = runs.iter().flat_map(facts::build).collect();
+    let facts: Html = runs.iter().filter_map(facts::build).collect();
     let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
     let checks = |(number, run): (usize, &PageRun)| {
         let details = check::details(run.checks.as_ref()?);

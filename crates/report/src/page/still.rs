@@ -1,5 +1,6 @@
 //! A chart as it is in the document itself, for paper and for browsers without scripts: its SVG in the colours of the page,
-//! with neighbours of one look joined to one path, which takes a tenth of the bytes.
+//! with neighbours of one look joined to one path, which takes a tenth of the bytes. Low rectangles, as in heat maps, become
+//! lines as wide as they are high, which takes a third again.
 
 use roxmltree::{Document, Node};
 
@@ -26,34 +27,62 @@ pub fn still(chart: &Chart, title: &str) -> Html {
     )
 }
 
+/// Height up to which a rectangle is drawn as a line.
+const LOW: f64 = 8.0;
+
 /// An element of the drawing.
 struct Mark {
     /// Attributes of its path; empty for words, which stand by themselves.
     look: String,
-    /// Its path, or for words the whole element.
+    /// Its path, or for words the whole element; empty for a level line.
     drawn: String,
+    /// Beginning and length of a level line.
+    level: Option<[f64; 3]>,
     is_rectangle: bool,
 }
 
 fn path(marks: &[Mark]) -> Html {
-    let drawn: String = marks.iter().map(|mark| mark.drawn.as_str()).collect();
+    let drawn = marks.iter().map(|mark| mark.drawn.as_str()).collect::<String>() + &levels(marks);
     Html::as_it_is(match marks.first().map_or("", |mark| mark.look.as_str()) {
         "" => drawn,
         look => format!("<path {look} d=\"{drawn}\"/>"),
     })
 }
 
+/// Level lines from one to the next; those that touch become one.
+fn levels(marks: &[Mark]) -> String {
+    let mut lines: Vec<[f64; 3]> = Vec::new();
+    for [x, y, length] in marks.iter().filter_map(|mark| mark.level) {
+        match lines.last_mut() {
+            Some(last) if last[1] == y && last[0] + last[2] == x => last[2] += length,
+            _ => lines.push([x, y, length]),
+        }
+    }
+    let mut from = [0.0, 0.0];
+    let step = |[x, y, length]: [f64; 3]| {
+        let (right, down) = (x - from[0], y - from[1]);
+        from = [x + length, y];
+        format!("m{right}{}{down}h{length}", if down < 0.0 { "" } else { " " })
+    };
+    lines.into_iter().map(step).collect()
+}
+
 impl Mark {
     fn new(element: Node<'_, '_>) -> Option<Self> {
         let text = |name: &str| element.attribute(name).unwrap_or_default();
         let at = |name: &str| text(name).parse::<f64>().unwrap_or_default();
-        let (name, mut is_rectangle) = (element.tag_name().name(), false);
+        let colour = |name| Some(text(name)).filter(|colour| !["", "none"].contains(colour));
+        let name = element.tag_name().name();
+        let is_rectangle = name == "rect";
+        let [x, y, width, height] = ["x", "y", "width", "height"].map(at);
+        let level = (is_rectangle && height <= LOW && colour("stroke").is_none()).then_some([
+            x,
+            y + height / 2.0,
+            width,
+        ]);
         let drawn = match name {
-            "rect" => {
-                is_rectangle = true;
-                let [x, y, width, height] = ["x", "y", "width", "height"].map(at);
-                format!("M{x} {y}h{width}v{height}h-{width}z")
-            }
+            "rect" if level.is_some() => String::new(),
+            "rect" => format!("M{x} {y}h{width}v{height}h-{width}z"),
             // A dot is a line without length and with round ends.
             "circle" => format!("M{} {}h0", at("cx"), at("cy")),
             "line" => format!("M{} {} {} {}", at("x1"), at("y1"), at("x2"), at("y2")),
@@ -65,14 +94,18 @@ impl Mark {
             "text" => return Some(Mark::words(element)),
             _ => return None,
         };
-        let colour = |name| Some(text(name)).filter(|colour| !["", "none"].contains(colour));
-        let (fill, stroke) = match (name, colour("fill"), colour("stroke")) {
-            ("circle", fill, stroke) => (None, fill.or(stroke)),
+        let is_line = name == "circle" || level.is_some();
+        let (fill, stroke) = match (is_line, colour("fill"), colour("stroke")) {
+            (true, fill, stroke) => (None, fill.or(stroke)),
             (_, fill, stroke) => (fill, stroke),
         };
         let mut look = format!("style=\"fill:{}", fill.map_or_else(|| "none".into(), of_page));
         if let Some(colour) = stroke {
-            let width = if name == "circle" { 2.0 * at("r") } else { at("stroke-width").max(1.0) };
+            let width = match name {
+                "circle" => 2.0 * at("r"),
+                "rect" if level.is_some() => height,
+                _ => at("stroke-width").max(1.0),
+            };
             look += &format!(";stroke:{}", of_page(colour));
             if width > 1.0 {
                 look += &format!(";stroke-width:{width}");
@@ -82,7 +115,7 @@ impl Mark {
             look += &format!(";opacity:{}", text("opacity"));
         }
         look += if name == "circle" { ";stroke-linecap:round\"" } else { "\"" };
-        Some(Mark { look, drawn, is_rectangle })
+        Some(Mark { look, drawn, level, is_rectangle })
     }
 
     fn words(element: Node<'_, '_>) -> Self {
@@ -98,6 +131,7 @@ impl Mark {
         Mark {
             look: String::new(),
             drawn: format!("<text{kept}{colour}>{}</text>", words.html()),
+            level: None,
             is_rectangle: false,
         }
     }
@@ -114,7 +148,11 @@ fn relative(points: &str) -> String {
         let (from_x, from_y) = before.unwrap_or_default();
         let (right, down) = (x - from_x, y - from_y);
         let begin = if before.is_none() { "M" } else { "l" };
-        path += &format!("{begin}{right}{}{down}", if down < 0 { "" } else { " " });
+        path += &match (begin, right, down) {
+            ("l", _, 0) => format!("h{right}"),
+            ("l", 0, _) => format!("v{down}"),
+            _ => format!("{begin}{right}{}{down}", if down < 0 { "" } else { " " }),
+        };
         before = Some((x, y));
     }
     path

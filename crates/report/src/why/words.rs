@@ -164,6 +164,9 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         }
         Class::TimerInterrupt => "keep other timers off this CPU (isolcpus=, nohz_full=)".into(),
         Class::Preempted => format!("give the task a higher priority than {who}, or move {who} to another CPU"),
+        Class::Shared if who == "jitterlab" => {
+            "give the task a real-time priority: jitterlab, this measurement or another, runs beside it".into()
+        }
         Class::Shared => format!("give the task a real-time priority above that of {who}, or move {who} to another CPU"),
         Class::Throttled => {
             "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()
