@@ -5,12 +5,27 @@ use sha2::{Digest, Sha256};
 /// Hash of parts; their borders count.
 #[must_use]
 pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.as_ref().len() as u64).to_le_bytes());
-        hasher.update(part.as_ref());
+    let mut hash = PartsHash::default();
+    parts.into_iter().for_each(|part| hash.add(part));
+    hash.finish()
+}
+
+/// Hash of parts that come one after the other.
+#[derive(Default)]
+pub struct PartsHash(Sha256);
+
+impl PartsHash {
+    /// Adds the next part.
+    pub fn add(&mut self, part: impl AsRef<[u8]>) {
+        self.0.update((part.as_ref().len() as u64).to_le_bytes());
+        self.0.update(part.as_ref());
     }
-    hasher.finalize().iter().fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+
+    /// The hash as hexadecimal digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+    }
 }
 
 /// The first sixteen hexadecimal digits of [`of_parts`].
