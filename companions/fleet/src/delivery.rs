@@ -19,7 +19,7 @@ use crate::calendar::{DAY_S, day};
 use crate::error::{
     BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign,
 };
-use crate::hash;
+use crate::hash::{self, PartsHash};
 use crate::rows::{
     BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read, table,
 };
@@ -357,31 +357,34 @@ fn safe(name: &str) -> String {
     name.chars().take(NAME).map(keep).collect()
 }
 
-/// The tables, each with its name, `slices` last.
-fn flat_tables(tables: &Tables) -> [(&'static str, FlatTable); TABLES.len()] {
-    [
-        (BinRow::TABLE, table(&tables.bins)),
-        (LimitRow::TABLE, table(&tables.limits)),
-        (CauseRow::TABLE, table(&tables.causes)),
-        (WorstRow::TABLE, table(&tables.worst)),
-        (MachineRow::TABLE, table(&tables.machines)),
-        (SliceRow::TABLE, table(&tables.slices)),
-    ]
+/// The tables, each with its name, `slices` last; one at a time, since that of bins is large.
+fn flat_tables(tables: &Tables) -> impl Iterator<Item = (&'static str, FlatTable)> {
+    type Make = fn(&Tables) -> FlatTable;
+    let all: [(&'static str, Make); TABLES.len()] = [
+        (BinRow::TABLE, |of| table(&of.bins)),
+        (LimitRow::TABLE, |of| table(&of.limits)),
+        (CauseRow::TABLE, |of| table(&of.causes)),
+        (WorstRow::TABLE, |of| table(&of.worst)),
+        (MachineRow::TABLE, |of| table(&of.machines)),
+        (SliceRow::TABLE, |of| table(&of.slices)),
+    ];
+    all.into_iter().map(move |(name, make)| (name, make(tables)))
 }
 
 /// Hash of all rows.
 pub(crate) fn content(tables: &Tables) -> String {
-    let mut parts = hash::Parts::default();
+    let mut hash = PartsHash::default();
     for (name, table) in flat_tables(tables) {
-        parts.add(name.as_bytes());
+        hash.add(name);
         for values in &table.values {
             match values {
-                Values::Texts(texts) => texts.iter().for_each(|text| parts.add(text.as_bytes())),
-                Values::Numbers(numbers) => numbers.iter().for_each(|number| {
-                    parts.add(number.map(i64::to_le_bytes).as_ref().map_or(&[], |bytes| &bytes[..]));
+                Values::Texts(texts) => texts.iter().for_each(|text| hash.add(text)),
+                Values::Numbers(numbers) => numbers.iter().for_each(|number| match number {
+                    Some(number) => hash.add(number.to_le_bytes()),
+                    None => hash.add([]),
                 }),
             }
         }
     }
-    parts.finish()
+    hash.finish()
 }

@@ -2,26 +2,30 @@
 
 use sha2::{Digest, Sha256};
 
-/// Hash of parts that are added one after the other; their borders count.
-#[derive(Default)]
-pub struct Parts(Sha256);
+/// Hash of parts; their borders count.
+#[must_use]
+pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+    let mut hash = PartsHash::default();
+    parts.into_iter().for_each(|part| hash.add(part));
+    hash.finish()
+}
 
-impl Parts {
-    pub fn add(&mut self, part: &[u8]) {
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
+/// Hash of parts that come one after the other.
+#[derive(Default)]
+pub struct PartsHash(Sha256);
+
+impl PartsHash {
+    /// Adds the next part.
+    pub fn add(&mut self, part: impl AsRef<[u8]>) {
+        self.0.update((part.as_ref().len() as u64).to_le_bytes());
+        self.0.update(part.as_ref());
     }
 
+    /// The hash as hexadecimal digits.
+    #[must_use]
     pub fn finish(self) -> String {
         self.0.finalize().iter().fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
     }
-}
-
-/// Hash of these parts.
-pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
-    let mut all = Parts::default();
-    parts.into_iter().for_each(|part| all.add(part.as_ref()));
-    all.finish()
 }
 
 /// The first sixteen hexadecimal digits of [`of_parts`].

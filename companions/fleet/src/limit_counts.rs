@@ -1,58 +1,121 @@
-//! Exact counts of activations above limits.
+//! Limits of single starts, and exact counts of activations above them.
 
-use jitterlab_analysis::purposes::{Measure, PURPOSES};
+use jitterlab_analysis::purposes::{Measure, PURPOSES, Purpose};
 use jitterlab_model::{Activation, Flags, Quantity, TimingStats};
 
-/// Exact counts of activations above the limits of the purposes that a period tests.
+/// A limit of a purpose that each start is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartLimit {
+    /// The purpose.
+    pub purpose: &'static str,
+    /// The quantity.
+    pub measure: Measure,
+    /// Up to this much is within the limit: a time, or how many due times may be missed.
+    pub limit_ns: i64,
+    /// Whether the purpose is not served above it.
+    pub breaks: bool,
+}
+
+/// A start that breaks a limit above which its purpose is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// Its number on the task's grid.
+    pub index: u64,
+    /// Its due time.
+    pub due_ns: i64,
+    /// Latency, or period error for a limit of intervals.
+    pub late_ns: i64,
+    /// Due times missed with it.
+    pub missed: u32,
+    /// The limit.
+    pub limit: StartLimit,
+}
+
+/// Exact counts of activations above the limits of purposes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitCounts {
-    pub(crate) limits: Vec<(&'static str, Quantity, i64, u64)>,
+    limits: Vec<StartLimit>,
+    above: Vec<u64>,
     previous_start_ns: Option<i64>,
     period_ns: i64,
 }
 
 impl LimitCounts {
-    /// Nothing counted yet, of a task of this period.
+    /// Nothing counted yet, of a task of this period, for all purposes that it tests.
     pub fn new(period_ns: i64) -> Self {
-        let mut limits = Vec::new();
-        for purpose in PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)) {
-            for limit in purpose.limits {
-                let quantity = match limit.measure {
-                    Measure::Latency => Quantity::Latency,
-                    Measure::Interval => Quantity::PeriodError,
-                    Measure::PeriodDeviation | Measure::Missed => continue,
-                };
-                limits.push((purpose.name, quantity, limit.good, 0));
-                if limit.limited > limit.good {
-                    limits.push((purpose.name, quantity, limit.limited, 0));
+        Self::for_purposes(&[], period_ns)
+    }
+
+    /// The same for these purposes; for all that it tests where none is asked for.
+    #[must_use]
+    pub fn for_purposes(asked: &[&'static Purpose], period_ns: i64) -> Self {
+        let tested = || PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)).collect();
+        let purposes = if asked.is_empty() { tested() } else { asked.to_vec() };
+        let mut limits: Vec<StartLimit> = Vec::new();
+        for purpose in purposes {
+            for limit in purpose.limits.iter().filter(|limit| limit.measure != Measure::PeriodDeviation) {
+                for (limit_ns, breaks) in [(limit.good, limit.good == limit.limited), (limit.limited, true)] {
+                    let new = StartLimit { purpose: purpose.name, measure: limit.measure, limit_ns, breaks };
+                    if !limits.contains(&new) {
+                        limits.push(new);
+                    }
                 }
             }
         }
-        LimitCounts { limits, previous_start_ns: None, period_ns }
+        LimitCounts { above: vec![0; limits.len()], limits, previous_start_ns: None, period_ns }
     }
 
-    /// Counts the next activation.
-    pub fn push(&mut self, a: &Activation) {
-        if a.flags.contains(Flags::AFTER_GAP) {
-            self.previous_start_ns = None;
-        }
-        let error = self.previous_start_ns.map(|previous| (a.start_ns - previous - self.period_ns).abs());
+    /// The limits.
+    #[must_use]
+    pub fn limits(&self) -> &[StartLimit] {
+        &self.limits
+    }
+
+    /// Activations above each of them; of missed due times, how many.
+    #[must_use]
+    pub fn above(&self) -> &[u64] {
+        &self.above
+    }
+
+    /// Counts the next activation. Returns the limit that it breaks, by the most where there are several.
+    pub fn push(&mut self, a: &Activation) -> Option<Broken> {
+        let previous_ns = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
+        let error_ns = previous_ns.map(|ns| a.start_ns.saturating_sub(ns).saturating_sub(self.period_ns));
         self.previous_start_ns = Some(a.start_ns);
-        for (_, quantity, limit_ns, above) in &mut self.limits {
-            let value = if *quantity == Quantity::Latency { Some(a.latency_ns()) } else { error };
-            *above += u64::from(value.is_some_and(|value| value > *limit_ns));
+        let mut worst: Option<Broken> = None;
+        for (limit, above) in self.limits.iter().zip(&mut self.above) {
+            let (value, late_ns, times) = match limit.measure {
+                Measure::Latency => (a.latency_ns(), a.latency_ns(), 1),
+                Measure::Missed => (i64::from(a.missed), a.latency_ns(), u64::from(a.missed)),
+                Measure::Interval => match error_ns {
+                    Some(error_ns) => (error_ns.saturating_abs(), error_ns, 1),
+                    None => continue,
+                },
+                Measure::PeriodDeviation => continue,
+            };
+            if value <= limit.limit_ns {
+                continue;
+            }
+            *above += times;
+            // An early start after a late one is part of the same.
+            let is_early = limit.measure == Measure::Interval && late_ns < 0;
+            if limit.breaks && !is_early && worst.is_none_or(|worst| late_ns > worst.late_ns) {
+                let Activation { index, due_ns, missed, .. } = *a;
+                worst = Some(Broken { index, due_ns, late_ns, missed, limit: *limit });
+            }
         }
+        worst
     }
 
     /// Hands out what was counted; the sequence of activations goes on.
     pub fn take(&mut self) -> LimitCounts {
         let taken = self.clone();
-        self.limits.iter_mut().for_each(|limit| limit.3 = 0);
+        self.above.fill(0);
         taken
     }
 
     /// As much as histograms and extremes tell: exact where no value lies above the limit, or all do.
-    pub(crate) fn above(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
+    pub(crate) fn above_by_bins(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
         let values = stats.of(quantity);
         let (min_ns, max_ns) = (values.min_ns()?, values.max_ns()?);
         let both = quantity == Quantity::PeriodError;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_analysis::purposes::Measure;
 use jitterlab_model::causes::{CauseSum, TaskCauses};
 use jitterlab_model::{Bench, Distribution, Gap, Policy, Quantity, RunInfo, TaskRun, TimingStats};
 use serde::Serialize;
 
 use crate::calendar::{DAY_S, SHIFT_S};
 use crate::hash;
-use crate::limit_counts::LimitCounts;
+use crate::limit_counts::{LimitCounts, StartLimit};
 use crate::rows::{BEYOND_NS, BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
 
 /// The latest starts that are kept of a slice.
@@ -182,20 +183,16 @@ impl Tables {
         if !of.task.knows(Gap::Period) || !of.task.is_periodic() {
             return;
         }
-        let from_bins = LimitCounts::new(of.task.spec.period_ns);
-        let counted = of.limits.unwrap_or(&from_bins);
-        self.limits.extend(counted.limits.iter().map(|(purpose, quantity, limit_ns, above)| {
+        let uncounted = LimitCounts::new(of.task.spec.period_ns);
+        let counted = of.limits.unwrap_or(&uncounted);
+        let counted = counted.limits().iter().zip(counted.above());
+        self.limits.extend(counted.filter_map(|(limit, above)| {
+            let StartLimit { purpose, measure, limit_ns, .. } = *limit;
             let above = match of.limits {
                 Some(_) => Some(*above),
-                None => LimitCounts::above(of.stats, *quantity, *limit_ns),
+                None => LimitCounts::above_by_bins(of.stats, quantity_of(measure)?, limit_ns),
             };
-            LimitRow {
-                purpose: (*purpose).into(),
-                quantity: number(*quantity),
-                limit_ns: *limit_ns,
-                above: above.map(whole),
-                ..LimitRow::of(key)
-            }
+            limit_row(key, purpose, measure, limit_ns, above)
         }));
     }
 
@@ -465,6 +462,32 @@ impl MachineRow {
     }
 }
 
+/// Quantity that a limit of single starts is about; `None` for missed due times, which slices count themselves.
+fn quantity_of(measure: Measure) -> Option<Quantity> {
+    match measure {
+        Measure::Latency => Some(Quantity::Latency),
+        Measure::Interval => Some(Quantity::PeriodError),
+        Measure::Missed | Measure::PeriodDeviation => None,
+    }
+}
+
+/// Row of a limit in the slice of `key`; `None` for limits that have none.
+pub fn limit_row(
+    key: &SliceRow,
+    purpose: &str,
+    measure: Measure,
+    limit_ns: i64,
+    above: Option<u64>,
+) -> Option<LimitRow> {
+    Some(LimitRow {
+        purpose: purpose.into(),
+        quantity: number(quantity_of(measure)?),
+        limit_ns,
+        above: above.map(whole),
+        ..LimitRow::of(key)
+    })
+}
+
 /// Policy that a task ran under.
 fn policy(task: &TaskRun) -> Option<Policy> {
     task.granted.as_ref().map(|granted| granted.policy)
@@ -484,7 +507,9 @@ pub fn number(quantity: Quantity) -> i8 {
     Quantity::COUNTED.iter().position(|counted| *counted == quantity).map_or(i8::MAX, |place| place as i8)
 }
 
-fn whole(count: u64) -> i64 {
+/// Count as tables have it.
+#[must_use]
+pub fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

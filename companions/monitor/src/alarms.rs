@@ -5,8 +5,8 @@ use serde::Serialize;
 
 /// An alarm is told again after this time, and ends after as long without.
 pub const HOUR_NS: i64 = 3_600_000_000_000;
-/// Causes that have an alarm of their own at a time. A start that is twice as late as the least late of them takes its
-/// place, so that many short-lived threads hide no hog; the others share one.
+/// Causes that have an alarm of their own at a time. A start that is later by a quarter than the least late of them takes
+/// its place, so that many short-lived threads hide no hog; the others share one.
 const MOST: usize = 64;
 
 /// Causes that share an alarm or a series because there are too many of them.
@@ -127,7 +127,7 @@ impl Alarms {
         let mut told = Vec::new();
         if self.active.len() >= MOST {
             match self.least_late() {
-                Some(least) if breach.late_ns / 2 >= self.active[least].notice.late_ns => {
+                Some(least) if breach.late_ns / 5 * 4 >= self.active[least].notice.late_ns => {
                     let notice = self.active.remove(least).notice;
                     told.push(Notice { state: State::Displaced, ..notice });
                 }

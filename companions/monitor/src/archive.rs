@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use jitterlab_analysis::causes::merge;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskResult};
-use jitterlab_trace::{JournalReader, RunWriter, join, journal_path};
+use jitterlab_trace::{JournalReader, RunReader, RunWriter, join, journal_path};
 
 use crate::clock::Clock;
 use crate::folder::{self, Folder};
@@ -140,20 +140,28 @@ impl Archive {
     pub fn close_stream(&self, stream: &str, info: &RunInfo) -> Result<(), Error> {
         let mut hours = self.folder.read_hours();
         hours.retain(|hour| hour.stream == stream);
-        let Some((first, last)) = hours.first().zip(hours.last()) else { return Ok(()) };
-        let target = self.folder.day(&day_of(first.utc_ns.0), stream, first.seq, last.seq);
-        let journals: Vec<PathBuf> = hours
-            .iter()
-            .map(|hour| journal_path(&self.folder.recording(stream, hour.seq)))
-            .filter(|path| path.exists())
-            .collect();
-        if !target.exists() && !journals.is_empty() {
-            make_day(&journals, &target, described(info, &hours, &journals[0]))?;
+        if hours.is_empty() {
+            return Ok(());
+        }
+        let journal = |hour: &Hour| journal_path(&self.folder.recording(stream, hour.seq));
+        // A monitor that was killed, or a disk that took nothing, may have left hours that a run file has already.
+        let is_open =
+            |hour: &&Hour| journal(hour).exists() && self.folder.day_with(stream, hour.seq).is_none();
+        let open: Vec<Hour> = hours.iter().filter(is_open).cloned().collect();
+        if let Some((first, last)) = open.first().zip(open.last()) {
+            let journals: Vec<PathBuf> = open.iter().map(journal).collect();
+            let target = self.folder.day(&day_of(first.utc_ns.0), stream, first.seq, last.seq);
+            make_day(&journals, &target, described(info, &open, &journals[0]))?;
         }
         hours.iter().for_each(|hour| self.forget(stream, hour.seq));
-        outbox::deliver(self.folder.outbox(), &hours, info)?;
         let path = self.folder.totals();
         let mut totals: Totals = if path.exists() { folder::read(&path)? } else { Totals::new() };
+        let new: Vec<Hour> = hours.iter().filter(|hour| !totals.has(hour)).cloned().collect();
+        if let Some(first) = new.first() {
+            // By the description in the run file the same hours give the same files, whoever delivers them.
+            let day = self.folder.day_with(stream, first.seq).and_then(|path| RunReader::open(path).ok());
+            outbox::deliver(self.folder.outbox(), &new, day.as_ref().map_or(info, RunReader::info))?;
+        }
         hours.iter().for_each(|hour| totals.add(hour));
         // A stream whose hours are gone has no more that could be counted twice.
         let waiting = self.folder.read_hours();

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 
 use jitterlab_analysis::causes::{main_cause, merge};
 use jitterlab_analysis::purposes::Purpose;
+use jitterlab_fleet::limit_counts::{Broken, LimitCounts};
 use jitterlab_host::CausesWanted;
 use jitterlab_model::causes::TaskCauses;
 use jitterlab_model::facts::{NO_REQUEST_US, Power};
@@ -18,10 +19,9 @@ use crate::archive::ClosedHour;
 use crate::clock::{Clock, Now};
 use crate::folder::{self, Folder};
 use crate::hour::{End, Hour, HourCause, HourTask, Latest};
-use crate::limits::{in_force, purposes};
 use crate::live::Live;
 use crate::messages::Message;
-use crate::task_counter::{Broken, Count, TaskCounter};
+use crate::task_counter::{Count, TaskCounter};
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// Label of a limit in `/dev/cpu_dma_latency`.
@@ -159,8 +159,8 @@ impl Counter {
     /// The least latency whose start is kept with its neighbours: the least limit of any purpose in force.
     #[must_use]
     pub fn keep(&self, period_ns: i64) -> Keep {
-        let limits = in_force(&purposes(&self.rules.purposes, period_ns));
-        let least = limits.iter().map(|limit| limit.limit_ns).filter(|ns| *ns > 1).min();
+        let limits = LimitCounts::for_purposes(&self.rules.purposes, period_ns);
+        let least = limits.limits().iter().map(|limit| limit.limit_ns).filter(|ns| *ns > 1).min();
         Keep::Spikes { above_ns: least.unwrap_or(Keep::ABOVE_NS) }
     }
 
@@ -178,13 +178,9 @@ impl Counter {
         let counters: Vec<TaskCounter> = info
             .tasks
             .iter()
-            .map(|task| {
-                let period_ns = task.spec.period_ns;
-                let limits = in_force(&purposes(&self.rules.purposes, period_ns));
-                TaskCounter::new(&task.spec.name, period_ns, limits)
-            })
+            .map(|task| TaskCounter::new(&task.spec.name, task.spec.period_ns, &self.rules.purposes))
             .collect();
-        let limits: Vec<_> = counters.iter().map(|counter| counter.limits().to_vec()).collect();
+        let limits: Vec<_> = counters.iter().map(|counter| counter.limits().limits().to_vec()).collect();
         self.live.begin(&info, &limits);
         let counted = vec![(0, 0, 0); counters.len()];
         let mut stream = Stream {
@@ -238,7 +234,8 @@ impl Counter {
         let begun = folder::write(&self.folder.beginning(id, seq), &beginning)
             .and_then(|()| RunWriter::create(self.folder.recording(id, seq), &info));
         match begun {
-            Ok(writer) => {
+            Ok(mut writer) => {
+                writer.seldom();
                 self.journal_failure = None;
                 Some(writer)
             }
@@ -292,7 +289,7 @@ impl Counter {
     fn take_in(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
         let Some(last) = rows.last() else { return };
         let counter = &mut stream.counters[task];
-        let (above, lost) = (counter.open().above.clone(), counter.open().lost);
+        let (above, lost) = (counter.limits().above().to_vec(), counter.open().lost);
         let broken = counter.push(rows);
         let (_, _, seen) = &mut stream.counted[task];
         *seen += rows.len() as u64;
@@ -305,7 +302,9 @@ impl Counter {
         self.live.count(&counter.name, |live| {
             live.stats.push_all(rows);
             live.lost += open.lost - lost;
-            for (all, (after, before)) in live.above.iter_mut().zip(open.above.iter().zip(&above)) {
+            for (all, (after, before)) in
+                live.above.iter_mut().zip(counter.limits().above().iter().zip(&above))
+            {
                 *all += after - before;
             }
             live.max_ns = open.stats.latency.max_ns();

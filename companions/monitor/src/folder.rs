@@ -99,6 +99,19 @@ impl Folder {
         self.path.join("days").join(format!("{day}.{stream}.{first:06}-{last:06}.parquet"))
     }
 
+    /// The run file that an hour is in, where there is one.
+    #[must_use]
+    pub fn day_with(&self, stream: &str, seq: u64) -> Option<PathBuf> {
+        let has = |path: &PathBuf| {
+            let name = path.file_name()?.to_str()?;
+            let (_, rest) = name.split_once('.')?;
+            let range = rest.strip_prefix(stream)?.strip_prefix('.')?.strip_suffix(".parquet")?;
+            let (first, last) = range.split_once('-')?;
+            Some((first.parse().ok()?..=last.parse::<u64>().ok()?).contains(&seq))
+        };
+        self.files("days", ".parquet").into_iter().find(|path| has(path) == Some(true))
+    }
+
     /// Figures of all hours whose files are gone.
     #[must_use]
     pub fn totals(&self) -> PathBuf {

@@ -210,13 +210,18 @@ impl Totals {
         }
     }
 
+    /// Whether an hour is in it.
+    #[must_use]
+    pub fn has(&self, hour: &Hour) -> bool {
+        self.streams.get(&hour.stream).is_some_and(|next| hour.seq < *next)
+    }
+
     /// Adds an hour that is not in it yet.
     pub fn add(&mut self, hour: &Hour) {
-        let next = self.streams.entry(hour.stream.clone()).or_default();
-        if hour.seq < *next {
+        if self.has(hour) {
             return;
         }
-        *next = hour.seq + 1;
+        self.streams.insert(hour.stream.clone(), hour.seq + 1);
         self.utc_ns = (self.utc_ns.0.min(hour.utc_ns.0), self.utc_ns.1.max(hour.utc_ns.1));
         self.gap_ns = self.gap_ns.saturating_add(hour.gap_ns);
         if self.end.as_ref().is_none_or(|end| end.utc_ns <= hour.utc_ns.1 || end.boot == hour.boot) {

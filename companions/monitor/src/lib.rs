@@ -10,7 +10,6 @@ pub mod counter;
 pub mod folder;
 pub mod hour;
 pub mod http;
-pub mod limits;
 pub mod live;
 pub mod messages;
 pub mod notify;

@@ -8,13 +8,13 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::Verdict;
+use jitterlab_fleet::limit_counts::StartLimit;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::histogram::upper_edge;
 use jitterlab_model::{Distribution, Fitness, RunInfo, TimingStats};
 use jitterlab_report::export::exposition::{Dialect, Exposition, Family};
 
 use crate::alarms::others;
-use crate::limits::InForce;
 use crate::words::metrics as words;
 
 /// Causes that have a series of their own; the others share one.
@@ -26,7 +26,7 @@ pub struct LiveTask {
     /// Its name.
     pub name: String,
     /// Limits in force.
-    pub limits: Vec<InForce>,
+    pub limits: Vec<StartLimit>,
     /// Starts above each of them.
     pub above: Vec<u64>,
     /// Figures until the hour that is measured.
@@ -64,7 +64,7 @@ impl Live {
     }
 
     /// Begins to count tasks; one that was counted before goes on.
-    pub fn begin(&self, info: &RunInfo, limits: &[Vec<InForce>]) {
+    pub fn begin(&self, info: &RunInfo, limits: &[Vec<StartLimit>]) {
         let mut state = self.lock();
         for (task, limits) in info.tasks.iter().zip(limits) {
             if state.tasks.iter().all(|known| known.name != task.spec.name) {

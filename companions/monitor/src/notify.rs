@@ -33,15 +33,18 @@ impl Manager {
         Manager { socket, every, told: Instant::now(), is_ready: false, seen: None }
     }
 
-    /// Looks whether the journal has grown, and tells so when it is time to. A disk that is known to take nothing is no reason
+    /// Whether it is time to tell it something.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let is_time = self.every.is_none_or(|every| self.told.elapsed() >= every);
+        self.socket.is_some() && (is_time || !self.is_ready)
+    }
+
+    /// Looks whether the journal has grown, and tells so. A disk that is known to take nothing is no reason
     /// to begin again: what is in memory would be lost.
     pub fn look(&mut self, journal: Option<PathBuf>, takes_nothing: bool) {
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
         let now = journal.map(|path| (size(&path), path)).map(|(bytes, path)| (path, bytes));
-        let is_due = self.every.is_none_or(|every| self.told.elapsed() >= every);
-        if self.is_ready && !is_due {
-            return;
-        }
         let has_grown = now.is_some() && now != self.seen;
         if !has_grown && !takes_nothing {
             return;

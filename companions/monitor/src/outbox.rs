@@ -2,22 +2,26 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::purposes::Measure;
-use jitterlab_fleet::rows::LimitRow;
-use jitterlab_fleet::tables::number;
+use jitterlab_fleet::tables::{limit_row, whole};
 use jitterlab_fleet::{CauseRow, Delivery, Interval, SliceRow, Stream, Tables, TaskSlice, WorstRow};
-use jitterlab_model::{Error, Quantity, RunInfo, TimingStats};
+use jitterlab_model::{Error, RunInfo, TimingStats};
 
 use crate::hour::{Hour, HourTask};
 use crate::words::class_id;
+
+/// Hours of a task in one delivery, so that many tasks take no more memory than few.
+const TASK_HOURS: usize = 48;
 
 /// Writes hours of one stream into the outbox; the same hours give the same files.
 ///
 /// # Errors
 /// The disk takes nothing.
 pub fn deliver(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Error> {
-    for delivery in Delivery::split(tables(hours, info)) {
-        delivery.write(folder)?;
+    let many = (TASK_HOURS / info.tasks.len().max(1)).max(1);
+    for hours in hours.chunks(many) {
+        for delivery in Delivery::split(tables(hours, info)) {
+            delivery.write(folder)?;
+        }
     }
     Ok(())
 }
@@ -67,27 +71,11 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Limits, causes and latest starts as they were counted while every start was seen.
 fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
     let Some(key) = rows.slices.first().cloned() else { return };
+    rows.limits.clear();
+    rows.limits.extend(task.above.iter().filter_map(|above| {
+        limit_row(&key, &above.purpose, above.measure, above.limit_ns, Some(above.above))
+    }));
     let SliceRow { machine, stream, seq, task: name, kernel, start_s, .. } = key;
-    let limits = task.above.iter().filter_map(|above| {
-        let quantity = match above.measure {
-            Measure::Latency => Quantity::Latency,
-            Measure::Interval => Quantity::PeriodError,
-            Measure::Missed | Measure::PeriodDeviation => return None,
-        };
-        Some(LimitRow {
-            machine: machine.clone(),
-            stream: stream.clone(),
-            seq,
-            task: name.clone(),
-            kernel: kernel.clone(),
-            start_s,
-            purpose: above.purpose.clone(),
-            quantity: number(quantity),
-            limit_ns: above.limit_ns,
-            above: Some(whole(above.above)),
-        })
-    });
-    rows.limits = limits.collect();
     rows.causes.extend(task.causes.iter().map(|sum| CauseRow {
         machine: machine.clone(),
         stream: stream.clone(),
@@ -114,8 +102,4 @@ fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
         class: late.cause.as_ref().map(|cause| class_id(Some(cause))).unwrap_or_default(),
         who: late.cause.as_ref().and_then(|cause| cause.who.clone()).unwrap_or_default(),
     }));
-}
-
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

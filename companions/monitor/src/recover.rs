@@ -11,7 +11,6 @@ use crate::clock::Now;
 use crate::counter::{Beginning, task};
 use crate::folder::{self, Folder};
 use crate::hour::{End, Hour, Totals};
-use crate::limits::{in_force, purposes};
 use crate::task_counter::TaskCounter;
 
 /// Counts what was left, closes its days, and says where the last hour ended.
@@ -93,14 +92,8 @@ fn counted(
     let info = reader.info();
     let asked: Vec<&'static Purpose> =
         beginning.purposes.iter().filter_map(|name| Purpose::named(name)).collect();
-    let mut counters: Vec<TaskCounter> = info
-        .tasks
-        .iter()
-        .map(|run| {
-            let period_ns = run.spec.period_ns;
-            TaskCounter::new(&run.spec.name, period_ns, in_force(&purposes(&asked, period_ns)))
-        })
-        .collect();
+    let mut counters: Vec<TaskCounter> =
+        info.tasks.iter().map(|run| TaskCounter::new(&run.spec.name, run.spec.period_ns, &asked)).collect();
     let mut sums: Vec<(TimingStats, Option<i64>)> =
         counters.iter().map(|counter| (TimingStats::new(counter.period_ns), None)).collect();
     reader.for_each_slice(|slice| {

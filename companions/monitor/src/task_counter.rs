@@ -1,10 +1,10 @@
 //! One task as its activations come: counted, and cut into hours.
 
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_fleet::limit_counts::{Broken, LimitCounts};
 use jitterlab_model::{Activation, Flags, TimingStats};
 
 use crate::hour::{Above, LATEST};
-use crate::limits::{InForce, period_error};
-use jitterlab_analysis::purposes::Measure;
 
 /// Counts of a task in an hour.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Count {
     pub stats: TimingStats,
     /// Activations without a record.
     pub lost: u64,
-    /// Starts above each limit in force.
+    /// Starts above each limit in force, once the hour is over.
     pub above: Vec<u64>,
     /// First due time.
     pub first_due_ns: Option<i64>,
@@ -24,11 +24,11 @@ pub struct Count {
 }
 
 impl Count {
-    fn new(period_ns: i64, limits: usize) -> Self {
+    fn new(period_ns: i64) -> Self {
         Count {
             stats: TimingStats::new(period_ns),
             lost: 0,
-            above: vec![0; limits],
+            above: Vec::new(),
             first_due_ns: None,
             next_due_ns: 0,
             latest: Vec::new(),
@@ -52,21 +52,6 @@ impl Count {
     }
 }
 
-/// A start that breaks a limit above which its purpose is not served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken {
-    /// Its number on the task's grid.
-    pub index: u64,
-    /// Its due time.
-    pub due_ns: i64,
-    /// Latency, or period error for a limit of intervals.
-    pub late_ns: i64,
-    /// Due times missed with it.
-    pub missed: u32,
-    /// The limit.
-    pub limit: InForce,
-}
-
 /// A task.
 #[derive(Debug)]
 pub struct TaskCounter {
@@ -74,9 +59,8 @@ pub struct TaskCounter {
     pub name: String,
     /// T.
     pub period_ns: i64,
-    limits: Vec<InForce>,
+    limits: LimitCounts,
     next_index: Option<u64>,
-    previous_start_ns: Option<i64>,
     /// The hour that is counted.
     open: Count,
     /// The hour before it, where other tasks are still in that.
@@ -86,15 +70,15 @@ pub struct TaskCounter {
 impl TaskCounter {
     /// Nothing counted yet.
     #[must_use]
-    pub fn new(name: &str, period_ns: i64, limits: Vec<InForce>) -> Self {
-        let open = Count::new(period_ns, limits.len());
-        let (next_index, previous_start_ns, closed) = (None, None, None);
-        TaskCounter { name: name.into(), period_ns, limits, next_index, previous_start_ns, open, closed }
+    pub fn new(name: &str, period_ns: i64, asked: &[&'static Purpose]) -> Self {
+        let limits = LimitCounts::for_purposes(asked, period_ns);
+        let (next_index, open, closed) = (None, Count::new(period_ns), None);
+        TaskCounter { name: name.into(), period_ns, limits, next_index, open, closed }
     }
 
-    /// Limits in force.
+    /// Limits in force, and what of the open hour is above them.
     #[must_use]
-    pub fn limits(&self) -> &[InForce] {
+    pub fn limits(&self) -> &LimitCounts {
         &self.limits
     }
 
@@ -122,29 +106,7 @@ impl TaskCounter {
             count.first_due_ns.get_or_insert(a.due_ns);
             count.next_due_ns = a.due_ns + self.period_ns * (1 + i64::from(a.missed));
             count.latest(a);
-            let mut worst: Option<Broken> = None;
-            for (limit, above) in self.limits.iter().zip(&mut count.above) {
-                if !limit.is_broken_by(a, self.period_ns, self.previous_start_ns) {
-                    continue;
-                }
-                *above += match limit.measure {
-                    Measure::Missed => u64::from(a.missed),
-                    _ => 1,
-                };
-                // An early start after a late one is part of the same.
-                let error_ns = period_error(a, self.period_ns, self.previous_start_ns).unwrap_or(0);
-                let late_ns = match limit.measure {
-                    Measure::Interval if error_ns < 0 => continue,
-                    Measure::Interval => error_ns,
-                    _ => a.latency_ns(),
-                };
-                if limit.breaks && worst.is_none_or(|worst| late_ns > worst.late_ns) {
-                    let (index, due_ns, missed) = (a.index, a.due_ns, a.missed);
-                    worst = Some(Broken { index, due_ns, late_ns, missed, limit: *limit });
-                }
-            }
-            broken.extend(worst);
-            self.previous_start_ns = Some(a.start_ns);
+            broken.extend(self.limits.push(a));
         }
         broken
     }
@@ -167,19 +129,20 @@ impl TaskCounter {
     }
 
     fn take_open(&mut self) -> Count {
-        let mut next = Count::new(self.period_ns, self.limits.len());
+        let mut next = Count::new(self.period_ns);
         next.next_due_ns = self.open.next_due_ns;
         let stats = self.open.stats.take();
         next.stats = std::mem::replace(&mut self.open.stats, TimingStats::new(self.period_ns));
         let mut ended = std::mem::replace(&mut self.open, next);
         ended.stats = stats;
+        ended.above = self.limits.take().above().into();
         ended
     }
 
     /// Starts above each limit, as an hour keeps them.
     #[must_use]
     pub fn above(&self, count: &Count) -> Vec<Above> {
-        let each = self.limits.iter().zip(&count.above);
+        let each = self.limits.limits().iter().zip(&count.above);
         each.map(|(limit, above)| Above {
             purpose: limit.purpose.into(),
             limit_ns: limit.limit_ns,

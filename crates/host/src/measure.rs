@@ -46,6 +46,9 @@ pub struct Request {
     /// True to record the kernel's events, which show why activations are late. They are also recorded if a
     /// latency ends the run.
     pub why: bool,
+    /// True for measurements of months, which cost less: the rings are read, and the caller's watch is called, twice a
+    /// second.
+    pub seldom: bool,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
     /// Ends the preparation when it is set: of many tasks that takes a while.
@@ -66,6 +69,7 @@ impl Request {
             loads: Vec::new(),
             isolate: None,
             why: false,
+            seldom: false,
             command: std::env::args().collect(),
             interrupted: Arc::default(),
         }
@@ -116,6 +120,8 @@ const RING_NS: i64 = 4_000_000_000;
 /// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
 const COLLECT_EVERY: Duration = Duration::from_millis(200);
 const WATCH_EVERY: Duration = Duration::from_millis(100);
+/// Both, where it is to cost little. Trace events come too fast for it.
+const SELDOM: Duration = Duration::from_millis(500);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
 
@@ -126,6 +132,7 @@ pub struct Measurement {
     threads: Vec<TaskThread>,
     explained: Arc<Explained>,
     why: Option<Why>,
+    seldom: bool,
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
@@ -162,6 +169,7 @@ impl Measurement {
             loads,
             isolate,
             why,
+            seldom,
             command,
             interrupted,
         } = request;
@@ -256,6 +264,7 @@ impl Measurement {
             threads,
             explained,
             why,
+            seldom,
             stop,
             loads,
             isolation,
@@ -295,6 +304,8 @@ impl Measurement {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
         let bound = self.info.tasks.iter().map(prepare::bound_cpu).collect();
         let mut collector = Collector::new(drains, bound, Arc::clone(&self.explained), self.why.take(), sink);
+        let watch_every = if self.seldom { SELDOM } else { WATCH_EVERY };
+        collector.every = if self.seldom { SELDOM } else { COLLECT_EVERY };
         self.loads.start();
         let mut was_interrupted = false;
         let ended = thread::scope(|scope| {
@@ -322,7 +333,7 @@ impl Measurement {
                 }
                 self.info.warnings.extend(self.loads.failed());
                 watch((Linux.now_ns() - epoch_ns).max(0));
-                thread::sleep(WATCH_EVERY);
+                thread::sleep(watch_every);
             }
             // All at once: one after the other, many tasks of a long period would take long.
             if self.stop.load(Ordering::Relaxed) {
@@ -414,6 +425,8 @@ struct Collector<'a> {
     /// Tasks whose causes are looked for.
     explained: Arc<Explained>,
     why: Option<Why>,
+    /// Time between two looks into the rings while no causes are looked for.
+    every: Duration,
     /// True if looking for causes was refused.
     is_refused: bool,
     /// Why activations were late, at the end.
@@ -433,8 +446,8 @@ impl<'a> Collector<'a> {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
         let elsewhere = vec![0; drains.len()];
         let rows = Vec::with_capacity(Self::BATCH);
-        let is_refused = false;
-        Collector { drains, sink, last, bound, elsewhere, rows, explained, why, is_refused, causes: None }
+        let (every, is_refused, causes) = (COLLECT_EVERY, false, None);
+        Collector { drains, sink, last, bound, elsewhere, rows, explained, why, every, is_refused, causes }
     }
 
     fn collect_to_the_end(&mut self) {
@@ -449,7 +462,8 @@ impl<'a> Collector<'a> {
                 return self.explain_the_rest();
             }
             self.explain(complete_ns);
-            thread::park_timeout(COLLECT_EVERY.saturating_sub(before.elapsed()));
+            let every = if self.why.is_some() { COLLECT_EVERY } else { self.every };
+            thread::park_timeout(every.saturating_sub(before.elapsed()));
         }
     }
 

@@ -24,6 +24,10 @@ use crate::spikes::{Slicer, SpikeFilter};
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 /// Longest time that written data wait before they are synced to the disk.
 const SYNC_EVERY: Duration = Duration::from_millis(300);
+/// The same for recordings of months: they wake the machine seldom, and wear its flash memory little.
+const WRITE_SELDOM: Duration = Duration::from_millis(500);
+/// See [`WRITE_SELDOM`].
+const SYNC_SELDOM: Duration = Duration::from_secs(10);
 /// Interval between checks that the threads have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Rows in one frame at most.
@@ -51,6 +55,8 @@ struct State {
     written_rows: u64,
     /// Causes that there was no room for.
     held_causes: Option<Vec<u8>>,
+    /// Times after which is written and synced.
+    every: (Duration, Duration),
     stop: bool,
     /// Failure that ended recording early, until the caller got it.
     failure: Option<Error>,
@@ -164,6 +170,7 @@ impl Recorder {
             waiting: Vec::new(),
             written_rows: 0,
             held_causes: None,
+            every: (WRITE_EVERY, SYNC_EVERY),
             stop: false,
             failure: None,
             ended: None,
@@ -234,6 +241,11 @@ impl Recorder {
         }
     }
 
+    /// Writes twice a second and syncs every ten seconds from now on.
+    pub(crate) fn seldom(&self) {
+        self.shared.lock().every = (WRITE_SELDOM, SYNC_SELDOM);
+    }
+
     /// Bytes that wait for the disk.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.shared.lock().waiting.len()
@@ -299,7 +311,8 @@ fn spawn<T: Send + 'static>(
 fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
     let mut spare = Vec::new();
     loop {
-        let mut guard = shared.wait(WRITE_EVERY, |s| s.stop || s.waiting.len() >= WAITING_MANY);
+        let (every, _) = shared.lock().every;
+        let mut guard = shared.wait(every, |s| s.stop || s.waiting.len() >= WAITING_MANY);
         let State { lanes, waiting, stop, ended, .. } = &mut *guard;
         if ended.is_some() {
             return journal;
@@ -332,7 +345,8 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
 
 fn sync_until_stopped(shared: &Shared, file: &OwnFile, path: &Path) {
     loop {
-        if shared.wait(SYNC_EVERY, |s| s.stop).stop {
+        let (_, every) = shared.lock().every;
+        if shared.wait(every, |s| s.stop).stop {
             return;
         }
         if let Err(source) = file.get().and_then(File::sync_data) {

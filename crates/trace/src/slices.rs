@@ -4,17 +4,28 @@
 //! s(last_end_ns), v(missed), then the five quantities: each v(count) and, if not 0, s(min), s(max), sum as i128, sum of squares as
 //! u128, v(number of bins), for each bin s(high_ns - that of the bin before), then for each bin v(count).
 
+use std::cell::RefCell;
+
 use jitterlab_model::Error;
 use jitterlab_model::bounds::{COUNT, EARLIEST_NS, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
 use serde::{Deserialize, Serialize};
+use zstd::bulk::{Compressor, Decompressor};
 
 /// Length of a slice. Slices begin at whole multiples of it on the run's clock, so slices of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 
 /// Most bytes of a slice: five histograms with every bin occupied stay below.
 const LARGEST_BYTES: usize = 4 << 20;
+
+thread_local! {
+    /// Contexts of zstd for all slices of a thread. A new one asks for the processor's properties, and in a virtual machine
+    /// each such question goes to the host: most of the time of packing a slice.
+    static PACKING: RefCell<Compressor<'static>> = RefCell::default();
+    /// See [`PACKING`].
+    static UNPACKING: RefCell<Decompressor<'static>> = RefCell::default();
+}
 
 /// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -117,7 +128,7 @@ impl Slice {
         let mut plain = Vec::new();
         self.encode_plain(&mut plain);
         // Compressing into memory cannot fail; if it did, an empty payload would be noticed as damage.
-        out.extend(zstd::bulk::compress(&plain, zstd::DEFAULT_COMPRESSION_LEVEL).unwrap_or_default());
+        out.extend(PACKING.with_borrow_mut(|packing| packing.compress(&plain)).unwrap_or_default());
     }
 
     fn encode_plain(&self, out: &mut Vec<u8>) {
@@ -147,7 +158,7 @@ impl Slice {
 
     /// Reads the bytes of [`Slice::encode`]; `None` if they are not such.
     pub(crate) fn decode(task: usize, bytes: &[u8]) -> Option<Slice> {
-        let plain = zstd::bulk::decompress(bytes, LARGEST_BYTES).ok()?;
+        let plain = UNPACKING.with_borrow_mut(|unpacking| unpacking.decompress(bytes, LARGEST_BYTES)).ok()?;
         let input = &mut &plain[..];
         let start_ns = varint::take_signed(input)?;
         let first_due_ns = varint::take_signed(input)?;

@@ -93,6 +93,12 @@ impl RunWriter {
         }
     }
 
+    /// Writes twice a second and syncs every ten seconds, for recordings of months: a killed process may lose its last second,
+    /// a power loss the last ten.
+    pub fn seldom(&mut self) {
+        self.recorder.seldom();
+    }
+
     /// Takes activations of one task, in their order. Never waits for the disk: if that falls behind by more than
     /// 16 MiB, activations are dropped, counted, and the next one carries `AFTER_GAP`.
     ///

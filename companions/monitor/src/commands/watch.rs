@@ -259,19 +259,21 @@ impl Looker {
     }
 
     fn look(&mut self) {
-        let (recording, fails) = {
-            let counter = self.counter.lock();
-            let recording = counter.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
-            (recording, counter.journal_failure.is_some())
-        };
-        // Where nothing runs that could be watched, there is nothing to record.
-        let has_nothing = recording.is_none();
-        self.manager.look(recording.as_deref().map(journal_path), fails || has_nothing);
+        if self.manager.is_due() {
+            let (recording, fails) = {
+                let counter = self.counter.lock();
+                let recording = counter.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
+                (recording, counter.journal_failure.is_some())
+            };
+            // Where nothing runs that could be watched, there is nothing to record.
+            let has_nothing = recording.is_none();
+            self.manager.look(recording.as_deref().map(journal_path), fails || has_nothing);
+        }
         if self.looked.elapsed() < LOOK_AT_SETTINGS {
             return;
         }
         self.looked = Instant::now();
-        let power = facts::read(&facts::Root::system()).power;
+        let power = facts::power(&facts::Root::system());
         if power.dma_latency_us != self.dma_latency_us {
             let Ok(id) = stream_id() else { return };
             if !self.counter.lock().power_changed(id, &power) {

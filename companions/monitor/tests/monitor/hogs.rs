@@ -6,6 +6,9 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jitterlab_monitor::folder::Folder;
+use jitterlab_trace::{Columns, RunReader};
+use serde_json::Value;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab-monitor");
@@ -28,12 +31,47 @@ fn processor_of(pid: u32, thread: &str) -> Option<String> {
     Some(list.split([',', '-']).next()?.to_owned())
 }
 
+/// Alarms until now, as their command got them.
+fn told_of(alarms: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(alarms).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// The cause that an alarm of this hog names.
 fn named(alarms: &Path, hog: &str) -> Option<String> {
-    let text = fs::read_to_string(alarms).unwrap_or_default();
-    let alarms = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut own = alarms.filter(|alarm| alarm["who"] == hog);
-    own.find_map(|alarm| Some(alarm["class"].as_str()?.to_owned()))
+    let own = told_of(alarms).into_iter().find(|alarm| alarm["who"] == hog);
+    own.and_then(|alarm| Some(alarm["class"].as_str()?.to_owned()))
+}
+
+/// Each alarm has a start in a run file that is as late as it says, at the time that it says.
+fn check_against_run_files(folder: &Path, alarms: &[Value]) {
+    let mut starts: Vec<(i64, i64, i64)> = Vec::new();
+    for path in Folder::new(folder, None).files("days", ".parquet") {
+        let run = RunReader::open(&path).unwrap();
+        let offset_ns = run.info().epoch_offset_ns.unwrap();
+        let mut previous_ns = 0;
+        let read = run.for_each_batch(Columns::ALL, |_, rows| {
+            for a in rows {
+                starts.push((a.due_ns + offset_ns, a.latency_ns(), a.start_ns - previous_ns - 1_000_000));
+                previous_ns = a.start_ns;
+            }
+        });
+        read.unwrap();
+    }
+    let number = |alarm: &Value, name: &str| alarm[name].as_i64().unwrap();
+    for alarm in alarms {
+        let after_s = (number(alarm, "since_ns") - number(&alarms[0], "since_ns")) / 1_000_000_000;
+        println!("{after_s} s: {}: {}", alarm["state"], alarm["message"]);
+        let number = |name: &str| number(alarm, name);
+        let (late_ns, since_ns, last_ns) = (number("late_ns"), number("since_ns"), number("last_ns"));
+        // The time of day may be adjusted meanwhile.
+        let about = since_ns - 500_000_000..=last_ns + 500_000_000;
+        let is_real = |(at_ns, latency_ns, error_ns): &(i64, i64, i64)| {
+            about.contains(at_ns) && [*latency_ns, *error_ns].contains(&late_ns)
+        };
+        assert!(late_ns > number("limit_ns") || number("missed") > 0, "{alarm}");
+        assert!(starts.iter().any(is_real), "nothing is recorded behind {alarm}");
+    }
 }
 
 fn end(mut monitor: Child) {
@@ -85,9 +123,9 @@ fn hogs_above_the_task_have_their_names_in_alarms() {
         }
         thread::sleep(Duration::from_secs(every).saturating_sub(begun.elapsed()));
     }
-    let raised = fs::read_to_string(&alarms).unwrap_or_default().matches("\"raised\"").count();
-    println!("{raised} alarms in all, {} of {hogs} hogs without a name: {missing:?}", missing.len());
+    println!("{} of {hogs} hogs without a name: {missing:?}", missing.len());
     end(monitor);
+    check_against_run_files(&folder.join("watched"), &told_of(&alarms));
     // Events of a busy machine may be lost.
     assert!(missing.len() as u64 <= (hogs / 20).max(1), "{missing:?}");
 }

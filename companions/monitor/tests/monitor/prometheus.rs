@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use jitterlab_fleet::limit_counts::LimitCounts;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, TaskResult, TaskSpec};
 use jitterlab_monitor::http;
-use jitterlab_monitor::limits::{in_force, purposes};
 use jitterlab_monitor::live::Live;
 use tempfile::TempDir;
 
@@ -99,14 +99,16 @@ fn live() -> Arc<Live> {
     info.tasks[0].granted =
         Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
     info.tasks[0].result = Some(TaskResult { executed: 60_000, ..TaskResult::default() });
-    live.begin(&info, &[in_force(&purposes(&[], 1_000_000))]);
+    let mut limits = LimitCounts::new(1_000_000);
+    live.begin(&info, &[limits.limits().to_vec()]);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     live.count("servo", |task| {
         let rows = starts();
         task.stats.push_all(&rows);
-        for (limit, above) in task.limits.iter().zip(&mut task.above) {
-            *above += rows.iter().filter(|row| limit.is_broken_by(row, 1_000_000, None)).count() as u64;
+        for row in &rows {
+            limits.push(row);
         }
+        task.above.copy_from_slice(limits.above());
         task.max_ns = task.stats.latency.max_ns();
         task.last_start_ns = Some(now.as_nanos() as i64);
     });

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use jitterlab_model::facts::Power;
 use jitterlab_model::{CpuSet, SystemFacts};
 
 mod devices;
@@ -181,6 +182,11 @@ pub fn read(root: &Root) -> SystemFacts {
         kernel,
         cpus,
     }
+}
+
+/// Reads power management alone, which costs little.
+pub fn power(root: &Root) -> Power {
+    power::power(root)
 }
 
 #[cfg(test)]
