@@ -8,7 +8,7 @@ use jitterlab_model::{RunInfo, TaskRun};
 
 use super::words::{cause, remedy};
 use crate::section::{Cell, Piece};
-use crate::words::time;
+use crate::words::{plural, time};
 
 /// Habits that are shown; the others are under `--details`.
 const SHOWN: usize = 5;
@@ -29,10 +29,7 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
     let Some(watched) = &task.watched else { return Vec::new() };
     let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
     habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
-    habits.extend(of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class)).map(|sum| {
-        let habit = own(sum, run);
-        Habit { what: format!("shares its CPU with {}", habit.what), ..habit }
-    }));
+    habits.extend(sharing(of, run));
     habits.extend(settings(task));
     habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
     if habits.is_empty() {
@@ -103,6 +100,17 @@ const fn is_own(class: Class) -> bool {
 /// True if an interruption of its work comes from others that use its processor, and could be kept off it.
 const fn shares_cpu(class: Class) -> bool {
     matches!(class, Class::Interrupt | Class::Preempted | Class::Shared)
+}
+
+/// The costliest of those that share its processor, and the number of the others.
+fn sharing(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
+    let sharing = || of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class));
+    let costliest = own(sharing().max_by_key(|sum| sum.max_ns)?, run);
+    let others = match sharing().count() {
+        1 => String::new(),
+        count => format!(" and {}", plural(count as u64 - 1, "other")),
+    };
+    Some(Habit { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
 }
 
 fn own(sum: &Interruption, run: &RunInfo) -> Habit {
