@@ -128,6 +128,8 @@ pub enum Evidence {
     UpTo,
     /// Events show that it was possible, counters that it happened about then.
     Counted,
+    /// Events show that its priority changed while it had the processor, and was this at the end.
+    PriorityAtEnd,
     /// No evidence.
     None,
 }
@@ -155,6 +157,7 @@ impl Evidence {
             | Evidence::TooLong
             | Evidence::UpTo
             | Evidence::Counted
+            | Evidence::PriorityAtEnd
             | Evidence::KernelModeOrOutside => Certainty::Likely,
             Evidence::Interruptible | Evidence::WasIdle | Evidence::None => Certainty::Undecided,
         }
@@ -193,7 +196,7 @@ pub struct UsualStep {
     /// Its median.
     pub median_ns: i64,
     /// Upper limit of a usual value, in nanoseconds: the upper quartile plus 1.5 times the distance of the quartiles
-    /// (Tukey's fence), at least 1 µs above the median.
+    /// (Tukey's fence), at most four times the median, at least 1 µs above it.
     pub fence_ns: i64,
 }
 

@@ -107,4 +107,17 @@ pub struct Watched {
     /// Number of times it was moved to another processor.
     #[serde(default)]
     pub moves: u64,
+    /// Number of activations that began without a wait, since their due times had passed: it catches up back to back.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub caught_up: u64,
+    /// Bytes of its stack below its wait that are in memory, at most [`Watched::STACK`]; `None` if unknown.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub stack_ready: Option<u64>,
+}
+
+impl Watched {
+    /// Bytes of stack that a loop should have in memory before it begins: what calls of a library need.
+    pub const STACK: u64 = 64 << 10;
 }

@@ -35,10 +35,11 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// Judges a wait that `who` ended. The cause of an uninterruptible wait is known only with its system call.
+    /// Judges a wait that `who` ended. The cause of an uninterruptible wait is known only with its system call,
+    /// and without a name the wake-up may be a timer's, on a processor that is not recorded.
     pub(super) fn blocked(&self, fragment: &Fragment, who: Option<Name>) -> Verdict {
         let is_deep = fragment.state == State::Off(Off::SleepsDeeply);
-        let evidence = if is_deep { Evidence::None } else { Evidence::Events };
+        let evidence = if is_deep || who.is_none() { Evidence::None } else { Evidence::Events };
         all(Named { class: Class::Blocked, who }, evidence)
     }
 

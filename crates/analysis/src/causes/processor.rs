@@ -71,6 +71,15 @@ pub struct Left {
     pub ready: bool,
 }
 
+/// A stay of a thread on the processor, in which its priority changed: no event shows when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reprioritized {
+    from_ns: i64,
+    to_ns: i64,
+    /// Its priority when it left.
+    priority: i16,
+}
+
 /// Real-time priorities are below this in kernel numbering.
 pub const ORDINARY: i16 = 100;
 /// Longest time from the expiry of the fair server's timer to its start.
@@ -98,6 +107,7 @@ pub struct Processor {
     pub held_off: VecDeque<HeldOff>,
     /// Threads that left it.
     pub left: VecDeque<Left>,
+    reprioritized: VecDeque<Reprioritized>,
     /// The idle state it went into last, over time.
     pub idle: Track<Option<u32>>,
     functions: Functions,
@@ -143,6 +153,7 @@ impl Processor {
             timer_interrupts: VecDeque::new(),
             held_off: VecDeque::new(),
             left: VecDeque::new(),
+            reprioritized: VecDeque::new(),
             idle: Track::new(None),
             functions,
             replenished_ns: i64::MIN,
@@ -189,6 +200,12 @@ impl Processor {
         }
         match &event.what {
             EventKind::Switch { from, from_priority, leaves, to, name, priority, .. } => {
+                if self.thread.pid == *from && self.thread.priority.is_some_and(|came| came != *from_priority)
+                {
+                    let from_ns = self.left.back().map_or(i64::MIN, |left| left.t_ns);
+                    let priority = *from_priority;
+                    self.reprioritized.push_back(Reprioritized { from_ns, to_ns: t, priority });
+                }
                 self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == PrevState::Ready });
                 self.note_switch(t, (*from, *from_priority, *leaves), (*to, *priority));
                 self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
@@ -282,6 +299,24 @@ impl Processor {
     /// Returns the hold-off of real-time threads around this time.
     pub fn held_off_at(&self, t_ns: i64) -> Option<&HeldOff> {
         self.held_off.iter().rev().find(|held| (held.from_ns..held.to_ns).contains(&t_ns))
+    }
+
+    /// Returns the priority at which the thread that has the processor at a time left it, if it is another
+    /// than the one it came with.
+    pub fn priority_at_end(&self, t_ns: i64) -> Option<i16> {
+        let around = self.reprioritized.iter().rev().find(|stay| (stay.from_ns..stay.to_ns).contains(&t_ns));
+        around.map(|stay| stay.priority)
+    }
+
+    /// True if a timer interrupt after `woken_ns` found a program of the thread that has the processor at `t_ns`.
+    pub fn ran_program(&self, woken_ns: i64, t_ns: i64) -> bool {
+        let next = self.left.partition_point(|left| left.t_ns <= t_ns);
+        let until_ns = self.left.get(next).map_or(i64::MAX, |left| left.t_ns);
+        let came_ns =
+            next.checked_sub(1).and_then(|last| self.left.get(last)).map_or(i64::MIN, |left| left.t_ns);
+        let since_ns = woken_ns.max(came_ns);
+        let found = self.interrupted.iter().rev().take_while(|(t, _)| *t > since_ns);
+        found.filter(|(t, _)| *t < until_ns).any(|(_, frames)| frames.is_empty())
     }
 
     /// Returns the timer interrupt in progress at a time, or the last one before it.
@@ -389,6 +424,9 @@ impl Processor {
         }
         while self.left.front().is_some_and(|left| left.t_ns < t_ns) {
             self.left.pop_front();
+        }
+        while self.reprioritized.front().is_some_and(|stay| stay.to_ns < t_ns) {
+            self.reprioritized.pop_front();
         }
     }
 }

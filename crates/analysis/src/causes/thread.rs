@@ -182,7 +182,8 @@ impl Thread {
                 self.budget = None;
                 self.state.push(t, State::Running(cpu));
             }
-            EventKind::Switch { from, leaves, .. } if *from == self.pid => {
+            EventKind::Switch { from, from_priority, leaves, .. } if *from == self.pid => {
+                self.priority = *from_priority;
                 let state = self.left(*leaves).map_or(State::Ready(cpu), State::Off);
                 self.state.push(t, state);
             }

@@ -4,6 +4,9 @@ use jitterlab_model::causes::{Bins, Step, UsualStep};
 
 /// Least excess over the median that can be unusual.
 const LEAST_NS: i64 = 1_000;
+/// Most multiples of the median that are usual: a cause that delays a quarter of the activations moves the
+/// quartiles.
+const MOST_MEDIANS: i64 = 4;
 /// Activations before any step is called unusual.
 pub const WARM_UP: u64 = 256;
 
@@ -41,7 +44,8 @@ impl Usual {
         for ((step, bins), usual) in Step::ALL.into_iter().zip(&self.lengths).zip(&mut self.steps) {
             let quartiles = [0.25, 0.5, 0.75].map(|p| bins.quantile_ns(p));
             if let [Some(low), Some(median_ns), Some(high)] = quartiles {
-                let fence_ns = (high + (high - low) * 3 / 2).max(median_ns + LEAST_NS);
+                let fence_ns = high + (high - low) * 3 / 2;
+                let fence_ns = fence_ns.min(MOST_MEDIANS * median_ns).max(median_ns + LEAST_NS);
                 *usual = Some(UsualStep { step, median_ns, fence_ns });
             }
         }
@@ -77,5 +81,14 @@ mod tests {
         assert!((20_400..20_700).contains(&cut), "{cut}");
         assert_eq!(usual.of(Step::Return, 400_000), 400_000, "a step that was never seen is not judged");
         assert_eq!(usual.steps().len(), 2);
+    }
+
+    #[test]
+    fn what_delays_four_in_ten_is_not_usual() {
+        let mut usual = Usual::default();
+        for k in 0..1_000 {
+            usual.count(&[0, 0, 0, if k % 5 < 2 { 400_000 + k * 100 } else { 3_000 }, 0, 0]);
+        }
+        assert!(usual.of(Step::Switch, 400_000) < 3_200 && usual.of(Step::Switch, 3_100) == 3_100);
     }
 }

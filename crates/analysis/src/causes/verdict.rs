@@ -327,8 +327,10 @@ impl FragmentContext<'_> {
                 .any(|(.., state)| matches!(state, State::Running(_)))
         };
         let wake = self.thread.last_wake(i64::MIN, fragment.from_ns).filter(|wake| !has_run(wake));
+        // A program goes on only if it is as urgent as the task, or the task is held off.
+        let runs_on = wake.zip(on).is_some_and(|(wake, on)| on.ran_program(wake.t_ns, fragment.from_ns));
         if thread.pid != self.thread.pid
-            && let Some(limited) = self.limited(fragment, thread, wake)
+            && let Some(limited) = self.limited(fragment, thread, wake, runs_on)
         {
             return limited;
         }
@@ -340,11 +342,19 @@ impl FragmentContext<'_> {
         // The quota's part of this time is unknown.
         let shared = if self.has_quota() { Evidence::UpTo } else { Evidence::Events };
         match thread.priority {
-            Some(priority) if priority < own.min(100) => {
+            Some(priority) if priority < own.min(ORDINARY) => {
                 return all(named(Class::Preempted), Evidence::Events);
             }
-            Some(priority) if priority == own || own >= 100 => return all(named(Class::Shared), shared),
+            Some(priority) if priority == own || own >= ORDINARY => return all(named(Class::Shared), shared),
             _ => {}
+        }
+        match on.and_then(|on| on.priority_at_end(fragment.from_ns)) {
+            Some(priority) if priority < own => return all(named(Class::Preempted), Evidence::PriorityAtEnd),
+            Some(priority) if priority == own => return all(named(Class::Shared), Evidence::PriorityAtEnd),
+            _ => {}
+        }
+        if runs_on {
+            return all(named(Class::Preempted), Evidence::None);
         }
         let found = wake.zip(on).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
         let in_kernel = match self.machine.below {
@@ -368,7 +378,13 @@ impl FragmentContext<'_> {
     }
 
     /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, or by a quota.
-    fn limited(&self, fragment: &Fragment, thread: ObservedThread, wake: Option<&Wake>) -> Option<Verdict> {
+    fn limited(
+        &self,
+        fragment: &Fragment,
+        thread: ObservedThread,
+        wake: Option<&Wake>,
+        runs_on: bool,
+    ) -> Option<Verdict> {
         let on = self.of(fragment.cpu)?;
         let own = self.thread.priority;
         let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
@@ -391,12 +407,12 @@ impl FragmentContext<'_> {
             return None;
         }
         let held = on.held_off_at(fragment.from_ns);
-        if held.is_none() && !got {
-            return None;
-        }
         let by_server = held.is_some_and(|held| held.by_server);
         let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(back_ns);
         let by_limit = ended.is_some_and(|t| self.periods.limit_ended(COMES_BACK_NS, t));
+        if held.is_none() && !got && !(runs_on && by_limit) {
+            return None;
+        }
         let (class, evidence) = match self.machine.limits {
             _ if by_server => (Class::FairServer, Evidence::Events),
             _ if by_limit => (Class::Throttled, Evidence::Events),

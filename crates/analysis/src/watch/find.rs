@@ -84,7 +84,9 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
 
 /// Returns the distances of the times that a thread asks for, if it leaves out times of its grid that had not passed.
 fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
-    if found.due != DueTimes::OwnTimer || found.waits == Waits::NanosleepRelative {
+    // The kernel chooses the times of SCHED_DEADLINE: those it leaves out follow an overrun.
+    let chooses = !matches!(found.waits, Waits::NanosleepRelative | Waits::Deadline);
+    if found.due != DueTimes::OwnTimer || !chooses {
         return None;
     }
     let asked = passes.windows(2).filter_map(|pair| {
@@ -96,7 +98,8 @@ fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
     if left_out as f64 <= asked.len() as f64 * MOST_LEFT_OUT {
         return None;
     }
-    let mut distances: Vec<i64> = asked.iter().map(|(ns, _)| *ns).collect();
+    // A time before the last one is of another clock or timer, and no distance.
+    let mut distances: Vec<i64> = asked.iter().map(|(ns, _)| *ns).filter(|ns| *ns > 0).collect();
     distances.sort_unstable();
     let at = |percent: usize| distances[percent * (distances.len() - 1) / 100];
     Some(Irregular::Several { shortest_ns: at(5), longest_ns: at(95) })

@@ -21,6 +21,8 @@ pub struct Follower {
     before_gap: Option<Activation>,
     /// Number of due times in such gaps.
     pub unknown: u64,
+    /// Number of activations whose due times had passed when the thread asked for them.
+    pub caught_up: u64,
     /// Starts after their due times since the last fit of the grid: their number, and the smallest latency.
     since_fitted: (u32, i64),
     /// Recent waits that left out due times that had not passed, less those that did not.
@@ -55,6 +57,7 @@ impl Follower {
             running: None,
             before_gap: None,
             unknown: 0,
+            caught_up: 0,
             since_fitted: (0, i64::MAX),
             left_out: 0,
         }
@@ -131,12 +134,13 @@ impl Follower {
 
     /// Returns the due time of a pass of a thread with its own timer. A late thread may ask for a past time,
     /// which is on its grid, or for no time at all: then the next time of its grid is meant.
-    fn own_due(&self, pass: &Pass) -> Option<i64> {
+    fn own_due(&mut self, pass: &Pass) -> Option<i64> {
         let asked_ns = pass.due_ns?;
         let Some(before) = self.running.filter(|_| asked_ns <= pass.began_ns) else { return Some(asked_ns) };
         let periods = (asked_ns - before.due_ns) as f64 / self.found.period_ns;
         let next_ns = before.due_ns + self.found.period_ns as i64;
         let on_grid = periods >= 0.5 && (periods - periods.round()).abs() < ON_GRID;
+        self.caught_up += u64::from(on_grid);
         Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })
     }
 
@@ -165,7 +169,7 @@ impl Follower {
     /// Returns the number of grid times that the thread left out on purpose; 0 for one that sleeps for lengths of time.
     fn left_out(&self, before_ns: i64, due_ns: i64, asked_ns: i64) -> u64 {
         match (self.found.due, self.found.waits) {
-            (DueTimes::FittedGrid, _) => 0,
+            (DueTimes::FittedGrid, _) | (_, Waits::Deadline) => 0,
             _ => left_out(before_ns, due_ns, asked_ns, self.found.period_ns),
         }
     }

@@ -168,6 +168,9 @@ fn a_controller_manager_is_watched_on_its_own_thread() {
     check(&info, &rows);
     assert!(said.starts_with("400 cycles") && rows[0].len() == 400, "{said}");
     assert!(rows[0].windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 2_000_000));
+    // The node that is watched from outside prints from its timer.
+    let said = fine(Command::new(example("ros2_node.cpp", folder.path())).arg("1"));
+    assert!(said.lines().count() > 5, "{said}");
 }
 
 /// A loop that does not say when it is due, run as this task.

@@ -35,6 +35,8 @@ pub struct Args {
 enum Export {
     /// JSON trace events: ui.perfetto.dev, chrome://tracing.
     Perfetto,
+    /// trace.dat: KernelShark, trace-cmd report.
+    TraceDat,
 }
 
 /// Activations that are listed one by one.
@@ -43,8 +45,12 @@ const LATEST: usize = 10;
 /// Prints the causes of late activations.
 pub fn execute(args: &Args) -> Ending {
     let run = args.run.open(&args.file)?;
-    if let Some(Export::Perfetto) = args.export {
-        let (format, tasks) = (Format::Perfetto, run.tasks(args.run.task.as_deref())?);
+    if let Some(export) = args.export {
+        let format = match export {
+            Export::Perfetto => Format::Perfetto,
+            Export::TraceDat => Format::TraceDat,
+        };
+        let tasks = run.tasks(args.run.task.as_deref())?;
         let (exported, warnings) =
             format.write(&run, &tasks, &Asked::default(), &mut io::stdout().lock())?.into_parts();
         output::note(&export::text(format, &exported, &warnings));

@@ -5,7 +5,8 @@
 mod shared;
 
 mod injected;
+mod kinds;
 mod known_effects;
-mod states;
+mod many_events;
 mod tracing_left;
 mod why;

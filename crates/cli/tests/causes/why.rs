@@ -57,6 +57,13 @@ fn an_injected_thread_is_found_by_its_name_and_all_parts_add_up() {
         let trace = answered(folder.path(), &["why", "--export", "perfetto", "run.parquet"]);
         let trace: Value = serde_json::from_str(&trace).unwrap();
         assert!(trace["traceEvents"].as_array().unwrap().iter().any(|event| event["name"] == "hog"));
+        answered(folder.path(), &["export", "run.parquet", "--as", "trace-dat", "-o", "trace.dat"]);
+        let read =
+            Command::new("trace-cmd").args(["report", "trace.dat"]).current_dir(folder.path()).output();
+        let Ok(read) = read else { return println!("skipped: trace-cmd is not here (./test installs it)") };
+        let read = String::from_utf8(read.stdout).unwrap();
+        let is_switch = |line: &str| line.contains("sched_switch:") && line.contains("==> main:");
+        assert!(read.lines().any(is_switch) && read.contains("main starts, "), "{read}");
     });
 }
 

@@ -1,13 +1,16 @@
 //! Threads that were found, as tasks of a run.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::thread::sleep;
+use std::time::Duration;
 
 use jitterlab_analysis::watch::Found;
 use jitterlab_model::watched::{DueTimes, Waits, Watched};
 use jitterlab_model::{CpuSet, Granted, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use super::threads::{ThreadOf, folder};
 
@@ -52,6 +55,8 @@ pub(super) fn tasks<'a>(
             returns,
             calls: Vec::new(),
             moves: 0,
+            caught_up: 0,
+            stack_ready: None,
         };
         tasks.push(TaskRun { granted: Some(granted), watched: Some(watched), ..TaskRun::new(spec) });
     }
@@ -81,6 +86,35 @@ fn locks_memory(process: i32) -> bool {
 /// Time by which the kernel may delay a thread's timers.
 fn timer_slack_ns(thread: i32) -> Option<u64> {
     fs::read_to_string(format!("/proc/{thread}/timerslack_ns")).ok()?.trim().parse().ok()
+}
+
+/// Times that a thread is looked at to find it waiting.
+const LOOKS: u32 = 20;
+
+/// Bytes below a waiting thread's stack pointer that are in memory, without a gap.
+pub(super) fn stack_ready(thread: &ThreadOf) -> Option<u64> {
+    const PRESENT: u64 = 1 << 63;
+    let page = u64::try_from(sysconf(SysconfVar::PAGE_SIZE).ok()??).ok()?;
+    let folder = folder(thread.process, thread.thread);
+    // Number and arguments of its call, its stack pointer and its place in the program; none while it runs.
+    let pointer = || -> Option<u64> {
+        let call = fs::read_to_string(folder.join("syscall")).ok()?;
+        u64::from_str_radix(call.split_whitespace().nth(7)?.strip_prefix("0x")?, 16).ok()
+    };
+    let pointer = (0..LOOKS).find_map(|_| {
+        let found = pointer();
+        if found.is_none() {
+            sleep(Duration::from_millis(1));
+        }
+        found
+    })?;
+    let pages = (Watched::STACK / page).max(1);
+    let first = (pointer / page).checked_sub(pages)?;
+    let mut entries = vec![0; 8 * usize::try_from(pages).ok()?];
+    File::open(folder.join("pagemap")).ok()?.read_exact_at(&mut entries, 8 * first).ok()?;
+    let is_present = |entry: &&[u8; 8]| u64::from_ne_bytes(**entry) & PRESENT != 0;
+    let (entries, _) = entries.as_chunks::<8>();
+    Some(page * entries.iter().rev().take_while(is_present).count() as u64)
 }
 
 /// Threads with timers of their own may have run at due times for which they did not wait.

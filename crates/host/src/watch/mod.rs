@@ -245,6 +245,8 @@ impl Watch {
             if let Some(watched) = &mut task.watched {
                 watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;
+                watched.caught_up = of.follower.caught_up;
+                watched.stack_ready = found::stack_ready(&of.thread);
             }
             // The end of a thread is known.
             if threads::folder(of.thread.process, of.thread.thread).exists() {

@@ -11,6 +11,7 @@ mod linuxcnc;
 mod openmetrics;
 mod perfetto;
 mod rows;
+mod trace_dat;
 mod verdicts;
 mod words;
 
@@ -43,6 +44,8 @@ pub enum Format {
     Prometheus,
     /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
+    /// What ran around the latest starts, as KernelShark and trace-cmd open it.
+    TraceDat,
     /// Decisions as test cases in JUnit's XML.
     Junit,
     /// Settings of LinuxCNC for the threads of this computer, as a part of its INI file.
@@ -66,13 +69,14 @@ pub struct Asked {
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
 /// Every format with its name and its writer.
-const EXPORTERS: [(Format, &str, Exporter); 8] = [
+const EXPORTERS: [(Format, &str, Exporter); 9] = [
     (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
     (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
     (Format::Hdr, "hdr", |run, tasks, _, out| hdr::write(run, tasks, out)),
     (Format::OpenMetrics, "openmetrics", |run, tasks, _, out| openmetrics::write(run, tasks, out)),
     (Format::Prometheus, "prometheus", |run, tasks, _, out| openmetrics::write_classic(run, tasks, out)),
     (Format::Perfetto, "perfetto", |run, tasks, _, out| perfetto::write(run, tasks, out)),
+    (Format::TraceDat, "trace-dat", |run, tasks, _, out| trace_dat::write(run, tasks, out)),
     (Format::Junit, "junit", junit::write),
     (Format::LinuxCnc, "linuxcnc", linuxcnc::write),
 ];

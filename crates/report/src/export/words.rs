@@ -20,6 +20,9 @@ pub fn about(format: Format) -> &'static str {
         Format::Perfetto => {
             "Activations on a time line, of runs with --why what ran around the latest, for ui.perfetto.dev"
         }
+        Format::TraceDat => {
+            "What ran around the latest starts of a run with --why, for KernelShark (trace.dat)"
+        }
         Format::Junit => "What is decided as test cases in JUnit's XML: --require, --for",
         Format::LinuxCnc => {
             "Periods of LinuxCNC's threads for its INI file and StepConf, for a drive: --drive"
@@ -35,6 +38,7 @@ pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String
         Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Prometheus => {
             latencies(exported.values)
         }
+        Format::TraceDat => plural(exported.late_starts, "late start"),
         Format::Perfetto if exported.late_starts > 0 => plural(exported.late_starts, "late start"),
         Format::Perfetto => plural(exported.values, "activation"),
         Format::Junit => plural(exported.values, "verdict"),
@@ -87,6 +91,21 @@ fn counted(number: u64) -> String {
 
 fn latencies(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "latency" } else { "latencies" })
+}
+
+/// Note where an activation was due.
+pub(super) fn due_note(task: &str, index: u64) -> String {
+    format!("{task} #{index} due")
+}
+
+/// Note where it started.
+pub(super) fn start_note(task: &str, latency_ns: i64) -> String {
+    format!("{task} starts, {} late", time(latency_ns as f64))
+}
+
+/// Note where a handler begins or ends.
+pub(super) fn handler_note(name: &str, begins: bool) -> String {
+    format!("{name} {}", if begins { "begins" } else { "ends" })
 }
 
 /// Source of LinuxCNC's entries.

@@ -3,12 +3,12 @@
 
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_model::causes::{CauseClass as Class, Interruption};
-use jitterlab_model::watched::{CallCount, Waits};
+use jitterlab_model::watched::{CallCount, Waits, Watched};
 use jitterlab_model::{RunInfo, TaskRun};
 
 use super::words::{cause, remedy};
 use crate::section::{Cell, Piece};
-use crate::words::time;
+use crate::words::{plural, time};
 
 /// Habits that are shown; the others are under `--details`.
 const SHOWN: usize = 5;
@@ -29,13 +29,15 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
     let Some(watched) = &task.watched else { return Vec::new() };
     let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
     habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
+    habits.extend(sharing(of, run));
     habits.extend(settings(task));
     habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
     if habits.is_empty() {
         return Vec::new();
     }
     let (shown, folded) = habits.split_at(habits.len().min(SHOWN));
-    let caption = format!("What {} itself does in its activations, by what it cost", of.task);
+    let caption =
+        format!("What {} does in its activations, and what shares its CPU, by what it cost", of.task);
     let mut pieces = vec![table(caption, shown)];
     if !folded.is_empty() {
         pieces.push(Piece::details(
@@ -95,6 +97,22 @@ const fn is_own(class: Class) -> bool {
     )
 }
 
+/// True if an interruption of its work comes from others that use its processor, and could be kept off it.
+const fn shares_cpu(class: Class) -> bool {
+    matches!(class, Class::Interrupt | Class::Preempted | Class::Shared)
+}
+
+/// The costliest of those that share its processor, and the number of the others.
+fn sharing(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
+    let sharing = || of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class));
+    let costliest = own(sharing().max_by_key(|sum| sum.max_ns)?, run);
+    let others = match sharing().count() {
+        1 => String::new(),
+        count => format!(" and {}", plural(count as u64 - 1, "other")),
+    };
+    Some(Habit { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
+}
+
 fn own(sum: &Interruption, run: &RunInfo) -> Habit {
     Habit {
         what: cause(&sum.cause),
@@ -139,6 +157,22 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
             "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)",
         ));
     }
+    let caught_up = watched.map_or(0, |watched| watched.caught_up);
+    if caught_up > 0 {
+        let catches_up = habit(
+            "catches up back to back after an overrun",
+            "go on at the next due time: do next += period; while (next <= now)",
+        );
+        habits.push(Habit { times: Some(caught_up), ..catches_up });
+    }
+    if let Some(bytes) =
+        watched.and_then(|watched| watched.stack_ready).filter(|bytes| *bytes < Watched::STACK)
+    {
+        habits.push(habit(
+            &format!("{} kB of its stack are in memory, not {}", bytes >> 10, Watched::STACK >> 10),
+            "before the loop: char room[65536]; memset(room, 0, sizeof room)",
+        ));
+    }
     if moved > 0 {
         let moves = habit("moves between CPUs", "taskset, or pthread_setaffinity_np");
         habits.push(Habit { times: Some(moved), ..moves });
@@ -151,7 +185,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_model::causes::{Cause, TaskCauses};
-    use jitterlab_model::watched::{DueTimes, Watched};
+    use jitterlab_model::watched::DueTimes;
     use jitterlab_model::{Bench, Granted, Policy, TaskSpec};
 
     #[test]
@@ -172,7 +206,9 @@ mod tests {
             max_ns: 3_563_000,
             p99_ns: Some(254_000),
         };
-        let causes = TaskCauses { explained: 1, interruptions: vec![sum], ..TaskCauses::default() };
+        let disk = Cause { class: Class::Interrupt, who: Some("36 disk".into()) };
+        let shared = Interruption { cause: disk, max_ns: 5_000, p99_ns: Some(4_000), ..sum.clone() };
+        let causes = TaskCauses { explained: 1, interruptions: vec![sum, shared], ..TaskCauses::default() };
         let of = TaskWhy::new("loop", &causes, ListedEvents::Latest(1));
         let watched = Watched {
             program: "loop".into(),
@@ -183,6 +219,8 @@ mod tests {
             returns: None,
             calls: calls.into(),
             moves: 0,
+            caught_up: 3,
+            stack_ready: Some(12 << 10),
         };
         let granted =
             Granted { policy: Policy::Fifo(80), cpus: vec![1], memory_locked: false, timer_slack_ns: None };
@@ -194,8 +232,12 @@ mod tests {
         let habits: Vec<String> = table.rows.iter().map(|row| format!("{:?}", row[0])).collect();
         let place = |habit: &str| habits.iter().position(|shown| shown.contains(habit));
         let order =
-            ["waiting for a lock of gui", "munmap", "write", "memory is not locked", "lengths of time"];
+            ["waiting for a lock of gui", "munmap", "write", "interrupt 36 disk", "memory is not locked"];
         assert_eq!(order.map(place), [Some(0), Some(1), Some(2), Some(3), Some(4)], "{habits:?}");
+        let folded = format!("{:?}", pieces[1]);
+        for habit in ["lengths of time", "back to back", "12 kB of its stack"] {
+            assert!(folded.contains(habit), "{habit}: {folded}");
+        }
         // The slack of an ordinary thread's timers, which a real-time thread's have not.
         let slack = |policy| {
             let granted =

@@ -83,6 +83,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
         Evidence::UpTo => "events show its begin; this is an upper limit",
         Evidence::Counted => "the kernel counted it about then, and events fit",
+        Evidence::PriorityAtEnd => "its priority was changed meanwhile, and was this at the end",
         _ => "nothing shows more",
     }
 }

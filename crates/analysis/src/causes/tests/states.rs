@@ -400,3 +400,41 @@ fn of_many_parts_the_longest_are_kept_and_all_add_up() {
     let disk = causes.causes.iter().find(|sum| sum.cause.class == Class::Interrupt).unwrap();
     assert_eq!(disk.max_ns, (0..2_000).map(|k| 100 + k % 50).sum::<i64>(), "its sum is whole");
 }
+
+/// A thread keeps the processor although it came as an ordinary one; a tick finds it at `found`, and it leaves with this
+/// priority.
+fn kept_by_other(scene: &mut Scene, found: &[&str], leaves_with: i16) {
+    let timer = scene.handler(HandlerKind::Timer, "local_timer");
+    let frames = found.iter().map(|name| scene.name(name)).collect();
+    let mut events = scene.timer(4_000, OTHER);
+    events.push((150_000, OTHER, THREAD, EventKind::Enter(timer)));
+    events.push((150_800, OTHER, THREAD, EventKind::Interrupted(frames)));
+    events.push((152_000, OTHER, THREAD, EventKind::Exit(timer)));
+    let EventKind::Switch { from, from_name, leaves, to, name, priority, .. } = scene.switch(OTHER, TASK)
+    else {
+        unreachable!()
+    };
+    let from_priority = leaves_with;
+    let task = EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority };
+    events.push((300_000, OTHER, THREAD, task));
+    scene.scripted(events, 303_000);
+}
+
+#[test]
+fn a_thread_that_raises_its_own_priority_is_not_in_the_kernel() {
+    let shrinks = ["shrink_node", "kswapd"];
+    for (found, leaves_with, (class, certainty)) in [
+        (&shrinks[..], 4, (Class::Preempted, Certainty::Likely)),
+        (&[], 19, (Class::Shared, Certainty::Likely)),
+        // It was lowered again, and a program ran on meanwhile.
+        (&[], 120, (Class::Preempted, Certainty::Undecided)),
+        (&shrinks[..], 110, (Class::NotPreemptible, Certainty::Likely)),
+    ] {
+        let mut scene = Scene::new();
+        kept_by_other(&mut scene, found, leaves_with);
+        let causes = scene.causes();
+        let (seen, who, sure, ns) = main(&causes);
+        assert_eq!((seen, who), (class, Some("other")), "{leaves_with}: {:#?}", causes.latest[0]);
+        assert!(sure >= certainty && ns > 280_000, "{leaves_with}: {sure:?} {ns}");
+    }
+}
