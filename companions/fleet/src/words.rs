@@ -362,7 +362,10 @@ fn changed(answer: &FleetAnswer) -> String {
                 "No class has three machines with the same change of the kernel, so none is judged.".into()
             }
             None => {
-                format!("No machine changed its kernel; {} measured.", plural(answer.activations, "activation"))
+                format!(
+                    "No machine changed its kernel; {} measured.",
+                    plural(answer.activations, "activation")
+                )
             }
         };
     };
