@@ -3,8 +3,6 @@
 //!
 //!     JITTERLAB_EVENT_RUNS=60 cargo test -p jitterlab --test causes many_events:: -- --nocapture
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
-
 use std::fs;
 
 use jitterlab_model::Warning;
