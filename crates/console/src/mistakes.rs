@@ -45,7 +45,9 @@ fn answered(mut error: clap::Error) -> clap::Error {
         }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
             let tool = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, ours)| (*ours).to_owned());
-            tool.or_else(|| meant_file(&name)).or_else(|| option_of(&name, ""))
+            tool.or_else(|| meant_file(&name))
+                .or_else(|| option_of(&name, ""))
+                .or_else(|| in_another_order(&name))
         }),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let option = given(ContextKind::InvalidArg).unwrap_or_default();
@@ -70,6 +72,17 @@ fn answered(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
     }
     error
+}
+
+/// A short command whose letters came in another order: of three letters clap finds none alike.
+fn in_another_order(name: &str) -> Option<String> {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let meant = ["run", "why", "mcu"].into_iter().find(|command| letters(command) == letters(name));
+    meant.map(|command| format!("did you mean {command}?"))
 }
 
 fn meant_file(name: &str) -> Option<String> {

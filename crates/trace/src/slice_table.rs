@@ -55,6 +55,8 @@ const BINS: &str = "message bins {
 const LARGEST: u128 = 10u128.pow(38) - 1;
 /// Bins in one embedded table, roughly: some 20 MiB in memory while it is written.
 const TABLE_BINS: usize = 1 << 18;
+/// Memory of a slice itself, in bins: a task of a second has few in each.
+const SLICE_AS_BINS: usize = 40;
 /// Number of quantities at the beginning of [`Quantity::COUNTED`], latency and missed ages, with histograms by the
 /// second; the others are kept by the minute.
 const BY_THE_SECOND: usize = 2;
@@ -124,7 +126,7 @@ impl SliceTable {
             }
             Some(open) => {
                 let done = open.next(Some(slice));
-                self.bins += done.bins();
+                self.bins += SLICE_AS_BINS + done.bins();
                 self.closed.push(done);
             }
             none => *none = Some(OpenSlice { slice: slice.clone(), minute: Default::default() }),
@@ -314,4 +316,33 @@ fn visit_pair(
         visit(slice);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use jitterlab_model::Activation;
+
+    use super::*;
+    use crate::checksum::ChecksummedFile;
+
+    #[test]
+    fn slices_with_few_bins_do_not_pile_up() {
+        let file = ChecksummedFile::new(tempfile::tempfile().unwrap());
+        let mut file = Writer::new(file, schema(SLICES).unwrap(), Arc::new(properties(zstd()))).unwrap();
+        let mut table = SliceTable::default();
+        let mut largest = 0;
+        for second in 0..20_000 {
+            let due_ns = second * SLICE_NS;
+            let mut stats = TimingStats::new(SLICE_NS);
+            stats.push(&Activation {
+                due_ns,
+                start_ns: due_ns + 5_000,
+                end_ns: due_ns + 6_000,
+                ..Activation::default()
+            });
+            table.push(&mut file, &Slice::new(0, due_ns, due_ns, due_ns + 6_000, &stats)).unwrap();
+            largest = largest.max(table.closed.len());
+        }
+        assert!(largest < 10_000, "{largest}");
+    }
 }

@@ -202,10 +202,13 @@ impl<'a> JournalParts<'a> {
         self.frames.skipped()
     }
 
-    /// Returns the description; a task without counters gets those rebuilt from its records, which lack the losses at
-    /// the end.
+    /// Returns the description; of a run that did not end, a task without counters gets those rebuilt from its records,
+    /// which lack the losses at the end.
     pub(crate) fn completed(&self) -> RunInfo {
         let mut info = self.info.clone();
+        if info.stop.is_some() {
+            return info;
+        }
         for (task, lane) in info.tasks.iter_mut().zip(&self.lanes) {
             if task.result.is_none() {
                 task.result = lane.tally.result();

@@ -60,6 +60,7 @@ fn what_was_meant_is_said() {
     refused(&["latency-test"], 2, &["period=25us"]);
     refused(&["run", "servo-thread"], 2, &["did you mean jitterlab run --for servo-thread?"]);
     refused(&["servo-thread"], 2, &["did you mean jitterlab run --for servo-thread?"]);
+    refused(&["rnu"], 2, &["did you mean run?"]);
     refused(&["check", "audio"], 2, &["did you mean jitterlab run --for audio?"]);
     refused(&["analyze", "audio"], 2, &["no file audio here", "jitterlab run --for audio"]);
     refused(&["run", "ethercat"], 2, &["did you mean --for fieldbus-1ms?"]);
