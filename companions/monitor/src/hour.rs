@@ -210,7 +210,7 @@ impl Totals {
         }
     }
 
-    /// Whether an hour is in it.
+    /// True if an hour is in it.
     #[must_use]
     pub fn has(&self, hour: &Hour) -> bool {
         self.streams.get(&hour.stream).is_some_and(|next| hour.seq < *next)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jitterlab_fleet::tables::{limit_row, whole};
-use jitterlab_fleet::{CauseRow, Delivery, Interval, SliceRow, Stream, Tables, TaskSlice, WorstRow};
+use jitterlab_fleet::{CauseRow, Delivery, Interval, Stream, Tables, TaskSlice, WorstRow};
 use jitterlab_model::{Error, RunInfo, TimingStats};
 
 use crate::hour::{Hour, HourTask};
@@ -75,14 +75,7 @@ fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
     rows.limits.extend(task.above.iter().filter_map(|above| {
         limit_row(&key, &above.purpose, above.measure, above.limit_ns, Some(above.above))
     }));
-    let SliceRow { machine, stream, seq, task: name, kernel, start_s, .. } = key;
     rows.causes.extend(task.causes.iter().map(|sum| CauseRow {
-        machine: machine.clone(),
-        stream: stream.clone(),
-        seq,
-        task: name.clone(),
-        kernel: kernel.clone(),
-        start_s,
         class: class_id(Some(&sum.cause)),
         who: sum.cause.who.clone().unwrap_or_default(),
         times: whole(sum.times),
@@ -90,16 +83,13 @@ fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
         max_ns: sum.max_ns,
         proven_ns: sum.proven_ns,
         likely_ns: sum.likely_ns,
+        ..CauseRow::of(&key)
     }));
     rows.worst.extend(task.latest.iter().map(|late| WorstRow {
-        machine: machine.clone(),
-        stream: stream.clone(),
-        seq,
-        task: name.clone(),
-        kernel: kernel.clone(),
         at_s: Some(late.utc_ns.div_euclid(SECOND_NS)),
         latency_ns: late.latency_ns,
         class: late.cause.as_ref().map(|cause| class_id(Some(cause))).unwrap_or_default(),
         who: late.cause.as_ref().and_then(|cause| cause.who.clone()).unwrap_or_default(),
+        ..WorstRow::of(&key)
     }));
 }

@@ -68,9 +68,12 @@ pub fn measure(
     match source {
         Source::Tasks(tasks) => {
             let keep = counter.lock().keep(tasks.first().map_or(1_000_000, |task| task.period_ns));
-            let interrupts = Arc::clone(interrupted);
-            let usual = Request::for_tasks(tasks.clone());
-            let request = Request { keep, seldom: true, interrupted: interrupts, ..usual };
+            let request = Request {
+                keep,
+                seldom: true,
+                interrupted: Arc::clone(interrupted),
+                ..Request::for_tasks(tasks.clone())
+            };
             let measurement = Measurement::prepare(request)?;
             counter.lock().begin(stream_id()?, measurement.info().clone());
             let mut sink = counter.clone();

@@ -60,8 +60,8 @@ impl Asked {
         Asked(program.spawn().unwrap())
     }
 
-    /// Kills so many processes that this text finds below it and that are not those, once they are there; gives them, or
-    /// nothing if the answer comes first.
+    /// Kills `how_many` processes below it whose command lines hold `text`, except those in `but`, once they are there.
+    /// Returns their numbers; none if the answer comes first.
     fn kill(&mut self, text: &str, how_many: usize, but: &[u32]) -> Vec<u32> {
         let begin = Instant::now();
         while self.0.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(180) {

@@ -17,7 +17,7 @@ use crate::random::Random;
 const FITS: [usize; 4] = [60, 120, MAIN_FIT, super::TAIL_SIZE - 1];
 const RESAMPLES: usize = 1_000;
 /// Share of the resamples whose level lies below the bound. Resamples of 60 values scatter less than their tail: of 200
-/// simulated runs whose rarer kind has a heavy tail, 11 % exceeded a bound by 95 of 100 resamples, 4 % one by 99.
+/// runs whose rarer kind has a heavy tail, 14 % exceeded a bound by 95 of 100 resamples, 6.5 % one by 99 (docs/evidence/calibration.md).
 const OF_RESAMPLES: f64 = 0.99;
 
 /// The tail fitted to the largest latencies.

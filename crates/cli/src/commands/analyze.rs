@@ -69,11 +69,11 @@ pub fn execute(args: &Args) -> Ending {
         if is_named {
             let gap = if number > 0 { "\n" } else { "" };
             output::print(&format!("{gap}{}:\n", path.display()))?;
+            verdicts.extend(analysis.head().map(|head| (path.display().to_string(), head.fitness)));
         }
-        verdicts.extend(analysis.head().map(|head| (path.display().to_string(), head.fitness)));
         statuses.push(Status::from_fitness(args.output.show(&analysis)?));
     }
-    if is_named && verdicts.len() >= MANY {
+    if verdicts.len() >= MANY {
         output::print(&format!("\n{}", of_files(&verdicts)))?;
     }
     Ok(Status::worst(statuses))

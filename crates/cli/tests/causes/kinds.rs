@@ -395,6 +395,9 @@ const OTHERS: [Kind; 24] = [
     }),
 ];
 
+/// Finding of a trial whose loop was disturbed too much.
+const NO_PERIOD: &str = "no period found";
+
 #[derive(Default)]
 struct Tally {
     /// Times that a largest cause was found, by cause and certainty, with the smallest and largest share.
@@ -409,7 +412,7 @@ impl Tally {
         let is_host =
             |row: &&Value| row["cause"]["class"] == "outside" && row["proven"].as_f64().unwrap_or(0.0) >= 0.5;
         let Some(row) = rows.find(|row| !is_host(row)) else {
-            let found = self.found.entry("no period found".into()).or_default();
+            let found = self.found.entry(NO_PERIOD.into()).or_default();
             found.0 += 1;
             return;
         };
@@ -473,8 +476,11 @@ fn the_largest_cause_is_the_right_one_or_undecided() {
     let trials = std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok());
     let Some(trials) = trials else {
         return unless_starved(|| {
-            let wrong = STATES.iter().flat_map(|kind| tried(kind, 1, false).wrong);
-            assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
+            let tallies: Vec<Tally> = STATES.iter().map(|kind| tried(kind, 1, false)).collect();
+            let wrong: Vec<&String> = tallies.iter().flat_map(|tally| &tally.wrong).collect();
+            let cells: Vec<String> = tallies.iter().map(Tally::cell).collect();
+            assert!(wrong.is_empty(), "{wrong:?}");
+            assert!(!tallies.iter().any(|tally| tally.found.contains_key(NO_PERIOD)), "{cells:?}");
         });
     };
     let only = std::env::var("JITTERLAB_KIND").unwrap_or_default();
@@ -503,7 +509,7 @@ fn a_task_that_falls_silent_while_it_is_watched_is_not_without_misses() {
     });
     trial.watched(&victim);
     stopping.join().unwrap();
-    let info = Run::open(trial.path().join("run.parquet"), &Hints::default()).unwrap().info().clone();
+    let info = Run::open(trial.path().join(FILE), &Hints::default()).unwrap().info().clone();
     let task = info.tasks.iter().find(|task| task.spec.name == "victim").unwrap();
     let is_said =
         |warning: &Warning| matches!(warning, Warning::SilentToEnd { task, .. } if task == "victim");

@@ -119,8 +119,12 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
     let name = fine(Command::new("dpkg-deb").args(["--show", "--showformat=${Version}"]).arg(&made));
     let packages = system.join("packages");
     fs::create_dir(&packages).unwrap();
-    fs::copy(&made, packages.join("1.deb")).unwrap();
-    next_version(&made, &name, &packages.join("2.deb"), &folder.join("unpacked"));
+    let unpacked = folder.join("unpacked");
+    fine(Command::new("dpkg-deb").arg("--raw-extract").arg(&made).arg(&unpacked));
+    keep_the_monitor(&unpacked);
+    pack(&unpacked, &packages.join("1.deb"));
+    next_version(&unpacked, &name);
+    pack(&unpacked, &packages.join("2.deb"));
 
     let mut archive = Archive::new();
     archive.file("init", 0o755, INIT.as_bytes()).unwrap();
@@ -145,16 +149,27 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
     assert!(console.contains("all steps are done") && !console.contains("FAILED"));
 }
 
-/// The same package as the next version.
-fn next_version(package: &Path, version: &str, next: &Path, unpacked: &Path) {
-    fine(Command::new("dpkg-deb").arg("--raw-extract").arg(package).arg(unpacked));
+/// Removes the programs that the service never starts: they fill the guest's memory, and its time for unpacking.
+fn keep_the_monitor(unpacked: &Path) {
+    for entry in fs::read_dir(unpacked.join("usr/lib/jitterlab")).unwrap().map(Result::unwrap) {
+        if entry.file_name() != "jitterlab-monitor" {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+}
+
+/// Makes an unpacked package the next version of itself.
+fn next_version(unpacked: &Path, version: &str) {
     let control = unpacked.join("DEBIAN/control");
     let text = fs::read_to_string(&control).unwrap();
     let changed = text.replace(&format!("\nVersion: {version}\n"), &format!("\nVersion: {version}+next\n"));
     assert_ne!(text, changed);
     fs::write(control, changed).unwrap();
+}
+
+fn pack(unpacked: &Path, package: &Path) {
     let mut build = Command::new("dpkg-deb");
-    fine(build.args(["--root-owner-group", "-Zgzip", "-z1", "--build"]).arg(unpacked).arg(next));
+    fine(build.args(["--root-owner-group", "-Zgzip", "-z1", "--build"]).arg(unpacked).arg(package));
 }
 
 /// Puts what is in a folder into an archive, without documents and lists that the guest does not read.

@@ -95,7 +95,7 @@ pub(super) fn real_time(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
 }
 
 /// Programs that do nothing but measure latencies: those of rt-tests, of the kernel's tools, and LinuxCNC's.
-const MEASURERS: &[&str] = &[
+const LATENCY_TOOLS: &[&str] = &[
     "cyclicdeadline",
     "cyclictest",
     "hwlatdetect",
@@ -118,7 +118,7 @@ pub(super) fn measuring(threads: &[ThreadLine]) -> Vec<Program> {
     let measures = |t: &&ThreadLine| match t.kernel {
         true => TRACERS.iter().any(|name| t.name.starts_with(name)),
         false => {
-            MEASURERS.contains(&t.name.as_str()) || (t.name.starts_with("jitterlab") && is_urgent(t.pid))
+            LATENCY_TOOLS.contains(&t.name.as_str()) || (t.name.starts_with("jitterlab") && is_urgent(t.pid))
         }
     };
     let others = threads.iter().filter(|t| t.first && t.pid != std::process::id());

@@ -44,7 +44,7 @@ pub enum Format {
     Prometheus,
     /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
-    /// What ran around the latest starts, as KernelShark and trace-cmd open it.
+    /// Activity around the latest starts, as KernelShark and trace-cmd open it.
     TraceDat,
     /// Decisions as test cases in JUnit's XML.
     Junit,

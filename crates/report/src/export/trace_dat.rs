@@ -1,4 +1,4 @@
-//! What ran around the latest starts as `trace.dat`, version 6, which KernelShark and trace-cmd read: switches between
+//! Activity around the latest starts as `trace.dat`, version 6, which KernelShark and trace-cmd read: switches between
 //! threads, and notes where handlers begin and end, and where an activation was due and started.
 //!
 //! A run file has names of threads and no numbers: here they are numbered in the order of their names.

@@ -16,12 +16,13 @@ pub fn build(run: &PageRun) -> Option<Html> {
         Some(rows)
     };
     let (before, after) = (read(&run.info.facts_before), read(&run.info.facts_after));
-    let ends: HashMap<String, String> = after.clone().unwrap_or_default().into_iter().collect();
+    let ends: HashMap<&String, &str> =
+        after.iter().flatten().map(|(path, end)| (path, end.as_str())).collect();
     let known: HashSet<&String> = before.iter().flatten().map(|(path, _)| path).collect();
     let came = after.iter().flatten().filter(|(path, _)| !known.contains(path));
     let came = came.map(|(path, value)| [path.as_str(), "", value.as_str()]);
     let rows = before.iter().flatten().map(|(path, value)| {
-        let end = ends.get(path).map_or("-", String::as_str);
+        let end = ends.get(path).copied().unwrap_or("-");
         [path.as_str(), value.as_str(), if end == value || after.is_none() { "" } else { end }]
     });
     let rows: Vec<[&str; 3]> = rows.chain(came).collect();

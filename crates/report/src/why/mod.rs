@@ -43,14 +43,14 @@ impl Present for RunWhy {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
+        let each = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
                 let sentences = if is_answered(of, self) { gaps(of) } else { beside_the_answer(of, self) };
                 sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
-        let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(of_task).collect();
+        let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(each).collect();
         let clues = if self.tasks.is_empty() { clues::pieces(&self.run) } else { Vec::new() };
         pieces.extend(clues);
         if pieces.is_empty() {
