@@ -150,7 +150,7 @@ fn basis(basis: &Basis) -> String {
             "only a histogram is known: intervals hold if latencies are independent of each other".into()
         }
         Basis::TooDependent { correlation_ns, .. } => format!(
-            "latencies stay alike for {} or longer, or their level moved: too large a part of the run for intervals",
+            "latencies resemble those before them for {} or longer, or their level moved: too much of this run for intervals",
             time(correlation_ns)
         ),
         Basis::LongMemory => {

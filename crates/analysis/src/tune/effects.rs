@@ -1,6 +1,5 @@
 //! Effect of each setting on a figure against a base, with its confidence interval.
 
-use super::LEVEL;
 use crate::long_run::student;
 
 /// Figures of the blocks of one stage: of its base, and of each setting tried on it.
@@ -69,16 +68,15 @@ impl Fit {
         Some(Fit { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
     }
 
-    /// Returns the interval of a setting's effect that is wrong with this share of the level, by the pooled t
-    /// test. If that includes no effect, and all blocks lie on one side of all those of the base by more than
+    /// Returns the interval of a setting's effect that is wrong with this chance, by the pooled t test. If that includes no effect, and all blocks lie on one side of all those of the base by more than
     /// chance, it is the range of their differences. A cause that has ended leaves a varying number of
     /// misses, possibly none, whose logarithms no variance describes.
-    pub(super) fn interval(&self, at: usize, share: usize) -> Option<[f64; 2]> {
+    pub(super) fn interval(&self, at: usize, level: f64) -> Option<[f64; 2]> {
         let (effect, error) = self.effects[at]?;
-        let reach = student(LEVEL / share as f64, self.degrees) * error;
+        let reach = student(level, self.degrees) * error;
         let by_t = [effect - reach, effect + reach];
         let is_open = by_t[0] <= 0.0 && by_t[1] >= 0.0;
-        let by_order = self.apart[at].filter(|_| is_open && self.apart_by_chance <= LEVEL / share as f64);
+        let by_order = self.apart[at].filter(|_| is_open && self.apart_by_chance <= level);
         Some(by_order.unwrap_or(by_t))
     }
 }
@@ -123,7 +121,7 @@ mod tests {
         assert!((effect - 4.0).abs() < 1e-12 && (error - (2.0f64 / 3.0).sqrt()).abs() < 1e-12, "{fit:?}");
         assert_eq!((fit.effects[1], fit.degrees), (None, 4));
         // t of 4 degrees at 5 %.
-        let [low, high] = fit.interval(0, 1).unwrap();
+        let [low, high] = fit.interval(0, 0.05).unwrap();
         assert!((low - (4.0 - 2.776 * error)).abs() < 1e-3 && (high - (4.0 + 2.776 * error)).abs() < 1e-3);
     }
 
@@ -133,7 +131,7 @@ mod tests {
         let with = |count: usize| {
             let base = (0..count).map(|n| 5.0 + 0.01 * n as f64).collect();
             let tried = vec![(0..count).map(|n| if n % 2 == 0 { 4.5 } else { -4.0 }).collect()];
-            Fit::new(&Arms { base, tried }, 0.0).unwrap().interval(0, 27).unwrap()
+            Fit::new(&Arms { base, tried }, 0.0).unwrap().interval(0, 0.05 / 27.0).unwrap()
         };
         let [low, high] = with(7);
         assert!((low - (-4.0 - 5.06)).abs() < 1e-9 && (high - (4.5 - 5.0)).abs() < 1e-9, "{low} {high}");

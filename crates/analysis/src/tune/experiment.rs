@@ -5,7 +5,7 @@
 //! remedy the same cause mask one another; the next stage shows the effects that a kept one hid.
 
 use super::effects::{Arms, Fit};
-use super::{BlockFigures, Effect, Figure, Judgement, LOOKS};
+use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, LOOKS, stage_level};
 use crate::random::Random;
 
 /// Smallest relative change of the deciding figure that matters.
@@ -204,10 +204,11 @@ impl Experiment {
     }
 
     /// Applies Holm's step-down to the open settings (Scandinavian Journal of Statistics 6, 1979) at this look's
-    /// share of the level. That share bounds the chance of calling any setting without an effect effective.
+    /// share of the stage's level. These shares bound the chance of calling any setting without an effect effective.
     fn look(&mut self) {
         let figure = self.figure;
         let count = self.settings.len();
+        let level = stage_level(self.stages.len().saturating_sub(1), count) / LOOKS as f64;
         let Some(stage) = self.stages.last_mut() else { return };
         stage.looked = stage.rounds.len();
         let fits = Figure::ALL.map(|figure| (figure, stage.fit(count, figure)));
@@ -223,13 +224,13 @@ impl Experiment {
         let mut left = open.len();
         let mut helping: Vec<usize> = Vec::new();
         for (at, effect, _) in open {
-            let Some(interval) = fit.interval(at, LOOKS * left) else { continue };
+            let Some(interval) = fit.interval(at, level / left as f64) else { continue };
             let found = effect_between(figure, effect, interval);
             // An undecided setting keeps the level for those behind it.
             left -= usize::from(found.real && left > 1);
             let of = |other: Figure| {
                 let fit = fit_of(other).filter(|_| other != figure)?;
-                Some(effect_between(other, fit.effects[at]?.0, fit.interval(at, 1)?))
+                Some(effect_between(other, fit.effects[at]?.0, fit.interval(at, LEVEL)?))
             };
             let others: Vec<Effect> = Figure::ALL.into_iter().filter_map(of).collect();
             // Harm needs less evidence than help: a setting that may make another figure worse is not kept.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::{BlockFigures, FEWEST_ROUNDS, Figure, LEVEL, LOOKS};
+use super::{BlockFigures, FEWEST_ROUNDS, Figure, LOOKS, stage_level};
 use crate::long_run::student;
 
 /// Time to set the knobs, prepare a block and restore everything, if it was not measured.
@@ -218,6 +218,6 @@ pub fn blocks_of_start(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
 /// Returns the relative change that this many blocks with and without a setting decide with 90 %, one of
 /// `family` settings judged at once.
 fn decided(scatter: f64, blocks: usize, degrees: usize, family: usize) -> f64 {
-    let reach = student(LEVEL / (LOOKS * family) as f64, degrees) + student(0.2, degrees);
+    let reach = student(stage_level(0, family) / (LOOKS * family) as f64, degrees) + student(0.2, degrees);
     (reach * scatter * (2.0 / blocks as f64).sqrt()).exp_m1()
 }

@@ -35,7 +35,8 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     });
     if compared.different_paths().is_some() {
         found.next = format!(
-            "the same with --fail-if-moved {USUAL_MOVE_NS}ns: exit status 1 where a code path moved by more"
+            "in virtual time the same comes again: --fail-if-moved {USUAL_MOVE_NS}ns gives exit status 1 where a code path moved by \
+             more"
         );
     }
     of_paths.flatten().or(Some(found))
@@ -53,8 +54,9 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let against = &first.name;
     let verdict = match each.as_slice() {
         [_] if fitness == Fitness::CannotTell => format!(
-            "SEEN: {} against {against}: {}. One run of each does not decide whether this comes again.",
+            "SEEN: {} {} {against}: {}. One run of each does not decide whether this comes again.",
             others[0],
+            way_seen(tasks),
             primary_figures(tasks)
         ),
         [only] => {
@@ -276,9 +278,24 @@ fn facts(compared: &Comparison, run: &str, of: &Difference) -> String {
     format!("{} {here} against {first} ({})", of.statistic.name(), change(of, of.difference))
 }
 
-/// The figures that a purpose needs first, as seen in both of two runs, whatever they prove.
+/// The figures that a purpose needs first.
+const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
+
+/// The direction that all of these figures have in all tasks, as seen in both of two runs, whatever they prove.
+fn way_seen(tasks: &[(&str, &Comparison)]) -> &'static str {
+    let differs = |of: &Difference| of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins);
+    let primary = each(tasks).filter(|(.., of)| PRIMARY.contains(&of.statistic) && differs(of));
+    let (higher, lower): (Vec<_>, Vec<_>) = primary.partition(|(.., of)| of.difference > 0.0);
+    match (lower.len(), higher.len()) {
+        (0, 0) => "against",
+        (_, 0) => "was better than",
+        (0, _) => "was worse than",
+        _ => "was in part better, in part worse than",
+    }
+}
+
+/// These figures as seen in both of two runs, whatever they prove.
 fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
-    const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
     let of_task = |(task, compared): &(&str, &Comparison)| {
         let against = compared.against_first.first()?;
         let all = &against.differences;
@@ -293,11 +310,11 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
         };
         let (lower, higher) = (side(|by| by < 0.0), side(|by| by > 0.0));
         said.push(match (lower.len(), higher.len()) {
-            (0, 0) => "all figures are equal".into(),
-            (_, 0) => "no figure is higher".into(),
-            (0, _) => "no figure is lower".into(),
-            (below, above) if below < above => format!("lower only {}", list(&lower)),
-            _ => format!("higher only {}", list(&higher)),
+            (0, 0) => "all figures were equal".into(),
+            (_, 0) => "no figure was higher".into(),
+            (0, _) => "no figure was lower".into(),
+            (below, above) if below < above => format!("lower were only {}", list(&lower)),
+            _ => format!("higher were only {}", list(&higher)),
         });
         let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
         Some(format!("{prefix}{}", said.join(", ")))
@@ -338,7 +355,7 @@ fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let (task, first, here, gross) = found.next()?;
     let (better, worse) = if gross.is_lower { (here, first) } else { (first, here) };
     Some(format!(
-        "{} of {task} is lower in every tenth of {better} than in any of {worse}: chance and latencies that wander within a run \
+        "{} of {task} is lower in every tenth part of {better} than in any of {worse}: chance and latencies that wander within a run \
          do not make this. A machine that was in another state during one whole run can: 3 to 13 of 100 pairs of equal settings on \
          such a machine look so.",
         gross.statistic.name()
@@ -467,9 +484,9 @@ fn next(tasks: &[(&str, &Comparison)]) -> String {
         _ => None,
     });
     match needs.reduce(f64::max) {
-        Some(ns) if !decided => format!("measure each again, in turns, for {} or longer", time(ns)),
-        _ => "jitterlab compare A1 A2 A3 --with B1 B2 B3, measured in turns (these are runs, not settings: two runs of \
-                 one setting differ, too)"
+        Some(ns) if !decided => format!("measure both again, in turns, each for {} or longer", time(ns)),
+        _ => "three runs of each setting, measured in turns: jitterlab compare A1 A2 A3 --with B1 B2 B3 (two runs of one \
+              setting differ, too)"
             .into(),
     }
 }

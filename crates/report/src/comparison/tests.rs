@@ -49,9 +49,9 @@ fn said(runs: &[(&str, &TaskScan)]) -> String {
 fn the_conclusion_comes_first_and_says_that_these_are_runs() {
     let (a, b) = (scan(9_000), scan(3_000));
     let text = said(&[("before", &a), ("after", &b)]);
-    assert!(text.replace("\n  ", " ").contains("every tenth of after than in any of before"), "{text}");
+    assert!(text.replace("\n  ", " ").contains("every tenth part of after than in any of before"), "{text}");
     assert!(text.starts_with("BETTER: after against before: lower p99 4.0"), "{text}");
-    assert!(text.contains("runs, not settings") && text.contains("--with B1 B2 B3"), "{text}");
+    assert!(text.contains("two runs of one setting") && text.contains("--with B1 B2 B3"), "{text}");
     assert!(said(&[("before", &b), ("after", &a)]).starts_with("WORSE: after against before: higher"));
 }
 
