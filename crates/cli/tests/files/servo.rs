@@ -138,7 +138,7 @@ fn given_execution_times_are_judged_under_each_overrun_action() {
     let output = jitterlab(folder.path(), &proved);
     assert!(
         String::from_utf8_lossy(&output.stdout)
-            .contains("PROVED stable under any sequence of these jobs with at most 1 missed in")
+            .contains("PROVED stable under every sequence of these jobs with at most 1 missed in")
     );
     // The miss is in the proof though no job misses; a growing sequence ends with 1, a missing proof with 3.
     for (overrun, asked, code, says) in [

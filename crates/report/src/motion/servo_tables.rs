@@ -125,7 +125,7 @@ pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Stri
                 MissedJobs::EndingAt { .. } => ", wherever a late one ends",
                 MissedJobs::AsSeen | MissedJobs::None => ", late ones as they are",
             };
-            let what = format!("any sequence of these jobs with at most {m} missed in {k} periods{missed}");
+            let what = format!("every sequence of these jobs with at most {m} missed in {k} periods{missed}");
             let between = match (under.upper, under.missed) {
                 (Some(upper), MissedJobs::EndingAt { places }) => format!(
                     "growth per period between {:.6} and {upper:.6}, with {places} ends in each period",
