@@ -5,7 +5,7 @@ use jitterlab_analysis::verdict::Untested;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::check::{CommandLinePlace, RemedyKind, Status};
 use jitterlab_model::facts::Preemption;
-use jitterlab_model::{Bench, Fitness};
+use jitterlab_model::{Bench, Fitness, Warning};
 use serde::Serialize;
 
 use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
@@ -16,7 +16,7 @@ use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 pub enum Advice {
     /// End the other programs that measure, and repeat the command.
     EndOthers,
-    /// Make room on the disk, or call it in another directory: nothing could be written in this one.
+    /// Make room on the disk, or call it in another directory: not all could be written in this one.
     Room,
     /// Give the control group real-time time, without which even root gets no real-time priority.
     GroupTime,
@@ -26,6 +26,8 @@ pub enum Advice {
     ContainerRights,
     /// The same on the machine itself.
     RealMachine,
+    /// The same outside the container, which hides causes and settings.
+    OutsideContainer,
     /// Keep the settings that were proven.
     Keep,
     /// A card, or a box on the network, that makes the step pulses.
@@ -80,7 +82,9 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     add(lacks_rights && in_container, Advice::ContainerRights);
     add(lacks_rights && !in_container, Advice::AsRoot);
     add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
-    add(!good && !found.kept, Advice::Room);
+    let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
+    let cut = found.found.before.run.warnings.iter().any(is_cut);
+    add(!good && (cut || !found.kept), Advice::Room);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
     add(found.worth_keeping(), Advice::Keep);
@@ -93,6 +97,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     }
     add(too_short, Advice::Longer);
     add(is_virtual && !good, Advice::RealMachine);
+    add(in_container && !good, Advice::OutsideContainer);
     // Behind a host, improvements of this kernel would not show; in a container the kernel is the host's.
     let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::check::{Action, Check, CommandLinePlace, Remedy, RemedyKind, Status};
 use jitterlab_model::facts::Program;
-use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
+use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats, Warning};
 
 /// Both tasks of a CNC machine, each with one start that is `late_ns` late.
 fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
@@ -144,6 +144,10 @@ fn what_spoils_the_measurement_or_ends_most_of_the_lateness_comes_first() {
     let other = |found: &mut DoctorResult| found.found.check.machine.measuring.push(Program::default());
     assert_eq!(first(other), Some(Advice::EndOthers));
     assert_eq!(first(|found| found.kept = false), Some(Advice::Room));
+    let full = |found: &mut DoctorResult| {
+        found.found.before.run.warnings.push(Warning::RecordingEnded { reason: "full".into() });
+    };
+    assert_eq!(first(full), Some(Advice::Room));
     let ordinary = |found: &mut DoctorResult| {
         found.found.check.checks =
             vec![fault("preempt-rt", RemedyKind::Lasting), fault("rtprio", RemedyKind::Lasting)];
@@ -158,6 +162,10 @@ fn in_a_container_rights_come_from_who_starts_it() {
     let advice = advice::advice(&found);
     assert_eq!(advice.first(), Some(&Advice::ContainerRights));
     assert!(!advice.contains(&Advice::AsRoot) && !advice.contains(&Advice::RealTimeKernel), "{advice:?}");
+    // With all rights, causes and settings are still those of the machine outside.
+    let mut found = examined("card", 900_000, FIFO, false, true);
+    found.found.check.machine.virtualisation.container = Some("docker".into());
+    assert_eq!(advice::advice(&found).first(), Some(&Advice::OutsideContainer));
 }
 
 #[test]

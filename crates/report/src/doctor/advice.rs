@@ -47,7 +47,8 @@ fn remedies(result: &DoctorResult, id: &str) -> String {
 pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
     match advice {
         Advice::EndOthers => format!(
-            "End the other measurement, since each delays the other: {}; then {}",
+            "End the other measurement ({}), since each delays the other: {}; then {}",
+            list(&result.found.check.machine.measuring.iter().map(|of| of.name.clone()).collect::<Vec<_>>()),
             as_root(result, &remedies(result, "other-measurements")),
             again(result, "")
         ),
@@ -57,7 +58,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             again(result, "")
         ),
         Advice::Room => format!(
-            "Make room on this disk, or call it in a directory that you may write to, since nothing could be kept here: {}",
+            "Make room on this disk, or call it in a directory that you may write to, since not all that was measured could be kept here: {}",
             again(result, "")
         ),
         Advice::AsRoot => format!("Let it do what only root may: {}", as_root(result, &again(result, ""))),
@@ -66,10 +67,15 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             remedies(result, "rtprio"),
             again(result, "")
         ),
-        Advice::RealMachine => {
-            "Measure on the computer that will drive the machine: this one is virtual, and its host takes part in every figure"
-                .into()
-        }
+        Advice::RealMachine => format!(
+            "Measure on the computer that will drive the machine, since this one is virtual and its host takes part in every \
+             figure: there, {}",
+            again(result, "")
+        ),
+        Advice::OutsideContainer => format!(
+            "Do it outside the container, which hides causes and settings: on the machine itself, {}",
+            as_root(result, &again(result, ""))
+        ),
         Advice::Keep => {
             let tuned = result.found.tuned.as_ref();
             let files = tuned.is_some_and(|tuned| !kept::files(tuned).is_empty());

@@ -97,8 +97,8 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
     let first = match asked.plan.tune_ns {
         Some(_) => String::new(),
         None => format!(
-            " In so little time the answer is a first one, and no setting is tried: that takes --budget {} or more.",
-            Human(TUNES_FROM_NS as f64)
+            " In so little time the answer is a first one, and no setting is tried: that takes {}.",
+            budget()
         ),
     };
     let busy = match loads {
@@ -170,10 +170,15 @@ pub fn skipped(of: DoctorStep, why: &Skipped) -> String {
     format!("[{number}/{}] {} is left out: {}", DoctorStep::ALL.len(), step(of), left_out(why))
 }
 
+/// Option that gives every step time.
+fn budget() -> String {
+    format!("--budget {}m or more", TUNES_FROM_NS / 60_000_000_000)
+}
+
 /// Why a step was left out.
 pub(super) fn left_out(why: &Skipped) -> String {
     match why {
-        Skipped::NoTime => "the time is too short for it (--budget)".into(),
+        Skipped::NoTime => format!("the time is too short for it: {}", budget()),
         Skipped::NotWanted => "it was not wanted".into(),
         Skipped::Refused { error } => format!("it was refused ({error})"),
         Skipped::Failed { error } => format!("it failed: {error}"),
