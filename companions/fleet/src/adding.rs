@@ -14,6 +14,7 @@ use crate::cut::cut;
 use crate::delivery::{self, Delivery, DeliveryName};
 use crate::error;
 use crate::folder::{self, DAYS, Fleet, IN, LeftOut};
+use crate::names::{self, Hosts};
 use crate::rows::{self, Row, SliceRow};
 use crate::summed::Summed;
 use crate::tables::Tables;
@@ -48,7 +49,8 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Begins with what is in a folder, which is made where it is not there. Runs are of this machine, if it is named.
+    /// Begins with what is in a folder, which is made where it is not there. Runs are of machines named by this
+    /// [pattern](names::named), else by their hosts.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         if folder.is_file() {
             let file = folder.display();
@@ -73,11 +75,27 @@ impl Intake {
         Ok(Intake { folder: folder.into(), machine, known, summed, added: Added::default(), _lock: lock })
     }
 
-    /// Takes in a file, or all files of a folder.
-    pub fn add(&mut self, from: &Path) -> Result<(), Error> {
+    /// Takes in files, or all files of folders. Without a pattern, a host's name must not stand for several machines.
+    pub fn add_all(&mut self, from: &[PathBuf]) -> Result<Hosts, Error> {
+        let mut files = Vec::new();
+        for from in from {
+            self.find(from, &mut files)?;
+        }
+        let mut hosts = Hosts::default();
+        if self.machine.is_none() {
+            hosts = Hosts::of(files.iter().map(PathBuf::as_path));
+            hosts.check()?;
+        }
+        files.iter().try_for_each(|file| self.add_file(file))?;
+        Ok(hosts)
+    }
+
+    /// Finds a file, or all files of a folder.
+    fn find(&self, from: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         let found = fs::metadata(from).map_err(Error::file("open", from))?;
         if !found.is_dir() {
-            return self.add_file(from);
+            files.push(from.into());
+            return Ok(());
         }
         // The fleet's own folder may lie among the run files.
         if fs::canonicalize(from).ok() == fs::canonicalize(&self.folder).ok() {
@@ -89,7 +107,7 @@ impl Intake {
             .filter(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')))
             .collect();
         entries.sort();
-        entries.iter().try_for_each(|entry| self.add(entry))
+        entries.iter().try_for_each(|entry| self.find(entry, files))
     }
 
     fn add_file(&mut self, path: &Path) -> Result<(), Error> {
@@ -98,7 +116,10 @@ impl Intake {
             // It goes with the table of slices beside it.
             Some(_) => return self.check_company(path),
             None => Run::open(path, &Hints::default())
-                .and_then(|run| cut(&run, self.machine.as_deref()))
+                .and_then(|run| {
+                    let named = |pattern: &String| names::named(pattern, run.info(), path);
+                    cut(&run, self.machine.as_ref().map(named).as_deref())
+                })
                 .map(Delivery::split),
         };
         match taken {

@@ -38,6 +38,9 @@ pub struct FleetAnswer {
     /// Slices without a time: in these sums, and in no day.
     pub without_time: u64,
     pub activations: u64,
+    /// The fleet's folder as it was named.
+    #[serde(skip)]
+    pub folder: String,
 }
 
 /// Figures of a machine.
@@ -156,6 +159,7 @@ impl FleetAnswer {
             left_out: asked.left_out.clone(),
             overlaps: asked.overlaps.clone(),
             without_time: u64::try_from(without_time).unwrap_or_default(),
+            folder: asked.folder.clone(),
         })
     }
 
@@ -184,7 +188,8 @@ impl MachineAnswer {
         let mut run = RunInfo::new(bench, "monotonic", []);
         run.tasks.push(sum.task());
         if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
-            let decides = verdict.purposes.iter().max_by_key(|of| weight(of.fitness));
+            // The first of those served worst, as the head of a run has it.
+            let decides = verdict.purposes.iter().rev().max_by_key(|of| weight(of.fitness));
             if self.decided.is_none() || weight(verdict.fitness) > weight(self.fitness) {
                 self.fitness = verdict.fitness;
                 self.decided = decides.cloned();

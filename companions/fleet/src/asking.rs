@@ -214,6 +214,8 @@ pub struct Asked {
     pub overlaps: Overlaps,
     /// Why files were left out.
     pub left_out: Vec<String>,
+    /// The fleet's folder as it was named.
+    pub folder: String,
 }
 
 /// Asks about a fleet. Bins are read of the named machines only, where any is named.
@@ -238,7 +240,7 @@ pub fn ask(
     let overlaps = Overlaps::new(&answers.rows::<OverlapRow>()?, |stream| fleet.summed_days(stream))?;
     let answers = if overlaps.is_empty() { answers } else { run(&overlaps, &[])? };
     let left_out = fleet.left_out.iter().map(|file| file.why.to_string()).collect();
-    Ok(Asked { answers, overlaps, left_out })
+    Ok(Asked { answers, overlaps, left_out, folder: fleet.path.display().to_string() })
 }
 
 /// Asks for months of some machines, once it is known what overlaps.

@@ -34,6 +34,33 @@ pub fn foreign(path: &Path) -> Error {
     Error::damaged(format!("{} holds no slices of a fleet", path.display()))
 }
 
+/// How two runs of one host's name differ.
+#[derive(Debug)]
+pub enum Differs {
+    Processor(String, String),
+    /// In bytes.
+    Memory(u64, u64),
+    /// They are of two starts at one time.
+    Start,
+}
+
+/// A host's name that stands for several machines.
+pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &Differs) -> Error {
+    let files = format!("{} and {} both name the machine {host}", one.display(), other.display());
+    let why = match differs {
+        Differs::Processor(one, two) => format!("their processors differ ({one}, {two})"),
+        Differs::Memory(one, two) => {
+            format!("their memory differs ({:.1} and {:.1} GB)", *one as f64 / 1e9, *two as f64 / 1e9)
+        }
+        Differs::Start => {
+            "their uptimes are those of two machines that ran at once, unless a clock was wrong".into()
+        }
+    };
+    Error::bad_use(format!("{files}, but {why}; nothing was taken in")).remedy(
+        "--machine '{file}' or '{folder}' names machines by file or folder, '{host}' takes them for one",
+    )
+}
+
 /// A file of a delivery whose table of slices is not there.
 pub fn incomplete(path: &Path) -> Error {
     Error::damaged(format!("{} came without its table of slices", path.display()))

@@ -16,6 +16,7 @@ pub mod error;
 pub mod folder;
 pub mod hash;
 pub mod limit_counts;
+pub mod names;
 pub mod overlaps;
 pub mod results;
 pub mod rows;

@@ -1,16 +1,20 @@
 //! The words of a fleet: the answer in three lines, and tables.
 
+use std::collections::BTreeSet;
+
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::summary::{P50, P99, P99_9, P99_99};
+use jitterlab_analysis::verdict::Decision;
 use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
 use jitterlab_report::document::Present;
-use jitterlab_report::head::{Head, shown};
-use jitterlab_report::quantity;
+use jitterlab_report::head::{Head, shown, word};
+use jitterlab_report::purpose::{decision, measure, value};
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::why;
 use jitterlab_report::words::{change, count, known_count, list_some, plural, sentence, share, time};
+use jitterlab_report::{purpose, quantity};
 
 use crate::adding::Added;
 use crate::answer::{ChangeAnswer, Changes, FleetAnswer, LeadingCause, MachineAnswer};
@@ -267,20 +271,27 @@ impl Present for OneMachine {
     fn head(&self) -> Option<Head> {
         let machine = &self.machine;
         let name = shown(&machine.machine);
-        let (verdict, next) = match (machine.fitness, &machine.leading) {
-            (Fitness::Good, _) => ("FIT", "nothing".to_owned()),
-            (Fitness::Limited, _) => ("FIT WITH RESTRICTIONS", "nothing".to_owned()),
-            (Fitness::Unfit, Some(cause)) => ("NOT FIT", leading(cause)),
-            (Fitness::Unfit, None) => ("NOT FIT", "measure it with `jitterlab run --why`".to_owned()),
-            (Fitness::CannotTell, _) => ("CANNOT TELL", "measure it longer".to_owned()),
+        let next = match (machine.fitness, &machine.leading) {
+            (Fitness::Good | Fitness::Limited, _) => "nothing".to_owned(),
+            (Fitness::Unfit, Some(cause)) => leading(cause),
+            (Fitness::Unfit, None) => "measure it with `jitterlab run --why`".to_owned(),
+            (Fitness::CannotTell, _) => "measure it longer".to_owned(),
         };
         let latest = machine.tasks.iter().filter_map(|task| task.max_ns).max();
         let latest = || latest.map(|ns| format!("its latest start was {} late", time(ns as f64)));
+        let decides = || {
+            let of = machine.decided.as_ref()?;
+            Some(decision(&of.purpose, of.decided_by.as_ref()?, machine.tasks.len()))
+        };
+        let late = machine.shifts.filter(|of| of.late > 0).map(shifts);
         Some(Head {
             fitness: machine.fitness,
             asked: self.purpose.is_some(),
-            verdict: format!("{verdict} for {}: {name}.", purpose(self.purpose.as_deref())),
-            number: reason(machine).or_else(latest).map_or_else(String::new, |number| sentence(&number)),
+            verdict: format!("{} for {}: {name}.", word(machine.fitness), purposes([machine])),
+            number: late
+                .or_else(decides)
+                .or_else(latest)
+                .map_or_else(String::new, |number| sentence(&number)),
             next,
         })
     }
@@ -330,20 +341,21 @@ fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
 
 /// Numbers of machines that are fit, not fit, undecided.
 fn verdict(answer: &FleetAnswer) -> String {
-    let purpose = purpose(answer.purpose.as_deref());
-    let of = |fitness| answer.with(fitness);
-    let all = answer.machines.len() as u64;
-    let others =
-        [(Fitness::CannotTell, "cannot be told"), (Fitness::Limited, "usable"), (Fitness::Good, "good")]
-            .map(|(fitness, word)| (of(fitness) as u64, word));
-    let others = others.iter().filter(|(machines, _)| *machines > 0);
-    let others: Vec<String> =
-        others.map(|(machines, word)| format!("; {} {word}", count(*machines))).collect();
+    let worst = answer.fitness();
+    let others = [Fitness::Limited, Fitness::Good, Fitness::CannotTell].into_iter();
+    let others = others.filter(|fitness| *fitness != worst).map(|fitness| (answer.with(fitness), fitness));
+    let others = others.filter(|(machines, _)| *machines > 0).map(|(machines, fitness)| match fitness {
+        Fitness::CannotTell => format!("; of {} it cannot be told", count(machines as u64)),
+        _ => format!("; {} {}", count(machines as u64), purpose::word(fitness)),
+    });
+    let of_worst = answer.machines.iter().filter(|machine| machine.fitness == worst);
     format!(
-        "{} of {} NOT FIT for {purpose}{}.",
-        count(of(Fitness::Unfit) as u64),
-        plural(all, "machine"),
-        others.concat(),
+        "{} for {}: {} of {}{}.",
+        word(worst),
+        answer.purpose.clone().unwrap_or_else(|| purposes(of_worst)),
+        count(answer.with(worst) as u64),
+        plural(answer.machines.len() as u64, "machine"),
+        others.collect::<String>(),
     )
 }
 
@@ -398,23 +410,26 @@ fn next(answer: &FleetAnswer) -> String {
     if first.fitness != Fitness::Unfit {
         return match answer.machines.iter().find(|machine| machine.fitness == Fitness::CannotTell) {
             Some(open) => format!("measure {} longer: what it serves cannot be told", shown(&open.machine)),
-            None => "nothing; every machine is fit".into(),
+            None => "nothing; every machine is good or usable".into(),
         };
     }
-    let mut why = reason(first).unwrap_or_else(|| "not fit".into());
+    let late = first.shifts.filter(|of| of.late > 0).map(shifts);
+    let mut why = late.or_else(|| decided(first)).unwrap_or_else(|| purpose::word(first.fitness).into());
     if let Some(cause) = &first.leading {
         why += &format!(", {}", leading(cause));
     }
-    format!("{}: {why}", shown(&first.machine))
+    let (folder, name) = (shown(&answer.folder), shown(&first.machine));
+    format!("jitterlab fleet machine {folder} {name} (the worst: {why})")
 }
 
-/// Evidence for a machine's verdict: its late shifts, or the figure that decides.
-fn reason(machine: &MachineAnswer) -> Option<String> {
-    machine.shifts.filter(|of| of.late > 0).map(shifts).or_else(|| decided(machine))
-}
-
-fn purpose(named: Option<&str>) -> &str {
-    named.unwrap_or("what their periods are usually for")
+/// The purposes that machines were judged for.
+fn purposes<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> String {
+    let each = machines.into_iter().filter_map(|machine| Some(machine.decided.as_ref()?.purpose.clone()));
+    let names: BTreeSet<String> = each.collect();
+    match names.is_empty() {
+        true => "any usual purpose".into(),
+        false => names.into_iter().collect::<Vec<_>>().join(" or "),
+    }
 }
 
 fn shifts(of: ShiftShare) -> String {
@@ -430,47 +445,42 @@ fn leading(of: &LeadingCause) -> String {
 
 /// The figure that decides about a machine.
 fn decided(machine: &MachineAnswer) -> Option<String> {
-    let decision = machine.decided.as_ref()?.decided_by.as_ref()?;
-    let seen = || time(decision.seen as f64);
-    let most = || time(decision.limit.limited as f64);
-    Some(match decision.limit.measure {
-        Measure::Missed => format!("{} missed", plural(whole(decision.seen), "due time")),
-        Measure::Latency => format!("latest start {}, usable up to {}", seen(), most()),
-        Measure::Interval => format!("largest period error {}, usable up to {}", seen(), most()),
-        Measure::PeriodDeviation => {
-            format!("standard deviation of periods {}, usable up to {}", seen(), most())
-        }
+    let Decision { seen, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
+    Some(match limit.measure {
+        Measure::Missed => format!("{} missed", plural(whole(*seen), "due time")),
+        of => format!("{} {}", measure(of), time(*seen as f64)),
     })
 }
 
 fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
-    let header = ["", "verdict", "p99.9", "max", "missed", "activations", "kernel", "labels"];
+    let header =
+        ["", "verdict", "decided by", "seen", "usable", "p99.9", "missed", "activations", "kernel", "labels"];
     let rows = answer.machines.iter().take(most).map(|machine| {
         let largest =
             |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| ns(machine.tasks.iter().filter_map(of).max());
+        let decides = machine.decided.as_ref().and_then(|of| of.decided_by.as_ref());
         let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
         vec![
             Cell::from(machine.machine.as_str()),
-            Cell::Verdict { fitness: machine.fitness, text: fitness(machine.fitness).into() },
+            Cell::Verdict { fitness: machine.fitness, text: purpose::word(machine.fitness).into() },
+            Cell::new(decides.map(|by| measure(by.limit.measure)), Cell::from),
+            Cell::new(decides.map(|by| (by.limit.measure, by.seen)), |(of, seen)| value(of, seen)),
+            Cell::new(decides.map(|by| by.limit), |limit| value(limit.measure, limit.limited)),
             largest(|task| task.p999_ns),
-            largest(|task| task.max_ns),
             Cell::new(missed, Cell::Count),
             Cell::Count(machine.tasks.iter().map(|task| task.ran).sum()),
             Cell::from(named(&machine.kernel)),
             Cell::new(Some(labels(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
         ]
     });
-    let table = Piece::table("Latency in µs by machine, the worst first", &header, rows);
-    section("fleet", "Machines", lead, [vec![table], remarks(answer)].concat())
-}
-
-fn fitness(of: Fitness) -> &'static str {
-    match of {
-        Fitness::Good => "fit",
-        Fitness::Limited => "restricted",
-        Fitness::Unfit => "not fit",
-        Fitness::CannotTell => "cannot tell",
+    let mut pieces = vec![Piece::table("Times in µs; p99.9 is of the latency", &header, rows)];
+    let more = answer.machines.len().saturating_sub(most) as u64;
+    if more > 0 {
+        let folder = shown(&answer.folder);
+        pieces.push(Piece::text(format!("{} more: jitterlab fleet worst {folder}", count(more))));
     }
+    pieces.extend(remarks(answer));
+    section("fleet", "Machines", lead, pieces)
 }
 
 /// Remarks on the answer.
@@ -526,6 +536,14 @@ pub fn added(added: &Added) -> String {
         said += &format!(", {} without a time (in sums, not in days)", count(added.without_time));
     }
     said + "."
+}
+
+/// The host of all runs that were taken in.
+pub fn one_host(host: &str, runs: usize) -> String {
+    format!(
+        "All {} name the machine {host}. If they are of several: jitterlab fleet add, into a new folder, with --machine '{{file}}', which names machines by file.",
+        plural(runs as u64, "run")
+    )
 }
 
 /// A file that was left out.

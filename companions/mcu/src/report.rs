@@ -25,8 +25,15 @@ pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>
         }),
         pins: Vec::new(),
         stack: log.stack.map(|stack| StackDepth { deepest: stack.deepest, room: stack.room }),
-        sent: String::from_utf8_lossy(&log.serial).into_owned(),
+        sent: String::from_utf8_lossy(whole_characters(&log.serial)).into_owned(),
     }
+}
+
+/// The bytes without a last character that is not whole, since the simulation ended within it.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_cut = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+    if is_cut { &bytes[..bytes.len() - last.len()] } else { bytes }
 }
 
 fn interrupts(vector: &log::Vector) -> Interrupts {

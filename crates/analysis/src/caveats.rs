@@ -45,6 +45,14 @@ pub enum Caveat {
     },
     /// The measuring process died; its records were recovered.
     Crashed,
+    /// All tasks were as late as each other once, as when the whole machine stands still: suspended, or without time from
+    /// its host.
+    StoodStill {
+        /// The largest latency of the task with the smallest, in ns.
+        ns: i64,
+        /// True if all tasks ran on one CPU: it alone may have stood still.
+        one_cpu: bool,
+    },
     /// Activations began outside the real-time mode of their core: they measure Linux.
     OutsideCore {
         /// Number of activations.
@@ -140,6 +148,7 @@ impl Caveat {
         let mut all = Vec::new();
         recording(summary, task, &mut all);
         stopped(run, &mut all);
+        all.extend(Self::stood_still(run));
         real_time(task, &mut all);
         all.extend(moved(task));
         machine(task, run, &mut all);
@@ -154,6 +163,30 @@ impl Caveat {
         all
     }
 }
+
+impl Caveat {
+    /// Returns the stop of the whole machine that a run of several real-time tasks shows.
+    #[must_use]
+    pub fn stood_still(run: &RunInfo) -> Option<Self> {
+        let of = |task: &TaskRun| {
+            let granted = task.granted.as_ref().filter(|granted| granted.policy.is_real_time())?;
+            Some((task.result.as_ref()?.max_latency_ns, granted.cpus.clone()))
+        };
+        let tasks: Vec<(i64, Vec<u16>)> = run.tasks.iter().map(of).collect::<Option<_>>()?;
+        let latest = || tasks.iter().map(|(ns, _)| *ns);
+        let (least_ns, most_ns) = (latest().min()?, latest().max()?);
+        // Each task was due within a period of its own when it began, and starts anew in the order of priorities.
+        let alike_ns = 2 * run.tasks.iter().map(|task| task.spec.period_ns).max()?;
+        let is_stop = run.bench == Bench::Host && tasks.len() > 1 && least_ns >= STOP_NS;
+        let mut cpus: Vec<u16> = tasks.into_iter().flat_map(|(_, cpus)| cpus).collect();
+        cpus.dedup();
+        (is_stop && most_ns - least_ns <= alike_ns)
+            .then_some(Caveat::StoodStill { ns: least_ns, one_cpu: cpus.len() == 1 })
+    }
+}
+
+/// Shortest stop that counts as one of the whole machine: two real-time tasks that wait as long by chance are rare.
+const STOP_NS: i64 = 100_000_000;
 
 /// Returns the time over which a task was measured, from its first due time to its last end, in ns; `None` if
 /// it is unknown.
@@ -420,6 +453,27 @@ mod tests {
         // Bound to several, it may be on any of them.
         run.tasks[0].granted.as_mut().unwrap().cpus = vec![0, 1];
         assert!(!ids(&caveats(&run)).contains(&"moved".to_owned()));
+    }
+
+    #[test]
+    fn tasks_that_are_as_late_as_each_other_show_a_stop_of_the_machine() {
+        let mut run = run(9);
+        let late = |run: &mut RunInfo, task: usize, ns| {
+            run.tasks[task].result.as_mut().unwrap().max_latency_ns = ns;
+        };
+        late(&mut run, 0, 5_000_000_000);
+        assert_eq!(Caveat::stood_still(&run), None, "one task alone may have waited for another thread");
+        run.tasks.push(run.tasks[0].clone());
+        late(&mut run, 1, 4_999_100_000);
+        let stop = |one_cpu| Some(Caveat::StoodStill { ns: 4_999_100_000, one_cpu });
+        assert_eq!(Caveat::stood_still(&run), stop(true));
+        run.tasks[1].granted.as_mut().unwrap().cpus = vec![0];
+        assert_eq!(Caveat::stood_still(&run), stop(false));
+        late(&mut run, 1, 4_000_000_000);
+        assert_eq!(Caveat::stood_still(&run), None);
+        late(&mut run, 1, 5_000_000_000);
+        run.tasks[1].granted.as_mut().unwrap().policy = Policy::Other;
+        assert_eq!(Caveat::stood_still(&run), None);
     }
 
     #[test]

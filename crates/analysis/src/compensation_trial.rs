@@ -78,7 +78,14 @@ pub enum TrialNote {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStep {
     /// Latencies of early sleeps, for each wake-up method.
-    EarlySleeps,
+    EarlySleeps {
+        /// Number of methods.
+        methods: usize,
+        /// Time for each, in ns.
+        each_ns: i64,
+        /// Turns of the proof that comes later, and the length of each in ns.
+        proof: (usize, i64),
+    },
     /// Cost of a wake-up, and the load of repeated ones.
     WakeUpCost,
     /// Polling time of margins.
@@ -89,6 +96,10 @@ pub enum TrialStep {
     Ways {
         /// Number of ways.
         count: usize,
+        /// Turns of each way.
+        rounds: u32,
+        /// Length of a turn, in ns.
+        turn_ns: i64,
     },
     /// Causes of late starts.
     Causes,

@@ -61,6 +61,11 @@ impl OutputArgs {
         self.json
     }
 
+    /// Returns true if only the verdict, its number and the next command are wanted.
+    pub fn is_brief(self) -> bool {
+        self.brief
+    }
+
     /// The terminal, as the user wants it.
     pub fn terminal(self) -> Terminal {
         Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) }

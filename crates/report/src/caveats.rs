@@ -163,6 +163,14 @@ pub fn clause(caveat: &Caveat) -> String {
             format!("the run ended at the first latency above the limit: {}", time(*latency_ns as f64))
         }
         Caveat::Crashed => "the measuring process died; its records were recovered".into(),
+        Caveat::StoodStill { ns, one_cpu } => {
+            let what = if *one_cpu { "their CPU, or the whole machine," } else { "the whole machine" };
+            format!(
+                "every task was once late by about {}: likely {what} stood still, as when it is suspended or gets no time from its \
+                 host",
+                time(*ns as f64)
+            )
+        }
         Caveat::OutsideCore { activations, core, last_cause } => {
             let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", last by {cause}"));
             let activations = if *activations == 1 {

@@ -7,7 +7,7 @@ use jitterlab_model::{EdgeKind, Fitness, RunInfo, TaskResult, Warning};
 
 use crate::head::Head;
 use crate::section::{Cell, Piece};
-use crate::words::{count, list, plural, share, time};
+use crate::words::{count, list, list_some, plural, share, time};
 
 /// Interrupts by vector, the longest lock, the stack, and the serial output.
 pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
@@ -121,8 +121,19 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
         next: match is_silent {
             true => "jitterlab mcu run again with --details (interrupts, locks and sleep until then)".into(),
             false => {
-                let bound = Exact(rounded_up(jitter_ns(summary)));
-                format!("jitterlab mcu run again with --max-jitter {bound} (exit status 1 where it is more)")
+                let meant = meant_ns(ns(over) / under.max(1) as f64).filter(|_| pin.drift_ns.is_none());
+                match meant {
+                    Some(meant_ns) => format!(
+                        "jitterlab mcu run again with --period {}, if that is meant (every start against that grid)",
+                        Exact(meant_ns)
+                    ),
+                    None => {
+                        let bound = Exact(rounded_up(jitter_ns(summary)));
+                        format!(
+                            "jitterlab mcu run again with --max-jitter {bound} (exit status 1 where it is more)"
+                        )
+                    }
+                }
             }
         },
     })
@@ -184,11 +195,30 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
         (None, None) => format!(" (from {})", place(&first.place)),
     };
     let worst = time(ns(first.worst_cycles));
+    let name = |vector: &Option<String>| vector.clone().unwrap_or_else(|| "interrupts off".into());
+    let others = pin.disturbed.iter().skip(1).map(|of| format!("{} {}", count(of.starts), name(&of.vector)));
+    let own = (pin.unexplained > 0).then(|| format!("{} the program itself", count(pin.unexplained)));
+    let others: Vec<String> = others.chain(own).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", list_some(&others)) };
+    // The source file of the Arduino core in which the handler is.
+    let is_millis = first.place.line.as_ref().is_some_and(|line| line.starts_with("wiring.c:"));
+    let millis = if is_millis { ", the tick of Arduino's millis()," } else { "" };
     format!(
-        "{what}{at} disturbs it most: {} of {}, by up to {worst}.",
+        "{what}{at}{millis} disturbs it most: {} of {}, by up to {worst}{others}. A pin that a timer drives is not disturbed \
+         (jitterlab mcu recommend).",
         count(first.starts),
         plural(pin.late, "late start")
     )
+}
+
+/// The usual period that a measured one is near to, but is not.
+fn meant_ns(own_ns: f64) -> Option<i64> {
+    const USUAL: [f64; 8] = [1.0, 1.25, 2.0, 2.5, 4.0, 5.0, 8.0, 10.0];
+    const NEAR: std::ops::Range<f64> = 5e-4..0.05;
+    let decade = 10f64.powf(own_ns.log10().floor());
+    let off = |usual: f64| (own_ns / usual - 1.0).abs();
+    let near = USUAL.map(|usual| usual * decade).into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b)))?;
+    NEAR.contains(&off(near)).then(|| near.round() as i64)
 }
 
 /// Deviation of starts from a requested grid.
@@ -249,7 +279,16 @@ fn processor(report: &FirmwareReport) -> String {
 
 /// Output of a firmware on its serial port, each line set off; empty if it sent nothing.
 fn sent(text: &str) -> String {
-    let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
+    let mut rows: Vec<(String, u64)> = Vec::new();
+    // The last line may have been cut before its line feed.
+    for line in text.trim_end_matches('\r').lines().map(printable) {
+        match rows.last_mut() {
+            Some((last, times)) if *last == line => *times += 1,
+            _ => rows.push((line, 1)),
+        }
+    }
+    let times = |times: u64| if times > 1 { format!("  ({} times)", count(times)) } else { String::new() };
+    let lines: String = rows.iter().map(|(line, of)| format!("  > {line}{}\n", times(*of))).collect();
     if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
 }
 
@@ -490,6 +529,18 @@ mod tests {
     fn what_the_firmware_sent_cannot_command_the_terminal() {
         assert_eq!(sent(""), "");
         assert_eq!(sent("100\n\u{1b}[2J\n"), "sent over the serial port:\n  > 100\n  > \u{fffd}[2J\n");
+        assert_eq!(
+            sent("0\r\n0\r\n7\r\n0\r"),
+            "sent over the serial port:\n  > 0  (2 times)\n  > 7\n  > 0\n"
+        );
+    }
+
+    #[test]
+    fn a_period_beside_a_usual_one_is_asked_about() {
+        let meant =
+            [19_717_381.0, 20_027_218.0, 20_000_000.0, 9_990_000.0, 31_000_000.0, 980_000.0].map(meant_ns);
+        let (ms20, ms10, ms1) = (Some(20_000_000), Some(10_000_000), Some(1_000_000));
+        assert_eq!(meant, [ms20, ms20, None, ms10, None, ms1]);
     }
 
     #[test]

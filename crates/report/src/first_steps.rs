@@ -203,8 +203,7 @@ pub fn for_file(file: &str, is_program: bool) -> String {
 pub const MEASURE_FIRST: &str = "to measure one first: jitterlab run -o run.parquet";
 
 /// Hint for an export without a format.
-pub const FORMATS: &str =
-    "formats: csv, cyclictest, hdr, junit, linuxcnc, openmetrics, perfetto; jitterlab export --help";
+pub const FORMATS: &str = "formats: csv, cyclictest, hdr, junit, linuxcnc, openmetrics, perfetto, prometheus, trace-dat; jitterlab export --help";
 
 /// Hint for a source document that is not named.
 pub const DOCUMENTS: &str = "the documents: jitterlab reproduce --list";

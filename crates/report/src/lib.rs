@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod document;
 pub mod export;
 pub mod figure;
+pub mod files;
 mod firmware;
 pub mod first_steps;
 pub mod head;

@@ -178,9 +178,13 @@ fn head(result: &MatrixResult) -> Option<Head> {
         (Some(_), ..=1) => Fitness::Good,
         (Some(_), _) => Fitness::Limited,
     };
-    let values = matrix.tasks.iter().zip(&found.worst_condition_ns);
-    let values: Vec<String> =
-        values.filter_map(|(name, ns)| Some(format!("{name} {}", time((*ns)?)))).collect();
+    let values = |of: &[Option<f64>]| {
+        let values = matrix.tasks.iter().zip(of);
+        values
+            .filter_map(|(name, ns)| Some(format!("{name} {}", time((*ns)?))))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let under = if matrix.conditions().len() > 1 { " under the worst of the conditions" } else { "" };
     let open =
         found.facts.as_ref().and_then(|facts| facts.not_isolated.as_ref()).filter(|open| !open.is_empty());
@@ -188,7 +192,25 @@ fn head(result: &MatrixResult) -> Option<Head> {
         "no other placement was measured".into()
     } else {
         let place = placement(&matrix.tasks, &found.worst);
-        format!("the worst placement ({place}) is {:.1} times as bad", found.worst_factor)
+        format!("worst placement ({place}): {}", values(&found.worst_placement_ns))
+    };
+    let best = placement(&matrix.tasks, &found.cpus);
+    let (placements, others) = (matrix.placements().len(), found.candidates.len().saturating_sub(1));
+    let verdict = match (found.probability, others) {
+        (None, _) => format!("BEST as seen: {best}; one repetition shows no spread."),
+        (_, 0) => format!("BEST: {best}."),
+        (_, others) if others + 1 == placements => {
+            format!(
+                "NONE IS BEST: {} are not told apart; the lowest seen: {best}.",
+                plural(placements as u64, "placement")
+            )
+        }
+        (_, others) => {
+            format!(
+                "BEST as seen: {best}; {others} of {} are not shown to be worse.",
+                plural(placements as u64 - 1, "other")
+            )
+        }
     };
     let next = match (result.index.left(), found.probability, open) {
         (cells @ 1.., ..) => left(cells),
@@ -196,13 +218,14 @@ fn head(result: &MatrixResult) -> Option<Head> {
         (_, _, Some(open)) => {
             format!("the same with --isolate {open} and another --output: what isolation changes")
         }
+        _ if others > 0 => "the same with more --rounds and another --output, to tell them apart".into(),
         _ => "jitterlab run with these CPUs, for as long as it has to hold".into(),
     };
     Some(Head {
         fitness,
         asked: false,
-        verdict: format!("BEST: {}.", placement(&matrix.tasks, &found.cpus)),
-        number: format!("{}{under}: {}; {worst}.", name(found.statistic), values.join(", ")),
+        verdict,
+        number: format!("{}{under}: {}; {worst}.", name(found.statistic), values(&found.worst_condition_ns)),
         next,
     })
 }
@@ -219,7 +242,11 @@ fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
     let Some(probability) = found.probability else {
         return "How sure: one repetition shows no spread; measure again with --rounds 3 or more.".into();
     };
-    let mut text = format!("How sure: {} by the bootstrap over repetitions", share(probability));
+    let best = placement(&matrix.tasks, &found.cpus);
+    let mut text = format!(
+        "How sure: {} that {best} is the best, by the bootstrap over repetitions",
+        share(probability)
+    );
     if let [_, others @ ..] = found.candidates.as_slice()
         && !others.is_empty()
     {

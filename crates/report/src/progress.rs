@@ -67,7 +67,7 @@ fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
     };
     let worst_ns = so_far.tasks.iter().filter_map(seen).max()?;
     let (name, usable) = (crate::purpose::measure(limit.measure), time(limit.limited as f64));
-    Some(format!("{name} {} of {usable}", time(worst_ns as f64)))
+    Some(format!("{name} {}, limit {usable}", time(worst_ns as f64)))
 }
 
 /// Progress of writing a run file that takes long.
@@ -111,11 +111,21 @@ pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goe
 #[must_use]
 pub fn step(step: &TrialStep) -> String {
     match step {
-        TrialStep::EarlySleeps => "measuring latencies of early sleeps".into(),
+        TrialStep::EarlySleeps { methods, each_ns, proof: (turns, turn_ns) } => format!(
+            "measuring early sleeps: {} for {} each, later {turns} turns of {} to prove it",
+            plural(*methods as u64, "way"),
+            exact(*each_ns),
+            exact(*turn_ns)
+        ),
         TrialStep::WakeUpCost => "measuring what waking early costs".into(),
         TrialStep::MarginPolling => "measuring how much margins poll".into(),
         TrialStep::Proof => "proving it: uncompensated and compensated blocks in turns".into(),
-        TrialStep::Ways { count } => format!("measuring {count} ways to wait in turns"),
+        TrialStep::Ways { count, rounds, turn_ns } => format!(
+            "measuring {} to wait, each in {} of {}",
+            plural(*count as u64, "way"),
+            plural(u64::from(*rounds), "turn"),
+            exact(*turn_ns)
+        ),
         TrialStep::Causes => "finding out what makes it late".into(),
         TrialStep::Measuring => "measuring".into(),
         TrialStep::KnobRound { round, of } => {
@@ -161,7 +171,7 @@ mod tests {
         let two = line(&[("servo", &[2_000]), ("b\u{1b}", &[1_000, 90_000])]);
         assert_eq!(two, "4 s of 10 s: 3 activations of 2 tasks, worst 90 µs (b\\u001b), 0 missed");
         let fieldbus = line_for(&[("servo", &[2_000, 90_000])], Purpose::named("fieldbus-1ms"));
-        assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs of 500 µs, worst 90 µs, 0 missed");
+        assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs, limit 500 µs, worst 90 µs, 0 missed");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
         assert_eq!(
             fitting("4 s of 10 s: 3 activations, 0 missed", 45),

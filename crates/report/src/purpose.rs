@@ -32,7 +32,8 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 }
 
 /// A fitness within a sentence or a table.
-pub(crate) fn word(fitness: Fitness) -> &'static str {
+#[must_use]
+pub fn word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "good",
         Fitness::Limited => "usable",
@@ -49,7 +50,8 @@ pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (
 }
 
 /// The deciding number of a purpose with its limits; its task is named where the run has several.
-pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
+#[must_use]
+pub fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
     format!("{}; {purpose}: {}.{}", decided_by(decision, tasks), limits(decision), open(decision))
 }
 
@@ -99,10 +101,7 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
     let one_task = judged.windows(2).all(|two| two[0].1.task == two[1].1.task);
     let row = |(of, by): &(&PurposeVerdict, &Decision)| {
         let limit = by.limit;
-        let value = |value: i64| match limit.measure {
-            Measure::Missed => Cell::Count(value.unsigned_abs()),
-            _ => Cell::time(value as f64),
-        };
+        let value = |number| value(limit.measure, number);
         let task = if one_task { String::new() } else { format!(" of {}", by.task) };
         let most = if by.at_most { ", at most" } else { "" };
         vec![
@@ -118,7 +117,18 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
     (judged.len() > 1).then(|| Piece::table("", &header, judged.iter().map(row)))
 }
 
-pub(crate) fn measure(measure: Measure) -> &'static str {
+/// A value of a measure, or a limit on it, in a table.
+#[must_use]
+pub fn value(measure: Measure, number: i64) -> Cell {
+    match measure {
+        Measure::Missed => Cell::Count(number.unsigned_abs()),
+        _ => Cell::time(number as f64),
+    }
+}
+
+/// Name of a measure in a table.
+#[must_use]
+pub fn measure(measure: Measure) -> &'static str {
     match measure {
         Measure::Interval => "period error",
         Measure::Latency => "latency",

@@ -1,6 +1,6 @@
 //! Words of `compare-wakeups`: the best way to wait, and the figures of each.
 
-use jitterlab_analysis::summary::{P50, P99};
+use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::{BestWay, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::{Fitness, WakeMethod};
 
@@ -74,7 +74,12 @@ fn deciding(way: &WayToWait) -> Option<String> {
 fn untold(compared: &WaysCompared) -> Head {
     let mut measured =
         compared.ways.iter().filter(|way| way.trouble.is_none()).filter_map(|way| way.figures.as_ref());
+    let nothing = compared.ways.iter().all(|way| way.figures.is_none());
     let (number, next) = match measured.any(|figures| figures.usual_p99_ns().is_none()) {
+        _ if compared.interrupted && nothing => (
+            "It was interrupted before each way had its first turn.",
+            "the same command, which goes on from here",
+        ),
         true => (
             "A turn has to hold a hundred due times for its p99.",
             "the same with a longer --duration, and --rounds 6 or more",
@@ -105,7 +110,7 @@ pub fn section(compared: &WaysCompared) -> Section {
         Some(vec![
             Cell::from(way.name.as_str()),
             time(f.latency.at(P50).exactly()),
-            time(f.latency.at(P99).exactly()),
+            Cell::new(f.usual_p99_ns(), Cell::time),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
             Cell::new(f.cpu_per_activation_ns, Cell::time),
@@ -115,7 +120,7 @@ pub fn section(compared: &WaysCompared) -> Section {
     });
     let header = ["µs", "p50", "p99", "max", "drift", "CPU", "switch", "missed"];
     let caption = format!("waiting for a due time every {}, in turns", exact(compared.period_ns));
-    let columns = "p50, p99, max: latency. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
+    let columns = "p50, p99, max: latency; p99 is the middle one of the turns. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
         and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
         only partly in it.";
     let mut pieces = vec![Piece::table(caption, &header, rows), Piece::text(columns)];

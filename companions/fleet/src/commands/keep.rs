@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output;
 use jitterlab_fleet::adding::{self, Added, Intake};
+use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::{DAYS, IN, LeftOut};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
@@ -19,7 +20,8 @@ pub struct AddArgs {
     /// Files and folders to take in
     #[arg(required = true, value_name = "FROM")]
     from: Vec<PathBuf>,
-    /// Name of the machine that runs are of [default: the host in the file, else the file's name]
+    /// Name of the machine that runs are of; in it {host}, {file} and {folder} stand for a run's own [default: {host}, else
+    /// {file}; refused where files of one host are of several machines]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
 }
@@ -49,11 +51,16 @@ pub struct PackArgs {
 /// Takes all of it in; what cannot be is named, and the rest is taken in.
 pub fn add(args: &AddArgs) -> Ending {
     let mut intake = Intake::new(&args.folder, args.machine.as_deref())?;
-    for from in &args.from {
-        intake.add(from)?;
-    }
+    let hosts = intake.add_all(&args.from)?;
     intake.settle()?;
-    say_added(&intake.finish())
+    let ending = say_added(&intake.finish());
+    if let Some((host, runs)) = hosts.only() {
+        output::note(&words::one_host(host, runs));
+    }
+    if let Err(missing) = Engine::find(None) {
+        output::warn(&missing.to_string());
+    }
+    ending
 }
 
 /// Checks all files.
@@ -70,10 +77,8 @@ pub fn pack(args: &PackArgs) -> Ending {
     }
     let mut intake = Intake::new(&args.to, None)?;
     let days = args.folder.join(DAYS);
-    if days.is_dir() {
-        intake.add(&days)?;
-    }
-    intake.add(&inbox)?;
+    let parts = [days, inbox].map(|part| part.is_dir().then_some(part));
+    intake.add_all(&parts.into_iter().flatten().collect::<Vec<_>>())?;
     fs::File::open(&args.to).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", &args.to))?;
     say_added(&intake.finish())
 }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, UNIX_EPOCH};
 
 use jitterlab_analysis::Summary;
 use jitterlab_fleet::Delivery;
 use jitterlab_fleet::delivery::list;
-use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, TaskSpec};
+use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TaskSpec};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunWriter;
 
@@ -37,12 +38,25 @@ pub fn engine() -> Option<String> {
 
 /// A run file of a machine with these activations, begun at a second of the Unix epoch.
 pub fn run_file(path: &Path, host: &str, kernel: &str, began_s: i64, rows: &[Activation]) {
+    run_file_of(path, host, began_s, rows, |facts| facts.kernel.release = Some(kernel.into()));
+}
+
+/// The same of a machine with other facts.
+fn run_file_of(
+    path: &Path,
+    host: &str,
+    began_s: i64,
+    rows: &[Activation],
+    change: impl FnOnce(&mut SystemFacts),
+) {
     let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
     let mut info = RunInfo::new(Bench::Host, "monotonic", [spec]);
-    let mut facts = jitterlab_model::SystemFacts::default();
-    facts.kernel.release = Some(kernel.into());
+    let mut facts = SystemFacts::default();
     facts.processor.model = Some("N100".into());
+    change(&mut facts);
     info.facts_before = Some(facts);
+    info.started =
+        humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(began_s as u64)).to_string();
     info.host = Some(host.into());
     info.epoch_offset_ns = Some(began_s * 1_000_000_000);
     info.tasks[0].granted =
@@ -154,7 +168,7 @@ fn what_cannot_be_summed_is_named_and_the_rest_is_answered() {
     let answer = fleet(&[&all, "--engine", &engine]);
     assert_eq!(answer.status.code(), Some(1), "{}", said(&answer));
     assert!(
-        said(&answer).contains("is cut short") && said(&answer).contains("of 1 machine "),
+        said(&answer).contains("is cut short") && said(&answer).contains("of 1 machine"),
         "{}",
         said(&answer)
     );
@@ -224,5 +238,64 @@ fn two_machines_of_one_name_stay_two_and_one_measured_twice_counts_once() {
     run_file(Path::new(&path("c")), "cnc", "6.1", BEGAN_S + 1, &rows);
     assert_eq!(fleet(&["add", &all, &path("a"), &path("c")]).status.code(), Some(0));
     let one = fleet(&[&all, "--engine", &engine, "--details"]);
-    assert!(said(&one).contains("measured twice") && said(&one).contains("of 1 machine "), "{}", said(&one));
+    assert!(said(&one).contains("measured twice") && said(&one).contains("of 1 machine"), "{}", said(&one));
+}
+
+#[test]
+fn a_host_whose_name_stands_for_several_machines_is_refused_until_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = activations(3, 400, 1_000_000);
+    type Change = fn(&mut SystemFacts);
+    let processor: (&str, Change) = ("processors differ", |facts| facts.processor.model = Some("N97".into()));
+    let memory: (&str, Change) = ("memory differs", |facts| facts.memory.total_bytes = Some(4 << 30));
+    // It was running before the first of the others began, and they were after it.
+    let start: (&str, Change) = ("uptimes", |facts| facts.uptime_s = Some(90_000.0));
+    for (number, (why, other)) in [processor, memory, start].into_iter().enumerate() {
+        let folder = folder.path().join(number.to_string());
+        let path = |name: &str| folder.join(name).display().to_string();
+        for (name, at_s) in [("line1", 0), ("line2", 60), ("line3", 120)] {
+            fs::create_dir_all(path(name)).unwrap();
+            run_file_of(
+                Path::new(&path(&format!("{name}/vm-{name}.parquet"))),
+                "vm",
+                BEGAN_S + at_s,
+                &rows,
+                |facts| {
+                    (facts.uptime_s, facts.memory.total_bytes) =
+                        (Some(1_000.0 + at_s as f64), Some(16 << 30));
+                    if name == "line3" {
+                        other(facts);
+                    }
+                },
+            );
+        }
+        let all = path("fleet");
+        let lines = ["line1", "line2", "line3"].map(path);
+        let add = |more: &[&str]| {
+            let lines = lines.iter().map(String::as_str);
+            fleet(&["add", &all].into_iter().chain(lines).chain(more.iter().copied()).collect::<Vec<_>>())
+        };
+        let refused = add(&[]);
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert!(
+            said(&refused).contains(why) && said(&refused).contains("--machine '{file}'"),
+            "{}",
+            said(&refused)
+        );
+        assert!(list(&Path::new(&all).join("in")).unwrap().is_empty(), "nothing is taken in");
+        for (pattern, machines) in [("{host}", 1), ("{file}", 3), ("cell-{folder}", 3), ("{x}", 1)] {
+            let added = add(&["--machine", pattern]);
+            let machines = format!("3 slices of {machines} machine");
+            assert!(added.status.code() == Some(0) && said(&added).contains(&machines), "{}", said(&added));
+        }
+        let names = list(&Path::new(&all).join("in")).unwrap();
+        let has = |name: &str| names.iter().any(|path| path.display().to_string().contains(name));
+        assert!(has("/cell-line2.") && has("/vm-line3.") && has("/{x}."), "{names:?}");
+        // One machine that was started again, and then measured: nothing is wrong with that.
+        let again = path("line3/again.parquet");
+        run_file_of(Path::new(&again), "vm", BEGAN_S + 9_000, &rows, |facts| facts.uptime_s = Some(60.0));
+        let one = fleet(&["add", &path("one"), &lines[0], &lines[1], &again]);
+        assert!(said(&one).contains("3 slices of 1 machine"), "{}", said(&one));
+        assert!(said(&one).contains("All 3 runs name the machine vm"), "{}", said(&one));
+    }
 }

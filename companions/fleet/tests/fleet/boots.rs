@@ -103,7 +103,7 @@ fn starts_tell_two_machines_of_one_name_from_one_measured_twice() {
         write(&other, &all.join("in"), |seq| seq > 0);
         let output = fleet(&[&all.display().to_string(), "--engine", &engine, "--details"]);
         assert!(said(&output).contains(expected), "{boot} {changes}: {}", said(&output));
-        let machines = if boot == "one" { "of 1 machine " } else { "of 2 machines" };
+        let machines = if boot == "one" { "of 1 machine" } else { "of 2 machines" };
         assert!(said(&output).contains(machines), "{boot} {changes}: {}", said(&output));
     }
 }

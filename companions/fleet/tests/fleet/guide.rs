@@ -36,7 +36,7 @@ fn forty_files_are_answered_in_five_commands() {
             .unwrap();
         assert_eq!(output.status.code(), Some(0), "{command}: {}", said(&output));
         if command.starts_with("plant") {
-            assert!(said(&output).contains("0 of 40 machines NOT FIT for servo-thread"), "{}", said(&output));
+            assert!(said(&output).contains("GOOD for servo-thread: 40 of 40 machines."), "{}", said(&output));
         }
     }
 }

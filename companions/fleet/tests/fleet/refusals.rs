@@ -138,7 +138,7 @@ fn files_that_cannot_be_are_left_out_by_name_and_the_rest_is_answered() {
         let output = fleet(&[&all, "--engine", &engine]);
         assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));
         assert!(
-            said(&output).contains(sentence) && said(&output).contains("of 1 machine "),
+            said(&output).contains(sentence) && said(&output).contains("of 1 machine"),
             "{name}: {}",
             said(&output)
         );

@@ -31,6 +31,8 @@ pub struct Recommendation {
     pub statistic: CellStatistic,
     /// The figure of each task under the worst of the conditions; `None` if it is unknown.
     pub worst_condition_ns: Vec<Option<f64>>,
+    /// The same of the worst placement.
+    pub worst_placement_ns: Vec<Option<f64>>,
     /// The placement in the machine's topology; `None` if the machine is unknown.
     pub facts: Option<PlacementFacts>,
 }
@@ -92,6 +94,7 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
         worst: cells[worst].0.clone(),
         statistic,
         worst_condition_ns: worst_of_conditions(matrix, chosen, statistic),
+        worst_placement_ns: worst_of_conditions(matrix, &cells[worst].0, statistic),
         facts: facts.map(|facts| PlacementFacts::new(chosen, facts)),
     })
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::task_analysis::AnalysisSection;
-use jitterlab_report::document::Present;
-use jitterlab_report::head::of_files;
+use jitterlab_report::document::Extent;
+use jitterlab_report::files::{FileAnswer, by_verdict};
 use jitterlab_report::patterns::section_help;
 
 use crate::exit::{Ending, Status};
@@ -33,7 +33,7 @@ pub struct Args {
     run: RunArgs,
 }
 
-/// Number of files from which on a list by verdict ends the answer.
+/// Number of files from which on a list by verdict ends the answer, or is the brief one.
 const MANY: usize = 3;
 
 /// The parts that one word asks for.
@@ -60,21 +60,30 @@ pub fn execute(args: &Args) -> Ending {
     }
     let with_transitions = args.output.is_json() || sections.contains(&AnalysisSection::Clusters);
     let mut statuses = Vec::new();
-    let mut verdicts = Vec::new();
+    let mut answers = Vec::new();
+    let is_list = args.files.len() >= MANY && !args.output.is_json();
     let is_named = args.files.len() > 1 && !args.output.is_json();
     for (number, path) in args.files.iter().enumerate() {
         let run = args.run.open(path)?;
         let (task, purpose) = (args.run.task.as_deref(), args.wanted.purpose);
         let analysis = run.analysis(task, sections.clone(), with_transitions, purpose)?;
+        if let Some(answer) = FileAnswer::new(&path.display().to_string(), &analysis).filter(|_| is_list) {
+            statuses.push(Status::from_fitness(answer.asked()));
+            answers.push(answer);
+            if args.output.is_brief() {
+                continue;
+            }
+        }
         if is_named {
             let gap = if number > 0 { "\n" } else { "" };
             output::print(&format!("{gap}{}:\n", path.display()))?;
-            verdicts.extend(analysis.head().map(|head| (path.display().to_string(), head.fitness)));
         }
         statuses.push(Status::from_fitness(args.output.show(&analysis)?));
     }
-    if verdicts.len() >= MANY {
-        output::print(&format!("\n{}", of_files(&verdicts)))?;
+    if !answers.is_empty() {
+        let gap = if args.output.is_brief() { "" } else { "\n" };
+        let list = by_verdict(answers).text(Extent::Answer, args.output.terminal());
+        output::print(&format!("{gap}{list}"))?;
     }
     Ok(Status::worst(statuses))
 }

@@ -1,7 +1,9 @@
 //! `jitterlab man`: the manual, made from the definition of the options.
 
 use std::fs;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::process::{self, Stdio};
 
 use clap::Command;
 use clap_mangen::Man;
@@ -12,7 +14,7 @@ use crate::output;
 
 /// Print the manual page, or write one for each command
 ///
-/// To read it: jitterlab man | man -l -
+/// On a terminal `man` shows it, where that is installed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to write jitterlab.1, jitterlab-run.1 and so on
@@ -24,7 +26,7 @@ pub struct Args {
 pub fn execute(args: &Args, mut command: Command) -> Ending {
     command.build();
     match &args.directory {
-        None => output::print(&page("jitterlab", command)?)?,
+        None => show(&page("jitterlab", command)?)?,
         Some(directory) => {
             fs::create_dir_all(directory)?;
             for (name, command) in pages(&command, "jitterlab") {
@@ -33,6 +35,20 @@ pub fn execute(args: &Args, mut command: Command) -> Ending {
         }
     }
     Ok(Status::Fine)
+}
+
+/// Shows the page to a person by `man`, or prints it as it is where that is not wanted or not there.
+fn show(page: &str) -> Result<(), Error> {
+    let reader = || {
+        let mut man = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok()?;
+        // A reader that is left early needs no more of it.
+        let _ = man.stdin.take()?.write_all(page.as_bytes());
+        man.wait().ok().filter(|status| status.success())
+    };
+    if io::stdout().is_terminal() && reader().is_some() {
+        return Ok(());
+    }
+    Ok(output::print(page)?)
 }
 
 /// A command and those below it, with the names of their pages.

@@ -143,7 +143,11 @@ impl CompensationPlan {
 
     /// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
     fn sample(&self, bench: &mut TaskBench<'_, '_>) -> Result<Vec<Sample>, SessionError> {
-        bench.begin(TrialStep::EarlySleeps);
+        bench.begin(TrialStep::EarlySleeps {
+            methods: self.methods.len(),
+            each_ns: self.sample_ns(),
+            proof: (2 * self.rounds, self.turn_ns),
+        });
         let ways: Vec<TaskSpec> =
             self.methods.iter().map(|wake| TaskSpec { wake: *wake, ..bench.spec.clone() }).collect();
         let blocks = bench.whole_turns(&ways, SAMPLE_TURNS, self.sample_turn_ns())?;

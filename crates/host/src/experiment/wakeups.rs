@@ -96,7 +96,7 @@ pub fn compare(
         }
     }
     bench.experiment.plan(i64::from(rounds) * specs.len() as i64 * turn_ns);
-    bench.begin(TrialStep::Ways { count: specs.len() });
+    bench.begin(TrialStep::Ways { count: specs.len(), rounds, turn_ns });
     let blocks = bench.turns(&specs, rounds as usize, turn_ns)?;
     let period_ns = bench.spec.period_ns;
     let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, period_ns, blocks));

@@ -1,5 +1,6 @@
 //! Next steps for the user, the most useful first.
 
+use jitterlab_analysis::Caveat;
 use jitterlab_analysis::causes::{CauseRow, TaskWhy};
 use jitterlab_analysis::verdict::Untested;
 use jitterlab_model::causes::{Cause, CauseClass};
@@ -17,6 +18,9 @@ pub enum Advice {
     /// End the other programs that measure, and repeat the command.
     EndOthers,
     /// Make room on the disk, or call it in another directory: not all could be written in this one.
+    /// Measure again: a stop of the whole machine decided.
+    WithoutStop,
+    /// Make room on the disk, or call it in another directory: nothing could be written in this one.
     Room,
     /// Give the control group real-time time, without which even root gets no real-time priority.
     GroupTime,
@@ -85,6 +89,8 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
     let cut = found.found.before.run.warnings.iter().any(is_cut);
     add(!good && (cut || !found.kept), Advice::Room);
+    add(!good && !found.kept, Advice::Room);
+    add(!good && found.stood_still().is_some(), Advice::WithoutStop);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
     add(found.worth_keeping(), Advice::Keep);
@@ -125,6 +131,12 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
 }
 
 impl DoctorResult {
+    /// Stop of the whole machine in the measurement that decides.
+    #[must_use]
+    pub fn stood_still(&self) -> Option<Caveat> {
+        Caveat::stood_still(&self.found.after.as_ref().unwrap_or(&self.found.before).run)
+    }
+
     /// Main cause of the latest starts, with the task that it delayed most; proven and likely causes come
     /// first.
     #[must_use]

@@ -57,6 +57,10 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             as_root(result, &remedies(result, "rt-group")),
             again(result, "")
         ),
+        Advice::WithoutStop => format!(
+            "Measure again, since one stop of the whole machine decided this, and find out what stops it if it comes again: {}",
+            again(result, "")
+        ),
         Advice::Room => format!(
             "Make room on this disk, or call it in a directory that you may write to, since not all that was measured could be kept here: {}",
             again(result, "")

@@ -15,7 +15,7 @@ use crate::motion::{servo_verdict, stepper_head};
 use crate::purpose;
 use crate::section::{Piece, Section};
 use crate::words::{capital, list, plural, share, time};
-use crate::{tune, why};
+use crate::{caveats, tune, why};
 
 impl Present for DoctorResult {
     const KIND: &'static str = "doctor";
@@ -37,11 +37,14 @@ impl Present for DoctorResult {
         let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
         let verdict = format!("{}{}{settings}.", each.join("; "), measured(&self.found.before.run));
         let mut number = found.first().map_or_else(String::new, |found| decided(found.last()));
+        if let Some(stop) = self.stood_still() {
+            number += &format!(" {}.", capital(&caveats::clause(&stop)));
+        }
         if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
             let (cause, share) = (why::cause(&row.cause), share(row.latest_share));
             let sure = why::sureness(row);
             number += &format!(
-                " What made {} late most: {cause}, {share} of its latest starts ({sure}).",
+                " What made {} late most in the traced measurement: {cause}, {share} of its latest starts ({sure}).",
                 task.task
             );
         }
@@ -123,9 +126,11 @@ fn fit(result: &DoctorResult) -> Section {
     };
     let mut facts: Vec<(String, String)> = result.purposes.iter().map(purpose).collect();
     let when = ["as it is", "with the settings that helped"];
+    let stop = result.stood_still().is_some();
+    let without = if stop { " What it does without that stop takes another measurement." } else { "" };
     facts.extend(result.found.stepper.iter().zip(when).map(|(axis, when)| {
         let head = stepper_head::head(axis);
-        (format!("Speed, stepped by software, {when}"), format!("{} {}", head.verdict, head.number))
+        (format!("Speed, stepped by software, {when}"), format!("{} {}{without}", head.verdict, head.number))
     }));
     facts.extend(result.found.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(
         |(servo, when)| {

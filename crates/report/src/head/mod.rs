@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
 use crate::terminal;
-use crate::words::{count, list, plural};
 use crate::wrap::wrap;
 
 /// The answer in three lines.
@@ -72,24 +71,9 @@ pub(crate) fn after_keeping(next: String, file: &str) -> String {
     }
 }
 
-/// Several files by their verdicts, those served worst first.
-#[must_use]
-pub fn of_files(files: &[(String, Fitness)]) -> String {
-    let group = |fitness: Fitness| {
-        let named: Vec<String> = files.iter().filter(|of| of.1 == fitness).map(|of| of.0.clone()).collect();
-        (!named.is_empty())
-            .then(|| format!("{} {}: {}", count(named.len() as u64), word(fitness), list(&named)))
-    };
-    let groups = [Fitness::Unfit, Fitness::CannotTell, Fitness::Limited, Fitness::Good].map(group);
-    let groups: Vec<String> = groups.into_iter().flatten().collect();
-    wrap(&format!("Of {}: {}.", plural(files.len() as u64, "file"), groups.join("; ")))
-        + &wrap(
-            "Next: jitterlab compare with all of them (which differ), or jitterlab report (a row for each)",
-        )
-}
-
 /// A fitness as verdicts begin with it.
-pub(crate) fn word(fitness: Fitness) -> &'static str {
+#[must_use]
+pub fn word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "GOOD",
         Fitness::Limited => "USABLE",

@@ -48,7 +48,7 @@ fn a_recommendation_says_how_sure_it_is() {
         m.measurements.iter().map(|cell| CellMeasurement { repetition: 1, ..cell.clone() }).collect();
     m.measurements.extend(again);
     insta::assert_snapshot!(sentences(&result(&m, Some(&SystemFacts::default()))).join("\n"), @"
-    How sure: 100 % by the bootstrap over repetitions.
+    How sure: 100 % that both on CPU 0 is the best, by the bootstrap over repetitions.
     The tasks are on the same CPU.
     Whether these CPUs are isolated is unknown.
     ");
@@ -63,8 +63,8 @@ fn the_table_is_the_report_s() {
     let rows: Vec<Vec<&str>> = rows.map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows, [["0", "1.2/1.8", "5.5/6.0"], ["0", "2.5/3.5", "11.0/12.0"]]);
     let head = head(&result(&matrix(2, 2), None)).unwrap();
-    assert_eq!(head.verdict, "BEST: both on CPU 0.");
-    assert!(head.number.starts_with("p99.9: servo 1.25 µs, base 1.75 µs; the worst placement"), "{head:?}");
+    assert_eq!(head.verdict, "BEST as seen: both on CPU 0; one repetition shows no spread.");
+    assert!(head.number.starts_with("p99.9: servo 1.25 µs, base 1.75 µs; worst placement"), "{head:?}");
 }
 
 #[test]

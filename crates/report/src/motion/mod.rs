@@ -41,7 +41,11 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
         .and_then(spoken_of)
         .filter(|alone| alone.fitness != Fitness::CannotTell && is_unfit(alone.fitness) != is_unfit(judged));
     told.map_or_else(String::new, |alone| {
-        format!(" By timing alone: {} for {} (jitterlab analyze).", word(alone.fitness), alone.purpose)
+        format!(
+            " By timing alone: {} for {} (jitterlab analyze); those limits are for any loop, this verdict is for this one.",
+            word(alone.fitness),
+            alone.purpose
+        )
     })
 }
 

@@ -22,28 +22,27 @@ use crate::words::{count, list, plural, share, time};
 pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
     let pilot = plan.pilot;
-    let decides = |spread: f64| format!("{} of one setting", least(plan.shows(spread)));
     let longer = match plan.shows(pilot.most()) > 2.0 {
-        true => "; a longer --budget decides smaller ones",
+        true => "; a longer --budget finds smaller changes",
         false => "",
     };
     format!(
         "trying {} one at a time for up to {}: up to {} of blocks of {}, then up to {} of blocks to prove what helped\n\
-         {} blocks of the start differ by {} in {}: that decides a change by {}, or by {} should they differ by {}, and by {} of \
-         all that helps together{longer}\n\
+         a setting counts as helping if it changes {} by {} or more, all of them together by {}: {} blocks of the start differ by \
+         {}, and should that be {} later, it takes {}{longer}\n\
          everything is put back after each block; if this program is killed: jitterlab restore",
         list(&names),
         Human(plan.budget_ns as f64),
         plural(plan.rounds as u64, "round"),
         Human(plan.block_ns as f64),
         plural(plan.pairs as u64, "pair"),
-        pilot.blocks,
-        percent(pilot.spread.exp_m1()),
         figure_name(pilot.figure, tail),
-        decides(pilot.spread),
-        least(plan.shows(pilot.most())),
-        percent(pilot.most().exp_m1()),
+        least(plan.shows(pilot.spread)),
         least(plan.proves(pilot.spread)),
+        pilot.blocks,
+        least(pilot.spread.exp_m1()),
+        least(pilot.most().exp_m1()),
+        least(plan.shows(pilot.most())),
     )
 }
 
