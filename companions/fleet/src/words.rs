@@ -473,7 +473,6 @@ fn fitness(of: Fitness) -> &'static str {
     }
 }
 
-/// Remarks on the answer.
 fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
     let mut remarks: Vec<String> = answer.left_out.iter().map(|why| format!("Left out: {why}.")).collect();
     for (machine, _, number) in &answer.overlaps.namesakes {

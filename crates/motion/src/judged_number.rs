@@ -30,7 +30,6 @@ pub struct JudgedNumber {
 /// The fastest steps that software makes, with StepConf's formulas and its usual drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SoftwareSteps {
-    /// Base period in ns.
     pub base_period_ns: i64,
     /// Step pulses per second.
     pub pulses_per_s: f64,

@@ -44,7 +44,6 @@ impl Present for RunsCompared {
 }
 
 /// The page's section; `None` where nothing is compared.
-#[must_use]
 pub fn of_tasks(compared: &[(&str, &Comparison)]) -> Option<Section> {
     let pieces: Vec<Piece> = compared.iter().flat_map(|(task, found)| side_by_side(task, found)).collect();
     (!pieces.is_empty()).then(|| section(pieces))

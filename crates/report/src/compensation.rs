@@ -123,7 +123,6 @@ fn change(factor: Option<MedianInterval>) -> String {
 }
 
 /// Extra load of waking every A and polling in the last A, measured and by the paper's equations.
-#[must_use]
 pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -> Vec<Piece> {
     let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) else {
         return Vec::new();
@@ -152,7 +151,6 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
 }
 
 /// A note on the trial, as a clause.
-#[must_use]
 pub fn note(note: &TrialNote) -> String {
     match note {
         TrialNote::Machine { warning } => warnings::sentence(warning),

@@ -75,7 +75,6 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
 }
 
 /// Topic of a part of the analysis, for help.
-#[must_use]
 pub fn section_help(section: AnalysisSection) -> &'static str {
     match section {
         AnalysisSection::Clusters => "Latency modes (code paths) and which follows which",

@@ -52,7 +52,6 @@ impl Present for Outlook {
 }
 
 /// The page's section; `None` without a prediction.
-#[must_use]
 pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
     let pieces: Vec<Piece> =
         predictions.iter().flat_map(|(name, found)| of_task(name, found, true)).collect();

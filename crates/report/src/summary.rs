@@ -58,7 +58,6 @@ impl Present for MeasuredRun {
 }
 
 /// Path of the saved run, for the end of its result.
-#[must_use]
 pub fn saved(file: &Path) -> String {
     let file = shown(&file.display().to_string());
     format!("saved {file}; more: jitterlab analyze {file}")

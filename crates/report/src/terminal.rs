@@ -64,7 +64,6 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
 
 impl Section {
     /// All of it on a terminal, without its heading and lead.
-    #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
         sections(std::slice::from_ref(self), Extent::Details, terminal)
     }

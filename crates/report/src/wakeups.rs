@@ -94,7 +94,6 @@ fn untold(compared: &WaysCompared) -> Head {
 }
 
 /// The table, with an explanation of its columns.
-#[must_use]
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;

@@ -219,19 +219,15 @@ pub enum Unreadable {
     /// No measurement is in it.
     #[error("it holds no measurement")]
     Nothing,
-    /// A trace without the timers that wake threads.
     #[error(
         "it holds no timer that wakes a thread, so nothing says when one was due: record timer:hrtimer_expire_entry beside \
          sched_waking and sched_switch"
     )]
     NoTimers,
-    /// More than one measurement is in it.
     #[error("a second measurement begins; split the file before it, and read each part for itself")]
     Second,
-    /// It ends before its figures do.
     #[error("it is cut short: its last figures are missing")]
     Cut,
-    /// Tasks of different periods, where one period was given.
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
     PeriodOfEach {
         /// Their names.
@@ -249,13 +245,10 @@ pub enum Unreadable {
     /// Figures of an unknown number of samples.
     #[error("it does not say how many samples it is of")]
     NoSampleCount,
-    /// A histogram without bins.
     #[error("it has no bins")]
     NoBins,
-    /// A histogram whose bins have no width.
     #[error("the width of its bins is missing")]
     NoWidth,
-    /// A text of another kind than its place needs.
     #[error("{text:?} is not {}", .wanted)]
     Not {
         /// The text.
@@ -266,7 +259,6 @@ pub enum Unreadable {
     /// The whole file should be one number.
     #[error("it is not a number")]
     NotANumber,
-    /// A row with too few columns.
     #[error("a row has fewer columns than the {threads} threads")]
     FewColumns {
         /// Threads that its head names.
@@ -283,7 +275,6 @@ pub enum Unreadable {
     /// A binary file of samples that is damaged.
     #[error("it holds something that is no sample")]
     Samples,
-    /// A table whose column has no unit; with its number, counted from 1, and its content.
     #[error(
         "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
     )]
@@ -306,7 +297,6 @@ pub enum Unreadable {
         "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
     )]
     NoTimes,
-    /// Columns of different lengths.
     #[error(
         "{values} values of {role}, and {length} of the first column: every activation needs one of each"
     )]
@@ -321,19 +311,14 @@ pub enum Unreadable {
     /// Times without a nominal distance.
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,
-    /// A row that is earlier than the one before it.
     #[error("time goes back: a second measurement begins here, or the column is not what it is taken for")]
     Backwards,
-    /// A row that does not begin as rttest's do.
     #[error("a line has less than iteration, timestamp and latency")]
     ShortLine,
-    /// A line of Xenomai's console that has other columns.
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
-    /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
     Impossible(Error),
-    /// A channel that a capture does not have.
     #[error("there is no channel {wanted}: it has {names}")]
     NoChannel {
         /// The requested channel.
@@ -356,13 +341,10 @@ pub enum Unreadable {
         "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
     )]
     AllQuiet,
-    /// A capture without a unit of its times.
     #[error("it does not say the unit of its times: say it with --unit")]
     NoTimeUnit,
-    /// A capture without a sample rate.
     #[error("it does not say its sample rate")]
     NoSampleRate,
-    /// A format's version that is not known here.
     #[error("it is of version {version} of its format, of which only version 0 is read: export it as CSV")]
     Version {
         /// The version.
@@ -379,7 +361,6 @@ pub enum Unreadable {
     /// An archive that would fill the memory.
     #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
     TooMuch,
-    /// A capture of a network without Ethernet's addresses.
     #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
     NotEthernet {
         /// Its number in the format.
@@ -408,9 +389,7 @@ pub enum Unreadable {
 pub enum Counted {
     /// Tasks, or columns that each would be one.
     Tasks,
-    /// Changes of a level.
     Edges,
-    /// Samples of a voltage.
     Voltages,
 }
 
@@ -430,17 +409,11 @@ impl Display for Counted {
 pub enum Wanted {
     /// Numbers with blanks between them.
     Numbers,
-    /// A count.
     Count,
-    /// A value of a histogram.
     Bin,
-    /// A value of a histogram, and its count.
     BinAndCount,
-    /// A line of jittersamples.
     Sample,
-    /// A row of a table.
     Row,
-    /// A cell of a table.
     Time,
 }
 

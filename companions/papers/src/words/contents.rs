@@ -76,7 +76,6 @@ impl ItemResult {
 
 impl PaperItem {
     /// Its name within the document: `figure 3a`, `hogs`.
-    #[must_use]
     pub fn name(&self) -> String {
         self.part().replace('-', " ")
     }
@@ -114,7 +113,6 @@ pub struct PaperContents {
 }
 
 impl PaperContents {
-    #[must_use]
     pub fn for_document(document: Option<Paper>) -> Self {
         let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
         let items = wanted.flat_map(|paper| {

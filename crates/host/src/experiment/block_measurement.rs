@@ -65,13 +65,11 @@ struct KeptBlock {
 
 impl Block {
     /// The block as the analysis sees it.
-    #[must_use]
     pub fn view(&self, period_ns: i64) -> BlockView<'_> {
         BlockView { period_ns, result: &self.result, activations: &self.activations }
     }
 
     /// Blocks as the analysis sees them.
-    #[must_use]
     pub fn views(period_ns: i64, blocks: &[Block]) -> Vec<BlockView<'_>> {
         blocks.iter().map(|block| block.view(period_ns)).collect()
     }
@@ -87,9 +85,6 @@ const MOST_ACTIVATIONS: u64 = 1 << 20;
 impl<'e, 'a> TaskBench<'e, 'a> {
     /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
     /// measured processor if there is another.
-    ///
-    /// # Errors
-    /// A task that cannot be run as described.
     pub fn prepare(
         spec: TaskSpec,
         dma_latency: DmaLatency,
@@ -138,9 +133,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Measures one block of about this length, unless an earlier call did; `None` if it was interrupted. It may have been
     /// stopped for the machine's safety.
-    ///
-    /// # Errors
-    /// A task that is refused, and a thread that cannot be made.
     pub fn measure(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Option<Block>, Error> {
         let (grid_ns, interrupted) = (self.grid_ns, self.experiment.interrupted());
         let part = self.experiment.part_with_rows(|| {
@@ -168,9 +160,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
     /// meet all of them. Interrupted, it returns the whole rounds until then.
-    ///
-    /// # Errors
-    /// As [`TaskBench::measure`].
     pub fn turns(
         &mut self,
         specs: &[TaskSpec],
@@ -190,9 +179,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// The same with every block measured to its end.
-    ///
-    /// # Errors
-    /// As [`TaskBench::block`].
     pub fn whole_turns(
         &mut self,
         specs: &[TaskSpec],
@@ -209,9 +195,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Checks that a task may be measured here; the error gives the reason.
-    ///
-    /// # Errors
-    /// A description that contradicts itself, or polling that would leave the machine no processor.
     pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
@@ -254,9 +237,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Writes the blocks of one task as one run file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
@@ -270,9 +250,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
     /// neighbouring readings. No start of a task can be known better than that.
-    ///
-    /// # Errors
-    /// A thread that cannot be made, or that broke down.
     pub fn clock_floor(&self) -> Result<Distribution, Error> {
         const READINGS: usize = 100_000;
         let spec = &self.spec;

@@ -172,7 +172,6 @@ fn margins(period_ns: i64) -> impl Iterator<Item = i64> {
 }
 
 /// Starts later than this are late.
-#[must_use]
 pub fn late_ns(clock_floor: &Statistics) -> i64 {
     LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
 }
@@ -196,9 +195,6 @@ fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
 }
 
 /// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
-///
-/// # Errors
-/// A task that cannot be measured here, or an interrupt by the user.
 pub fn load_curve(
     bench: &mut TaskBench<'_, '_>,
     service: &ServiceTime,

@@ -61,9 +61,6 @@ pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
 ///
 /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that it is the
 /// same in every cell.
-///
-/// # Errors
-/// A load that is not known.
 fn settings(
     loads: &[String],
     isolate: Option<&CpuSet>,

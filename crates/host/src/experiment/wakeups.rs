@@ -10,9 +10,6 @@ use crate::error::SessionError;
 /// The task in each way to wait that is to be tried, with its name: those of these parts of a task
 /// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
 /// each also with the task's compensation as far as it can be compensated.
-///
-/// # Errors
-/// Parts that cannot be understood or contradict the task.
 pub fn ways(
     task: &TaskSpec,
     wake: Option<WakeMethod>,
@@ -72,9 +69,6 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
 
 /// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it uses the whole rounds until
 /// then.
-///
-/// # Errors
-/// A task that cannot be measured here.
 pub fn compare(
     bench: &mut TaskBench<'_, '_>,
     ways: Vec<(String, TaskSpec)>,

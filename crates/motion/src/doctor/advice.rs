@@ -122,7 +122,6 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
 impl DoctorResult {
     /// Main cause of the latest starts, with the task that it delayed most; proven and likely causes come
     /// first.
-    #[must_use]
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // A control program may intend that one of its tasks runs before another.
@@ -162,7 +161,6 @@ impl DoctorResult {
     }
 
     /// True if at least one tried setting was proven to be worth keeping.
-    #[must_use]
     pub fn worth_keeping(&self) -> bool {
         self.found.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
     }
@@ -175,7 +173,6 @@ impl DoctorResult {
     }
 
     /// Reason why a step was left out; `None` if it was done.
-    #[must_use]
     pub fn skipped(&self, step: DoctorStep) -> Option<&Skipped> {
         self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
     }

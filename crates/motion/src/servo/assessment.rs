@@ -81,9 +81,6 @@ const LONGEST_SEEN: u32 = 20;
 
 impl LoopAssessment {
     /// Judges a run's activations of the task that closes the loop, and gives its margins, also with the run's delay.
-    ///
-    /// # Errors
-    /// As [`Question::evaluate`].
     pub fn new<R: Record + ?Sized>(
         question: &Question,
         record: &R,

@@ -86,7 +86,6 @@ impl Design {
     }
 
     /// The same with `lead_s` more derivative time, if it has one.
-    #[must_use]
     pub(super) fn leading(&self, lead_s: f64) -> Design {
         let mut led = self.clone();
         if let Design::Pd { derivative_s, .. } | Design::Pid { derivative_s, .. } = &mut led {

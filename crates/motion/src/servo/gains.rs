@@ -22,7 +22,6 @@ pub enum Gains {
     },
     /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.
     StateSpace {
-        /// The period it is for.
         period_s: f64,
         /// True if y are the plant's states, false if its outputs.
         reads_states: bool,

@@ -54,9 +54,6 @@ impl GivenTask {
     }
 
     /// The same, whether it is stable, and where its cost lies if it is that along a sequence.
-    ///
-    /// # Errors
-    /// As [`GivenTask::stationary`].
     pub(super) fn judged(
         &self,
         closed: &mut Loop,

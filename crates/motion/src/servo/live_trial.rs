@@ -38,9 +38,6 @@ pub trait LiveBench {
     fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Self::Error>;
 
     /// Runs a task with this work under these loads.
-    ///
-    /// # Errors
-    /// The reason why it could not run.
     fn run(
         &mut self,
         task: &TaskSpec,

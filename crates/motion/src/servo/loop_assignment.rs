@@ -8,7 +8,6 @@ use super::timing::TaskTiming;
 use super::{PlantFault, ServoError};
 use crate::error::MotionError;
 
-/// A task that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskThere {
     pub name: String,
@@ -57,9 +56,6 @@ pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), MotionError> 
 
 impl Several {
     /// The plants with the tasks that close them; without tasks each loop has one of its own, of its usual period.
-    ///
-    /// # Errors
-    /// A loop that no task closes, several plants without their tasks, and no period where one is needed.
     pub fn bind(
         asked: &[PlantAsked],
         mapping: &[String],

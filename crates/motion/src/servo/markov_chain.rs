@@ -52,7 +52,6 @@ impl Stretches {
         alone
     }
 
-    /// Adds a stretch with its share.
     pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
         let size = length(self.order);
         let place = match self.maps.iter().position(|(time, ..)| *time == time_s) {
@@ -91,7 +90,6 @@ impl Stretches {
     }
 
     /// All stretches of two distributions together, by their shares.
-    #[must_use]
     pub fn with(&self, other: &Stretches) -> Stretches {
         let mut all = self.clone();
         for (time, weight, map) in &other.maps {
@@ -125,7 +123,6 @@ impl Stretches {
     }
 
     /// With shares that add up to one.
-    #[must_use]
     pub fn normalised(&self) -> Stretches {
         self.weighed(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
     }

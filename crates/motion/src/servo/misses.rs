@@ -49,7 +49,6 @@ pub struct Misses {
     next: u64,
     /// Periods of the latest misses.
     recent: VecDeque<u64>,
-    /// Most misses in each of [`WINDOWS`].
     most: [u32; WINDOWS.len()],
 }
 

@@ -85,7 +85,6 @@ struct Cost {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
     pub name: String,
-    /// Source of the figures.
     pub source: String,
     pub states: usize,
     pub inputs: usize,

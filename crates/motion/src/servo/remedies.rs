@@ -54,9 +54,6 @@ pub struct Remedy {
 
 impl Question {
     /// Computes the gain from each remedy that applies. `window` holds consecutive activations of the run.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
     pub(super) fn remedies(
         &self,
         cycles: &Cycles,

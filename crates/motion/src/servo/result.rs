@@ -117,9 +117,6 @@ pub struct LoopUnderExecution {
 
 impl ServoResult {
     /// Judges the activations of the run's task that closes the loop.
-    ///
-    /// # Errors
-    /// As [`Question::evaluate`].
     pub fn under_run<R: Record + ?Sized>(
         question: &Question,
         run: JudgedRun,
@@ -199,7 +196,6 @@ impl ServoResult {
     }
 
     /// The verdict, where there is something to judge by.
-    #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match &self.judged {
             Judged::Run(under) => Some(&under.assessment.verdict),

@@ -41,9 +41,6 @@ pub struct ServoLoops {
 
 impl PlantOfLoops {
     /// Judges a plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
-    ///
-    /// # Errors
-    /// As [`Several::under_run`].
     pub fn under_run<R: Record + ?Sized>(
         several: &Several,
         records: &[&R],
@@ -84,7 +81,6 @@ impl PlantOfLoops {
 
 impl ServoLoops {
     /// The plant with the worst verdict, and its results; `None` without a run.
-    #[must_use]
     pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
         let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
         judged.max_by_key(|(_, under)| under.verdict.fitness)

@@ -24,9 +24,6 @@ use crate::error::MotionError;
 
 impl Several {
     /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
-    ///
-    /// # Errors
-    /// As [`Several::ideal`], too few activations, and records that cannot be read.
     pub fn under_run<R: Record + ?Sized>(
         &self,
         records: &[&R],

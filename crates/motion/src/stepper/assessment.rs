@@ -162,9 +162,6 @@ impl AxisAssessment {
     /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the
     /// choice of the base period: the run's own if it is at most 200 us, else StepConf's, which is never longer than
     /// 100 us. `speeds` are the table's full-step rates.
-    ///
-    /// # Errors
-    /// An axis that lacks figures.
     pub fn new(
         axis: &Axis,
         timing: StepTiming,

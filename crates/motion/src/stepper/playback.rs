@@ -16,9 +16,6 @@ const CURVE_POINTS: f64 = 500.0;
 
 /// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
 /// second of punctual ticks that is not part of the figures.
-///
-/// # Errors
-/// As [`simulate`].
 pub fn play(
     axis: &Axis,
     full_steps_per_s: f64,

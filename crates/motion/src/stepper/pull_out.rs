@@ -12,7 +12,6 @@ use crate::error::MotionError;
 /// Supply of a motor by its drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Supply {
-    /// Supply voltage in V.
     pub voltage_v: f64,
     /// Current of each phase with both phases on, in A; the peak while microstepping is sqrt(2) of it.
     pub current_a: f64,

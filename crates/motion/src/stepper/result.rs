@@ -287,7 +287,6 @@ pub struct StepperDevices {
 
 impl StepperDevices {
     /// The shipped and the user's.
-    #[must_use]
     pub fn known() -> StepperDevices {
         StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
     }

@@ -69,9 +69,6 @@ const STALLED_CYCLES: f64 = 50.0;
 
 /// Drives the axis with pulses at these times (nanoseconds, ascending, from any origin), starting at the given
 /// full-step rate.
-///
-/// # Errors
-/// A motor without the figures the model needs; an axis that cannot carry its load at this speed.
 pub fn simulate(
     axis: &Axis,
     full_steps_per_s: f64,

@@ -42,9 +42,6 @@ pub struct JitterTorque {
 }
 
 /// T = h sin(delta) around the operating point delta_0 = asin(T_L/h), displaced by (pi/2) f dt.
-///
-/// # Errors
-/// A load that the motor cannot hold.
 pub fn jitter_torque(
     holding_torque_nm: f64,
     load_torque_nm: f64,

@@ -67,7 +67,6 @@ pub(super) fn choice(
 }
 
 impl Task<'_> {
-    /// Caption of its values.
     pub fn caption(&self, quantity: Quantity, values: &Distribution) -> String {
         let how = self.conditions().join(", ");
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))

@@ -34,7 +34,6 @@ pub struct Head {
 
 impl Head {
     /// The three lines, each broken where the terminal ends.
-    #[must_use]
     pub fn text(&self, shown: Terminal) -> String {
         let verdict = wrap(&self.verdict);
         let (word, rest) = verdict.split_at(capitals(&verdict));
@@ -51,7 +50,6 @@ pub(crate) const ON_THE_MACHINE: &str =
     "measure on the computer that will drive the machine; this one is virtual";
 
 /// A file as a shell takes it.
-#[must_use]
 pub fn shown(name: &str) -> String {
     if name == STANDARD_INPUT {
         return KEPT.into();
@@ -73,7 +71,6 @@ pub(crate) fn after_keeping(next: String, file: &str) -> String {
 }
 
 /// Several files by their verdicts, those served worst first.
-#[must_use]
 pub fn of_files(files: &[(String, Fitness)]) -> String {
     let group = |fitness: Fitness| {
         let named: Vec<String> = files.iter().filter(|of| of.1 == fitness).map(|of| of.0.clone()).collect();

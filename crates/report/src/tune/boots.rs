@@ -21,7 +21,6 @@ pub const FILE: &str = "jitterlab-starts.json";
 pub const GOES_ON: &str = "what was measured of this start counts; the same command measures more of it";
 
 /// Message before a start is measured.
-#[must_use]
 pub fn outset(known: usize) -> String {
     let before = match known {
         0 => "the first one".to_owned(),

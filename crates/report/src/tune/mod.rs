@@ -18,7 +18,6 @@ use crate::warnings;
 use crate::words::{count, list, plural, share, time};
 
 /// The plan, and the least change that it decides.
-#[must_use]
 pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
     let pilot = plan.pilot;
@@ -82,7 +81,6 @@ fn name(result: &TuneResult, figure: Figure) -> &str {
     figure_name(figure, &result.tail)
 }
 
-/// A value of a figure.
 pub(crate) fn value(figure: Figure, value: f64) -> String {
     match figure {
         Figure::Missed => share(value),

@@ -105,7 +105,6 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 }
 
 /// The causes of a task after its run.
-#[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     let sentences = of_task(of, run).map(Piece::text);
     let task = run.tasks.iter().find(|task| task.spec.name == of.task);

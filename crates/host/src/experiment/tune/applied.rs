@@ -38,9 +38,6 @@ pub struct Recording<'a> {
 
 /// Measures with settings on; settings of a task go to the first task. Everything is put back afterwards, and
 /// failures to do so are returned with the run.
-///
-/// # Errors
-/// Settings that are refused, tasks that cannot be measured.
 pub fn record_with(
     settings: &[Offered],
     request: Request,

@@ -30,7 +30,6 @@ pub struct Kept {
 
 impl Kept {
     /// Nothing is measured yet.
-    #[must_use]
     pub fn begin(request: &TuneRequest) -> Self {
         Kept {
             task: request.task.to_string(),
@@ -42,7 +41,6 @@ impl Kept {
     }
 
     /// True if the request measures the same.
-    #[must_use]
     pub fn is_of(&self, request: &TuneRequest) -> bool {
         Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
     }
@@ -98,7 +96,6 @@ impl ThisStart {
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
 /// The kernel's identifier of this boot; `None` if it does not report one.
-#[must_use]
 pub fn boot() -> Option<String> {
     Root::system().text(BOOT).filter(|text| !text.is_empty())
 }

@@ -249,19 +249,16 @@ impl Tuning {
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
-    #[must_use]
     pub fn planned(&self) -> Option<TunePlan> {
         self.course.plan()
     }
 
     /// Name of the percentile of a block that is compared.
-    #[must_use]
     pub fn tail(&self) -> &str {
         self.tail.name
     }
 
     /// Knobs that will be tried; before it is planned, those that can be.
-    #[must_use]
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
@@ -405,7 +402,6 @@ impl Tuning {
         Ok(measured)
     }
 
-    /// Figures of a block, by this percentile.
     fn figures(&self, measured: &MeasuredRun, tail: Percentile) -> BlockFigures {
         let summary = measured.summaries().next();
         let latency = summary.map(|summary| summary.corrected_latency);
