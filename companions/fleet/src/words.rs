@@ -66,7 +66,7 @@ impl Present for FleetPage {
         let mut sections = vec![machines(&self.answer, "All machines, the worst first.", usize::MAX)];
         if !self.rows.is_empty() {
             let lead = "Which of the worst machines changed, and when?";
-            sections.push(section("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
+            sections.push(Section::new("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
         }
         sections
     }
@@ -174,7 +174,7 @@ impl Present for KernelList {
         if self.updates + self.untold > 0 {
             pieces.push(Piece::text(tested + "."));
         }
-        vec![section("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
+        vec![Section::new("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
     }
 }
 
@@ -188,7 +188,7 @@ impl Present for CauseList {
     fn sections(&self) -> Vec<Section> {
         if self.0.is_empty() {
             let none = "No slice holds causes: measure with `jitterlab run --why`.";
-            return vec![section("fleet-causes", "Causes", "", vec![Piece::text(none)])];
+            return vec![Section::new("fleet-causes", "Causes", "", vec![Piece::text(none)])];
         }
         let header = ["", "machines", "times", "altogether", "at worst", "proven"];
         let rows = self.0.iter().map(|of| {
@@ -209,7 +209,7 @@ impl Present for CauseList {
                 "Only the {CAUSES} largest; `jitterlab fleet sql FOLDER 'SELECT ... FROM causes'` finds others."
             )));
         }
-        vec![section("fleet-causes", "Causes", "The largest sums first.", pieces)]
+        vec![Section::new("fleet-causes", "Causes", "The largest sums first.", pieces)]
     }
 }
 
@@ -257,7 +257,7 @@ impl Present for DayList {
                 false => format!("Changed without a known cause: {}.", list_some(&changed)),
             }));
         }
-        vec![section("fleet-days", "Days", "All machines together.", pieces)]
+        vec![Section::new("fleet-days", "Days", "All machines together.", pieces)]
     }
 }
 
@@ -316,16 +316,12 @@ impl Present for OneMachine {
             let missed = known_count(summary.missed);
             pieces.push(Piece::table(format!("{} in µs, {missed} missed", summary.task), &header, rows));
         }
-        vec![section("fleet-machine", &self.machine.machine, "", pieces)]
+        vec![Section::new("fleet-machine", &self.machine.machine, "", pieces)]
     }
 }
 
 fn ns(time: Option<i64>) -> Cell {
     Cell::new(time, |ns| Cell::time(ns as f64))
-}
-
-fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
 /// Numbers of machines that are fit, not fit, undecided.
@@ -461,7 +457,7 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
         ]
     });
     let table = Piece::table("Latency in µs by machine, the worst first", &header, rows);
-    section("fleet", "Machines", lead, [vec![table], remarks(answer)].concat())
+    Section::new("fleet", "Machines", lead, [vec![table], remarks(answer)].concat())
 }
 
 fn fitness(of: Fitness) -> &'static str {

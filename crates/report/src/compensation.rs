@@ -73,12 +73,12 @@ impl Present for CompensationTrial {
         folded.extend(margins(self));
         pieces.push(Piece::details("What a wake-up costs, and what margins and early wake-ups poll", folded));
         pieces.extend(self.files.iter().map(|file| Piece::text(format!("written: {file}"))));
-        vec![Section {
-            id: "compensation".into(),
-            title: "Compensation".into(),
-            lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor.".into(),
+        vec![Section::new(
+            "compensation",
+            "Compensation",
+            "Waking early and polling to the due time: what it brings, and what it costs of the processor.",
             pieces,
-        }]
+        )]
     }
 }
 

@@ -44,12 +44,12 @@ impl Present for MatrixResult {
         // The head, if there is one, contains this already.
         let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
         pieces.extend(unfinished.map(left).map(Piece::text));
-        vec![Section {
-            id: "matrix".into(),
-            title: "Which processors".into(),
-            lead: "The same tasks on every choice of processors. Dark cells of the picture are the ones to avoid.".into(),
+        vec![Section::new(
+            "matrix",
+            "Which processors",
+            "The same tasks on every choice of processors. Dark cells of the picture are the ones to avoid.",
             pieces,
-        }]
+        )]
     }
 }
 

@@ -59,12 +59,12 @@ pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
 }
 
 fn section(pieces: Vec<Piece>) -> Section {
-    Section {
-        id: "prediction".into(),
-        title: "How much worse can it get".into(),
-        lead: "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.".into(),
+    Section::new(
+        "prediction",
+        "How much worse can it get",
+        "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.",
         pieces,
-    }
+    )
 }
 
 /// One row for each of many tasks: the largest so far, upper limits of quantiles, and the bound; the latest on top.

@@ -26,6 +26,15 @@ pub struct Section {
 }
 
 impl Section {
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        lead: impl Into<String>,
+        pieces: Vec<Piece>,
+    ) -> Section {
+        Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
+    }
+
     /// Its charts, in order, folded ones included; of several to choose from the first.
     pub fn charts(&self) -> Vec<&Chart> {
         fn of(pieces: &[Piece]) -> Vec<&Chart> {

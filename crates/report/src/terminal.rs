@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn shown(pieces: Vec<Piece>, extent: Extent, terminal: Terminal) -> String {
-        let section = Section { id: "a".into(), title: "A".into(), lead: String::new(), pieces };
+        let section = Section::new("a", "A", "", pieces);
         wrap::at(terminal.columns, || sections(&[section], extent, terminal))
     }
 

@@ -135,12 +135,12 @@ pub fn section(compared: &WaysCompared) -> Section {
             way.name
         )))
     }));
-    Section {
-        id: "ways-to-wait".into(),
-        title: "Ways to wait".into(),
-        lead: "The same task with each way to wait, measured in turns.".into(),
+    Section::new(
+        "ways-to-wait",
+        "Ways to wait",
+        "The same task with each way to wait, measured in turns.",
         pieces,
-    }
+    )
 }
 
 #[cfg(test)]

@@ -200,12 +200,7 @@ fn section(contents: &PaperContents) -> Section {
         Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
-    Section {
-        id: "papers".into(),
-        title: "What the source documents hold".into(),
-        lead: "And how it stands here.".into(),
-        pieces,
-    }
+    Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
 /// The head of the documents' contents: the share that was repeated here with its verdicts, and the

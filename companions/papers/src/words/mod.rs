@@ -222,11 +222,6 @@ pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> Stri
     }
 }
 
-/// A section of these pieces.
-pub(crate) fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
-}
-
 /// Text as a piece of the page that keeps its columns.
 fn details(summary: &str, text: String) -> Piece {
     Piece::details(summary, vec![Piece::Verbatim { heading: String::new(), text }])

@@ -39,7 +39,7 @@ pub(super) fn section(found: &TwenteReproduction) -> Section {
     }
     pieces.extend(loads::done(&found.loops));
     pieces.extend([loads::basis(&found.loops, FOUR), Piece::text(WHY_NOT_ONE)]);
-    super::section(
+    Section::new(
         "twente",
         "Twente, figures 1 to 12",
         "The report's measurements, repeated on an ordinary system and on the real-time ones that there are.",

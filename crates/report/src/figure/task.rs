@@ -58,12 +58,8 @@ pub(super) fn choice(
         })
     };
     let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
-    (!figures.is_empty()).then(|| Section {
-        id: id.into(),
-        title: title.into(),
-        lead: lead.into(),
-        pieces: vec![Piece::Choice { label: "Quantity".into(), figures }],
-    })
+    (!figures.is_empty())
+        .then(|| Section::new(id, title, lead, vec![Piece::Choice { label: "Quantity".into(), figures }]))
 }
 
 impl Task<'_> {

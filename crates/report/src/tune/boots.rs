@@ -172,14 +172,13 @@ fn section(result: &BootComparison) -> Section {
     let ways = (0..result.ways.len()).map(|at| (NAMES[at.min(1)].to_owned(), described(result, at)));
     pieces.extend(facts("The ways to start it", ways));
     pieces.extend(chart(result).map(Piece::Figure));
-    Section {
-        id: "starts".into(),
-        title: "Ways to start this machine".into(),
-        lead: "A start is one value: what differs from start to start is the same in all its blocks. Starts of one way in a row \
-               count as one."
-            .into(),
+    Section::new(
+        "starts",
+        "Ways to start this machine",
+        "A start is one value: what differs from start to start is the same in all its blocks. Starts of one way in a row \
+         count as one.",
         pieces,
-    }
+    )
 }
 
 /// Each start where it lies, way by way.

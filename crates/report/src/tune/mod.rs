@@ -239,14 +239,13 @@ fn section(result: &TuneResult) -> Section {
     folded.extend(facts(boots::RESTARTS, result.restart.iter().map(boots::restart)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
     pieces.extend(kept::pieces(result));
-    Section {
-        id: "settings".into(),
-        title: "Settings that help".into(),
-        lead: "Each setting was tried on the same start, one at a time and in turns; what helped was kept for the rest, and the \
-               smallest set measured against the start."
-            .into(),
+    Section::new(
+        "settings",
+        "Settings that help",
+        "Each setting was tried on the same start, one at a time and in turns; what helped was kept for the rest, and the \
+         smallest set measured against the start.",
         pieces,
-    }
+    )
 }
 
 /// Effect of each setting, by the measure of the proof.

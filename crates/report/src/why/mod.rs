@@ -66,12 +66,12 @@ impl Present for RunWhy {
 
 /// The section of causes.
 pub(crate) fn section(pieces: Vec<Piece>) -> Section {
-    Section {
-        id: "causes".into(),
-        title: "Why it was late".into(),
-        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it.".into(),
+    Section::new(
+        "causes",
+        "Why it was late",
+        "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it.",
         pieces,
-    }
+    )
 }
 
 /// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
