@@ -214,9 +214,7 @@ impl From<Error> for Unreadable {
 
 /// Reason why an output that was recognised cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unreadable {
-    /// No measurement is in it.
+pub(crate) enum Unreadable {
     #[error("it holds no measurement")]
     Nothing,
     #[error(
@@ -229,20 +227,12 @@ pub enum Unreadable {
     #[error("it is cut short: its last figures are missing")]
     Cut,
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
-    PeriodOfEach {
-        /// Their names.
-        tasks: Vec<String>,
-    },
-    /// Given periods that are not those of the tasks.
+    PeriodOfEach { tasks: Vec<String> },
     #[error(
         "these are not the periods of {}: --period is given once, or once for each of them in this order where they have \
          different ones and the output does not say them", .tasks.join(", ")
     )]
-    OtherPeriods {
-        /// Their names.
-        tasks: Vec<String>,
-    },
-    /// Figures of an unknown number of samples.
+    OtherPeriods { tasks: Vec<String> },
     #[error("it does not say how many samples it is of")]
     NoSampleCount,
     #[error("it has no bins")]
@@ -250,49 +240,21 @@ pub enum Unreadable {
     #[error("the width of its bins is missing")]
     NoWidth,
     #[error("{text:?} is not {}", .wanted)]
-    Not {
-        /// The text.
-        text: String,
-        /// The expected kind.
-        wanted: Wanted,
-    },
-    /// The whole file should be one number.
+    Not { text: String, wanted: Wanted },
     #[error("it is not a number")]
     NotANumber,
     #[error("a row has fewer columns than the {threads} threads")]
-    FewColumns {
-        /// Threads that its head names.
-        threads: usize,
-    },
-    /// A row that does not fit its header.
+    FewColumns { threads: usize },
     #[error("a row has {counts} counts for {columns} columns; header and index are needed")]
-    CountsOfRow {
-        /// Counts in the row.
-        counts: usize,
-        /// Columns in the header.
-        columns: usize,
-    },
-    /// A binary file of samples that is damaged.
+    CountsOfRow { counts: usize, columns: usize },
     #[error("it holds something that is no sample")]
     Samples,
     #[error(
         "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
     )]
-    NoUnit {
-        /// Its number.
-        column: usize,
-        /// Its content.
-        role: Role,
-    },
-    /// A column that is not there.
+    NoUnit { column: usize, role: Role },
     #[error("there is no column {wanted}: the head line names {names}")]
-    NoColumn {
-        /// The requested column.
-        wanted: String,
-        /// The existing columns.
-        names: String,
-    },
-    /// A table of something else.
+    NoColumn { wanted: String, names: String },
     #[error(
         "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
     )]
@@ -300,15 +262,7 @@ pub enum Unreadable {
     #[error(
         "{values} values of {role}, and {length} of the first column: every activation needs one of each"
     )]
-    Uneven {
-        /// Its content.
-        role: Role,
-        /// Number of values.
-        values: usize,
-        /// Number of values in the first column.
-        length: usize,
-    },
-    /// Times without a nominal distance.
+    Uneven { role: Role, values: usize, length: usize },
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,
     #[error("time goes back: a second measurement begins here, or the column is not what it is taken for")]
@@ -320,23 +274,11 @@ pub enum Unreadable {
     #[error("it holds what cannot be: {0}")]
     Impossible(Error),
     #[error("there is no channel {wanted}: it has {names}")]
-    NoChannel {
-        /// The requested channel.
-        wanted: String,
-        /// The existing channels.
-        names: String,
-    },
-    /// A channel with too few activations to determine a period.
+    NoChannel { wanted: String, names: String },
     #[error(
         "channel {channel} shows {activations} activations, and 3 are the fewest that tell a period: name another edge (--edge)"
     )]
-    Quiet {
-        /// Its name.
-        channel: String,
-        /// Number of its activations.
-        activations: usize,
-    },
-    /// A capture in which nothing happens.
+    Quiet { channel: String, activations: usize },
     #[error(
         "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
     )]
@@ -346,48 +288,24 @@ pub enum Unreadable {
     #[error("it does not say its sample rate")]
     NoSampleRate,
     #[error("it is of version {version} of its format, of which only version 0 is read: export it as CSV")]
-    Version {
-        /// The version.
-        version: i64,
-    },
-    /// More of something than is read.
+    Version { version: i64 },
     #[error("it holds more than {most} {what}: save a shorter part of it")]
-    TooMany {
-        /// The counted things.
-        what: Counted,
-        /// Largest number that is read.
-        most: usize,
-    },
-    /// An archive that would fill the memory.
+    TooMany { what: Counted, most: usize },
     #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
     TooMuch,
     #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
-    NotEthernet {
-        /// Its number in the format.
-        link: i32,
-    },
-    /// A capture in which several kinds of packets could be meant.
+    NotEthernet { link: i32 },
     #[error("which packets are meant? Name them with --packets; most are {found}")]
-    WhichPackets {
-        /// The kinds of packets found.
-        found: String,
-    },
-    /// A file that its library cannot read.
+    WhichPackets { found: String },
     #[error("it is damaged: {what}")]
-    Damaged {
-        /// The library's words.
-        what: String,
-    },
-    /// A file of JSON that its tool would not write.
+    Damaged { what: String },
     #[error("{0}")]
     Json(serde_json::Error),
 }
 
 /// Things that an output can hold too many of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Counted {
-    /// Tasks, or columns that each would be one.
+pub(crate) enum Counted {
     Tasks,
     Edges,
     Voltages,
@@ -405,9 +323,7 @@ impl Display for Counted {
 
 /// Kind of text in a place of another tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Wanted {
-    /// Numbers with blanks between them.
+pub(crate) enum Wanted {
     Numbers,
     Count,
     Bin,
