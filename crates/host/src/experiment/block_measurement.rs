@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::Experiment;
 use crate::dma_latency::{DmaLatency, Held};
-use crate::error::{SessionError, dma_latency_refused};
+use crate::error::{dma_latency_refused, interrupted};
 use crate::facts::{self, Root};
 use crate::isolate;
 use crate::prepare::{self, Moved};
@@ -147,13 +147,12 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Measures one block to its end.
-    ///
-    /// # Errors
-    /// A task that cannot be measured here or was stopped, or an interrupt by the user.
-    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, SessionError> {
-        let block = self.measure(spec, length_ns)?.ok_or(SessionError::Interrupted)?;
+    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, Error> {
+        let block = self.measure(spec, length_ns)?.ok_or_else(interrupted)?;
         match &block.overload {
-            Some(overload) => Err(SessionError::Stopped { compensate: spec.compensate, overload: *overload }),
+            Some(overload) => {
+                Err(Error::not_measured(format!("with compensate={}: {overload}", spec.compensate)))
+            }
             None => Ok(block),
         }
     }
@@ -184,7 +183,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         specs: &[TaskSpec],
         rounds: usize,
         length_ns: i64,
-    ) -> Result<Vec<Vec<Block>>, SessionError> {
+    ) -> Result<Vec<Vec<Block>>, Error> {
         let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
         for _ in 0..rounds {
             for (spec, blocks) in specs.iter().zip(&mut blocks) {
