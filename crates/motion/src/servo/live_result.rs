@@ -2,17 +2,16 @@
 //! under each load.
 
 use jitterlab_analysis::Caveat;
-use jitterlab_model::{Compensation, WakeMethod};
+use jitterlab_model::units::Human;
+use jitterlab_model::{Compensation, Error, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use super::ServoError;
 use super::design_margins::Margins;
 use super::live::{LiveLoop, TrackingError};
 use super::question::Question;
 use super::reference_tracking::usual_references;
 use super::response::Reference;
 use super::result::LoopDescription;
-use crate::error::MotionError;
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -115,10 +114,14 @@ impl ServoLive {
         question: &Question,
         references: &[Reference],
         each_ns: i64,
-    ) -> Result<(ServoLive, LiveLoop), MotionError> {
+    ) -> Result<(ServoLive, LiveLoop), Error> {
         let Question { plant, period_ns, .. } = question;
         if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
-            return Err(ServoError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns }.into());
+            return Err(Error::bad_use(format!(
+                "{} are too few for a loop with a period of {}: give --duration at least twenty periods",
+                Human(each_ns as f64),
+                Human(*period_ns as f64)
+            )));
         }
         let references = match references {
             [] => {

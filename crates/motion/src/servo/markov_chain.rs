@@ -258,28 +258,6 @@ impl Chain {
         Chain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
     }
 
-    /// Classes of stretches with the counts of their transitions (from row to column), as a trace has them.
-    pub fn of_classes(classes: &[Stretches], counts: &DMatrix<f64>, period_ns: i64) -> Chain {
-        let total: f64 = classes.iter().map(Stretches::weight).sum();
-        let mut edges = Vec::new();
-        for from in 0..classes.len() {
-            let left = counts.row(from).sum();
-            for (to, class) in classes.iter().enumerate() {
-                // A class that was never left (the trace's last one) continues at random.
-                let probability = if left > 0.0 {
-                    counts[(from, to)] / left
-                } else {
-                    class.weight() / total.max(f64::MIN_POSITIVE)
-                };
-                if probability > 0.0 {
-                    edges.push(Edge { from, to, stretches: from, factor: probability });
-                }
-            }
-        }
-        let classes: Vec<Stretches> = classes.iter().map(Stretches::normalised).collect();
-        Chain::new(classes.len(), classes, edges, period_ns)
-    }
-
     /// Makes a chain of `states` states from its edges. Edges with the same state and the same stretches
     /// follow each other.
     pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
