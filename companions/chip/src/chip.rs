@@ -8,7 +8,6 @@ use crate::{Log, Pin, Setup};
 /// A simulated chip.
 #[derive(Debug, Clone, Copy)]
 pub enum Chip {
-    /// A chip with an AVR.
     Avr(&'static chips::Chip),
     /// The RP2040.
     Rp2040,
@@ -44,7 +43,6 @@ impl Chip {
         }
     }
 
-    /// True if it has this pin.
     pub fn has(self, pin: Pin) -> bool {
         match self {
             Chip::Avr(chip) => pin.port != Pin::GPIO && chip.has(pin),

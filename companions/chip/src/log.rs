@@ -12,7 +12,6 @@ pub struct Edge {
     pub cycle: u64,
     /// Index of the watched pin.
     pub pin: usize,
-    /// True for high.
     pub high: bool,
 }
 
@@ -21,7 +20,6 @@ pub struct Edge {
 pub struct Entry {
     /// Time, before the cycles of the entry.
     pub cycle: u64,
-    /// Its vector.
     pub vector: u8,
     /// Address of the interrupted instruction, in bytes.
     pub address: u32,
@@ -84,7 +82,6 @@ pub enum Keeper {
 pub struct Span {
     /// Its beginning.
     pub begin: u64,
-    /// Its end.
     pub end: u64,
     /// The handler or lock.
     pub keeper: Keeper,
@@ -104,7 +101,6 @@ pub struct Stack {
 pub enum Finding {
     /// The firmware uses a part of the chip that is not simulated.
     NotSimulated {
-        /// The part.
         part: Part,
         /// Time of the first use.
         cycle: u64,
@@ -148,7 +144,6 @@ pub enum Finding {
     },
     /// A compare value was written behind the counter: the match came a lap later.
     CompareBehind {
-        /// The timer.
         timer: u8,
         /// The compare unit: 0 for A.
         unit: u8,
@@ -176,7 +171,6 @@ pub enum Finding {
     },
     /// A counter was read with a pending overflow, and the flag was not read before interrupts were on again.
     OverflowUnseen {
-        /// The timer.
         timer: u8,
         /// Time of the first read.
         cycle: u64,
@@ -189,7 +183,6 @@ pub enum Finding {
     TornRead {
         /// The variable's data address.
         data: u16,
-        /// Its bytes.
         bytes: u8,
         /// The handler's vector.
         vector: u8,
@@ -208,7 +201,6 @@ pub enum Finding {
     },
     /// An interrupt was due again sooner than any handler can end.
     DueTooOften {
-        /// Its vector.
         vector: u8,
         /// When it first was.
         cycle: u64,

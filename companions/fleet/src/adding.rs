@@ -242,7 +242,6 @@ impl Intake {
     }
 }
 
-/// Key of a row of slices.
 fn key(row: &SliceRow) -> (String, i64, String, i8) {
     (row.stream.clone(), row.seq, row.task.clone(), row.quantity)
 }

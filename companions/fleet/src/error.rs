@@ -40,8 +40,6 @@ pub enum Differs {
     Processor(String, String),
     /// In bytes.
     Memory(u64, u64),
-    /// They are of two starts at one time.
-    Start,
 }
 
 /// A host's name that stands for several machines.
@@ -51,9 +49,6 @@ pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &Differs)
         Differs::Processor(one, two) => format!("their processors differ ({one}, {two})"),
         Differs::Memory(one, two) => {
             format!("their memory differs ({:.1} and {:.1} GB)", *one as f64 / 1e9, *two as f64 / 1e9)
-        }
-        Differs::Start => {
-            "their uptimes are those of two machines that ran at once, unless a clock was wrong".into()
         }
     };
     Error::bad_use(format!("{files}, but {why}; nothing was taken in")).remedy(

@@ -3,7 +3,6 @@
 use sha2::{Digest, Sha256};
 
 /// Hash of parts; their borders count.
-#[must_use]
 pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
     let mut hash = PartsHash::default();
     parts.into_iter().for_each(|part| hash.add(part));

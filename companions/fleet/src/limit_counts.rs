@@ -6,7 +6,6 @@ use jitterlab_model::{Activation, Flags, Quantity, TimingStats};
 /// A limit of a purpose that each start is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartLimit {
-    /// The purpose.
     pub purpose: &'static str,
     /// The quantity.
     pub measure: Measure,
@@ -27,7 +26,6 @@ pub struct Broken {
     pub late_ns: i64,
     /// Due times missed with it.
     pub missed: u32,
-    /// The limit.
     pub limit: StartLimit,
 }
 
@@ -47,7 +45,6 @@ impl LimitCounts {
     }
 
     /// The same for these purposes; for all that it tests where none is asked for.
-    #[must_use]
     pub fn for_purposes(asked: &[&'static Purpose], period_ns: i64) -> Self {
         let tested = || PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)).collect();
         let purposes = if asked.is_empty() { tested() } else { asked.to_vec() };
@@ -65,14 +62,11 @@ impl LimitCounts {
         LimitCounts { above: vec![0; limits.len()], limits, previous_start_ns: None, period_ns }
     }
 
-    /// The limits.
-    #[must_use]
     pub fn limits(&self) -> &[StartLimit] {
         &self.limits
     }
 
     /// Activations above each of them; of missed due times, how many.
-    #[must_use]
     pub fn above(&self) -> &[u64] {
         &self.above
     }

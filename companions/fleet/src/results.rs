@@ -79,7 +79,6 @@ pub struct DayList {
     pub changed: Vec<(String, i64, bool)>,
 }
 
-/// One machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneMachine {
     /// The purpose that was asked for.

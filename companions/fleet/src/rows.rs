@@ -298,7 +298,6 @@ pub fn table<R: Row>(rows: &[R]) -> FlatTable {
     table
 }
 
-/// Rows of a file.
 pub fn read<R: Row>(file: &FlatFile) -> Result<Vec<R>, Error> {
     rows_of(file.read(R::COLUMNS)?.values)
         .ok_or_else(|| Error::damaged(format!("a row of {} holds a number that cannot be", R::TABLE)))

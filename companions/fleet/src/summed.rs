@@ -30,7 +30,6 @@ impl Summed {
         })
     }
 
-    /// The line of a delivery.
     pub fn line(delivery: &Delivery) -> String {
         let slices = delivery.slice_hashes().into_iter().map(|(seq, hash)| format!(" {seq}:{hash}"));
         format!("{}{}\n", delivery.name().file(SliceRow::TABLE), slices.collect::<String>())

@@ -508,7 +508,6 @@ pub fn number(quantity: Quantity) -> i8 {
 }
 
 /// Count as tables have it.
-#[must_use]
 pub fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -70,7 +70,7 @@ impl Present for FleetPage {
         let mut sections = vec![machines(&self.answer, "All machines, the worst first.", usize::MAX)];
         if !self.rows.is_empty() {
             let lead = "Which of the worst machines changed, and when?";
-            sections.push(section("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
+            sections.push(Section::new("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
         }
         sections
     }
@@ -178,7 +178,7 @@ impl Present for KernelList {
         if self.updates + self.untold > 0 {
             pieces.push(Piece::text(tested + "."));
         }
-        vec![section("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
+        vec![Section::new("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
     }
 }
 
@@ -192,7 +192,7 @@ impl Present for CauseList {
     fn sections(&self) -> Vec<Section> {
         if self.0.is_empty() {
             let none = "No slice holds causes: measure with `jitterlab run --why`.";
-            return vec![section("fleet-causes", "Causes", "", vec![Piece::text(none)])];
+            return vec![Section::new("fleet-causes", "Causes", "", vec![Piece::text(none)])];
         }
         let header = ["", "machines", "times", "altogether", "at worst", "proven"];
         let rows = self.0.iter().map(|of| {
@@ -213,7 +213,7 @@ impl Present for CauseList {
                 "Only the {CAUSES} largest; `jitterlab fleet sql FOLDER 'SELECT ... FROM causes'` finds others."
             )));
         }
-        vec![section("fleet-causes", "Causes", "The largest sums first.", pieces)]
+        vec![Section::new("fleet-causes", "Causes", "The largest sums first.", pieces)]
     }
 }
 
@@ -261,7 +261,7 @@ impl Present for DayList {
                 false => format!("Changed without a known cause: {}.", list_some(&changed)),
             }));
         }
-        vec![section("fleet-days", "Days", "All machines together.", pieces)]
+        vec![Section::new("fleet-days", "Days", "All machines together.", pieces)]
     }
 }
 
@@ -327,16 +327,12 @@ impl Present for OneMachine {
             let missed = known_count(summary.missed);
             pieces.push(Piece::table(format!("{} in µs, {missed} missed", summary.task), &header, rows));
         }
-        vec![section("fleet-machine", &self.machine.machine, "", pieces)]
+        vec![Section::new("fleet-machine", &self.machine.machine, "", pieces)]
     }
 }
 
 fn ns(time: Option<i64>) -> Cell {
     Cell::new(time, |ns| Cell::time(ns as f64))
-}
-
-fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
 /// Numbers of machines that are fit, not fit, undecided.
@@ -480,10 +476,9 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
         pieces.push(Piece::text(format!("{} more: jitterlab fleet worst {folder}", count(more))));
     }
     pieces.extend(remarks(answer));
-    section("fleet", "Machines", lead, pieces)
+    Section::new("fleet", "Machines", lead, pieces)
 }
 
-/// Remarks on the answer.
 fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
     let mut remarks: Vec<String> = answer.left_out.iter().map(|why| format!("Left out: {why}.")).collect();
     for (machine, _, number) in &answer.overlaps.namesakes {

@@ -45,9 +45,6 @@ impl Archive {
     }
 
     /// Adds a file with its permission bits.
-    ///
-    /// # Errors
-    /// A file of 4 GiB or more.
     pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), Error> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::damaged(format!(
@@ -112,7 +109,6 @@ pub struct File {
 }
 
 impl File {
-    /// True for a regular file.
     pub fn is_regular(&self) -> bool {
         self.mode & 0o170_000 == REGULAR
     }

@@ -15,7 +15,6 @@ use super::session::{GuestRun, KernelSession, RunFile, run_file_name};
 pub trait GuestWatch: Sync {
     /// Something that takes time before a boot.
     fn note(&self, guest: usize, text: &str);
-    /// Shows the progress of a guest.
     fn show(&self, guest: usize, progress: GuestProgress);
 }
 
@@ -63,9 +62,6 @@ fn sensible_jobs(time: GuestTime) -> usize {
 impl GuestRun {
     /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
     /// first such name with a free number), with a description of the guest.
-    ///
-    /// # Errors
-    /// The step's message, if it left no file; or a file that cannot be written.
     pub fn keep(
         &self,
         step: &str,

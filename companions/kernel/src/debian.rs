@@ -115,9 +115,6 @@ pub struct Archive {
 impl Archive {
     /// The archive for a kind of processor. The lists for another processor than this machine's are fetched
     /// into the cache the first time; `note` is called for that.
-    ///
-    /// # Errors
-    /// No apt, no network, or a cache that cannot be written.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -150,9 +147,6 @@ impl Archive {
     }
 
     /// The package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
-    ///
-    /// # Errors
-    /// No apt, or a package that the lists do not know.
     pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let listed = self.ask(&["depends", "--important"], package)?;
         depends(&listed, prefix)
@@ -162,9 +156,6 @@ impl Archive {
     }
 
     /// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
-    ///
-    /// # Errors
-    /// As [`Archive::dependency`].
     pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, Error> {
         let listed = self.ask(&["depends", "--important"], package)?;
         let libraries = depends(&listed, "lib").filter(|name| !C_LIBRARY.contains(name));
@@ -173,9 +164,6 @@ impl Archive {
 
     /// The newest version of a package in the lists, from the cache or else from the archive. `note` is
     /// called for a download.
-    ///
-    /// # Errors
-    /// No apt, a package that the lists do not know, no network, a cache that cannot be written.
     pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
         let shown = self.ask(&["show", "--no-all-versions"], package)?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -277,9 +265,6 @@ fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str
 impl Package {
     /// Unpacks one directory of the package, such as `./boot`, and returns the directory above it. A
     /// directory that was unpacked before is not unpacked again.
-    ///
-    /// # Errors
-    /// A damaged package, or a cache that cannot be written.
     pub fn unpacked(&self, member: &str) -> Result<PathBuf, Error> {
         let part = match member.trim_start_matches("./").replace('/', "-") {
             part if part.is_empty() => "all".into(),

@@ -109,9 +109,6 @@ impl LibraryPath {
     }
 
     /// The libraries for programs of this kind of processor: this machine's, or else of Debian's packages.
-    ///
-    /// # Errors
-    /// A package that is not available.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -210,9 +207,6 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
 pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 
 /// All files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
-///
-/// # Errors
-/// A file that cannot be read or makes no sense, or a library that is nowhere.
 pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<Included>, Error> {
     let mut done = BTreeSet::new();
     let mut waiting: Vec<Included> = programs.iter().cloned().map(Included::at).collect();

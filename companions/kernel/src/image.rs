@@ -76,7 +76,6 @@ impl fmt::Display for KernelChoice {
 pub struct Image {
     /// The kernel as it was named.
     pub name: String,
-    /// Path of the image.
     pub path: PathBuf,
     /// The processor it is for.
     pub architecture: &'static Architecture,
@@ -99,9 +98,6 @@ impl Image {
 impl KernelChoice {
     /// Returns the image, fetching Debian's package if the cache does not have it. `note` is called before
     /// work that takes time.
-    ///
-    /// # Errors
-    /// A file that is no kernel image, or a package that is not available.
     pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),

@@ -16,9 +16,6 @@ use super::modules::Module;
 use super::programs::Programs;
 
 /// This, if the guest's processor can run it or it is no program.
-///
-/// # Errors
-/// It is for another one.
 pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result<Included, Error> {
     match machine_of(&included.here) {
         Some(machine) if machine != wanted.elf => Err(Error::bad_use(format!(
@@ -61,9 +58,6 @@ const COVERED: [&str; 3] = ["/dev", "/proc", "/sys"];
 /// Finds a file that a user asked to include: a path, a program in PATH, or a library by its name. Programs
 /// and libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in
 /// `/bin`.
-///
-/// # Errors
-/// Nothing of that name is here.
 pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, Error> {
     let path = PathBuf::from(name);
     let covered = COVERED.iter().any(|directory| path.starts_with(directory));
@@ -90,9 +84,6 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, Error> {
 }
 
 /// Refuses two relative paths to programs of the same name: in the guest one would replace the other.
-///
-/// # Errors
-/// The program.
 pub fn check_places(with: &[Included]) -> Result<(), Error> {
     let own = [JITTERLAB, INIT].map(|there| Included { here: PathBuf::new(), there: PathBuf::from(there) });
     for (number, one) in with.iter().enumerate() {
@@ -112,9 +103,6 @@ pub fn check_places(with: &[Included]) -> Result<(), Error> {
 
 impl Contents {
     /// Makes the archive.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or a library that is missing.
     pub fn build(&self) -> Result<Initramfs, Error> {
         let mut archive = Archive::new();
         for directory in ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc", RESULTS] {

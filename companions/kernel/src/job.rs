@@ -72,9 +72,6 @@ const FILES: &str = "files/";
 
 impl Answer {
     /// As the guest sends it.
-    ///
-    /// # Errors
-    /// A file of 4 GiB or more.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut archive = archive::Archive::new();
         let steps = serde_json::to_vec(&self.steps)?;

@@ -21,9 +21,6 @@ pub struct Module {
 
 /// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it
 /// depends on.
-///
-/// # Errors
-/// A module or a dependency that is not there, or a file that is no module.
 pub fn read(asked: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
     let mut loader = Loader { tree, index: None, done: Vec::new() };
     asked.iter().try_for_each(|name| loader.add(name, 0))?;

@@ -8,9 +8,6 @@ use super::architecture::Architecture;
 use super::elf;
 
 /// This program, as the companion of a session.
-///
-/// # Errors
-/// It is not found on the disk.
 pub fn own() -> Result<PathBuf, Error> {
     std::env::current_exe()
         .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))
@@ -29,9 +26,6 @@ impl Programs {
     /// Finds the programs for a guest with this processor. Jitterlab is the given one, or the one installed
     /// with the companion. The companion is the one next to the given jitterlab, or `companion` itself. For
     /// another processor both may be in cargo's folder for its target.
-    ///
-    /// # Errors
-    /// One of them is not found.
     pub fn find(companion: &Path, given: Option<&Path>, architecture: &Architecture) -> Result<Self, Error> {
         let name = companion.file_name().unwrap_or_default();
         let folder = companion.parent().unwrap_or(Path::new(""));

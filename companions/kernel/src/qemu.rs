@@ -60,9 +60,6 @@ const LAST_LINES: usize = 25;
 const CONSOLE_BYTES: usize = 1 << 20;
 
 /// Boots a kernel with a file system and waits for the guest's answer.
-///
-/// # Errors
-/// No QEMU, or a guest that panicked, hung, rebooted or ended without an answer.
 pub fn boot(
     machine: &Machine,
     image: &Image,

@@ -36,9 +36,6 @@ pub struct Monitor {
 impl Monitor {
     /// Opens the connection to a machine whose clock is a property of it, or is at this address of its
     /// memory.
-    ///
-    /// # Errors
-    /// A broken connection.
     pub fn new(stream: UnixStream, clock: Option<&'static str>) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         let mut monitor = Monitor { stream, clock, received: Vec::new() };

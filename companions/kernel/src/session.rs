@@ -226,9 +226,6 @@ impl GuestRun {
     }
 
     /// Standard output of a step.
-    ///
-    /// # Errors
-    /// The step failed, or was not run.
     pub fn output(&self, step: &str) -> Result<&str, Error> {
         let result = self.boot.answer.steps.get(step);
         if let Some(done) = result.filter(|done| done.status == Some(0)) {
@@ -239,9 +236,6 @@ impl GuestRun {
     }
 
     /// The run file of a [`run_step`] of that name, in memory.
-    ///
-    /// # Errors
-    /// The step's message, if it left no file.
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();

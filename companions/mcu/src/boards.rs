@@ -4,7 +4,6 @@
 
 use jitterlab_chip::{Chip, Pin};
 
-/// An Arduino board.
 pub struct ArduinoBoard {
     name: &'static str,
     chips: &'static [&'static str],

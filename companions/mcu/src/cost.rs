@@ -21,18 +21,13 @@ pub const WHOLE_COUNTS: Conditions = Conditions { prescaler: 8, period_us: 10_00
 /// The longest period that programs are built for besides the alarm's own: one that exceeds 16 bits.
 const LONG_US: u32 = 10_000_000;
 
-/// The chip.
 pub const CHIP: &str = "atmega328p";
-/// Its clock, in Hz.
 pub const CLOCK_HZ: u32 = 8_000_000;
 
 /// Number of events in each measurement.
 const EVENTS: u64 = 100;
 
 /// Measures the time services under each strategy, for periods that the hardware counts and for longer ones.
-///
-/// # Errors
-/// Firmware that does not build or run.
 pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures>, Error> {
     let mut all = Vec::new();
     for strategy in Strategy::ALL {
@@ -44,9 +39,6 @@ pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures
 }
 
 /// Measures one anchored alarm with its handler in the interrupt: the minimum for an event.
-///
-/// # Errors
-/// As [`measure`].
 pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let program = Program::InlineAlarm { period_us: under.period_us };
     let board = board(under, Strategy::Anchored, under.period_us);
@@ -54,9 +46,6 @@ pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigu
 }
 
 /// Measures the same event written by hand: an interrupt that calls through a pointer, without the library.
-///
-/// # Errors
-/// As [`measure`].
 pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let program = Program::ByHand { period_us: under.period_us };
     let board = board(under, Strategy::Periodic, under.period_us);

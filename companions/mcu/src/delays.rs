@@ -11,9 +11,6 @@ pub const TICK_US: u32 = 10_000;
 const DELAYS: u64 = 128;
 
 /// Measures the delays under one strategy.
-///
-/// # Errors
-/// Firmware that does not build or run.
 pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, Error> {
     let board = Board { tick_us: TICK_US, ..Board::ideal(strategy, 64, ASKED_US) };
     let firmware = compiler.build(&Program::Delays { time_us: ASKED_US }, &board)?;

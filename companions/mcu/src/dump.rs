@@ -8,9 +8,6 @@ use vcd::{IdCode, TimescaleUnit, Value, Writer};
 use super::run::McuPins;
 
 /// Returns a value change dump of the pins of a run from reset to its end, in nanoseconds.
-///
-/// # Errors
-/// None in practice: it is written into memory.
 pub fn value_changes(run: &McuPins) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);

@@ -26,16 +26,12 @@ const WARM_UP: usize = 50;
 /// The thread under one strategy.
 #[derive(Debug, Clone)]
 pub struct LedThread {
-    /// Its figures.
     pub figures: ThreadFigures,
     /// The rounds as an ordinary run, its period the undisturbed one.
     pub run: McuRun,
 }
 
 /// Lets the leds glow for a number of rounds.
-///
-/// # Errors
-/// Firmware that does not build or run.
 pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result<LedThread, Error> {
     let board = board(strategy);
     let simulate = |empty_handler: bool, edges: usize| {

@@ -14,9 +14,6 @@ pub const LENIENT_US: u32 = 1_000;
 const SECONDS: u64 = 5;
 
 /// Measures the three alarms under one kind of timer.
-///
-/// # Errors
-/// Firmware that does not build or run.
 pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Error> {
     let board = Board {
         tick_us: LENIENT_US,

@@ -74,7 +74,6 @@ pub struct CostFigures {
 /// One alarm under one strategy, clock and period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlarmFigures {
-    /// The strategy.
     pub strategy: Strategy,
     /// True if compare registers held the period itself, one count too long, as in the paper's equation 1.
     pub compare_as_paper: bool,
@@ -100,7 +99,6 @@ pub struct AlarmFigures {
     pub cycles_per_event: f64,
     /// Cycles of the shortest interrupt: a tick with nothing due, if there are any.
     pub shortest_interrupt_cycles: u64,
-    /// Cycles of the longest interrupt.
     pub longest_interrupt_cycles: u64,
     /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,
@@ -127,7 +125,6 @@ pub struct Interruption {
 /// A thread that should not be disturbed, under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThreadFigures {
-    /// The strategy.
     pub strategy: Strategy,
     /// Cycles of an undisturbed round, all of which take the same.
     pub round_cycles: u64,
@@ -148,7 +145,6 @@ pub struct ThreadFigures {
 /// A repeated delay of a thread, each time at another position between two ticks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayFigures {
-    /// The strategy.
     pub strategy: Strategy,
     /// Its tick in microseconds, for the strategy that has one.
     pub tick_us: Option<u32>,
@@ -179,7 +175,6 @@ pub enum TimerKind {
 }
 
 impl TimerKind {
-    /// All kinds.
     pub const ALL: [TimerKind; 5] =
         [TimerKind::Tick, TimerKind::SingleShot, TimerKind::Soft, TimerKind::Smart, TimerKind::Firm];
 
@@ -199,7 +194,6 @@ impl TimerKind {
 /// Three alarms of one period with events close to each other, under one kind of timer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearbyFigures {
-    /// The kind.
     pub kind: TimerKind,
     /// Permitted lateness of its events, or its tick, in microseconds; `None` if it has neither.
     pub lenient_us: Option<u32>,
@@ -221,7 +215,6 @@ pub struct NearbyFigures {
 /// than the alarm has events, and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServicesSaid {
-    /// The strategy.
     pub strategy: Strategy,
     /// The alarm's period.
     pub period_us: u32,

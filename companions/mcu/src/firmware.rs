@@ -18,7 +18,6 @@ pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
 pub struct Board {
     /// The chip, as avr-gcc and simavr name it.
     pub mcu: String,
-    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// Divider of the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 the divider that its timer gives.
     pub prescaler: u16,
@@ -226,9 +225,7 @@ impl Program {
 pub struct Firmware {
     /// The file to flash onto the chip.
     pub elf: PathBuf,
-    /// Its board.
     pub board: Board,
-    /// Its program.
     pub program: Program,
     /// Its size in the chip's memories.
     pub size: Size,
@@ -251,9 +248,6 @@ impl Compiler {
     }
 
     /// Checks that the compiler for a board is installed.
-    ///
-    /// # Errors
-    /// As [`Compiler::new`].
     pub fn for_board(board: &Board) -> Result<Self, Error> {
         if !board.is_rp2040() {
             return Self::new();
@@ -295,9 +289,6 @@ impl Compiler {
     }
 
     /// Builds a user's source file as if it were `program`.
-    ///
-    /// # Errors
-    /// As [`Compiler::build`].
     pub fn build_file(&self, source: &str, program: &Program, board: &Board) -> Result<Firmware, Error> {
         let file = tempfile::Builder::new()
             .suffix(".elf")

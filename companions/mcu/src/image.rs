@@ -39,9 +39,6 @@ const LOCK: u32 = 0x83_0000;
 const LARGEST_BYTES: u64 = 64 << 20;
 
 /// Reads a firmware.
-///
-/// # Errors
-/// The file cannot be read, is a device or larger than 64 MiB, or is none for a microcontroller.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
     let bytes = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let refused =

@@ -9,9 +9,7 @@ use super::{Board, Compiler, Strategy, workers};
 /// A way to use the timer for some periods, measured with all alarms in one firmware.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// The strategy.
     pub strategy: Strategy,
-    /// The prescaler.
     pub prescaler: u16,
     /// Tick of the strategy periodic in microseconds: the greatest common divisor of the periods.
     pub tick_us: Option<u32>,
@@ -34,7 +32,6 @@ pub struct Choice {
 pub struct McuRecommendation {
     /// The chip.
     pub mcu: String,
-    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// The longest stretch with interrupts off, in ns.
     pub lock_ns: i64,
@@ -49,7 +46,6 @@ pub struct McuRecommendation {
 pub struct Wanted {
     /// The chip.
     pub mcu: String,
-    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// The alarms, five at most.
     pub needs: Vec<Need>,
@@ -68,9 +64,6 @@ impl Wanted {
 
 /// Measures every strategy with every prescaler, and returns the best first: one that fits, uses about the
 /// least of the processor, and is most exact.
-///
-/// # Errors
-/// No need or too many, a period of nothing, a chip or clock that cannot be simulated.
 pub fn recommend(
     wanted: &Wanted,
     compiler: &Compiler,

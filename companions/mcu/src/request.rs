@@ -41,7 +41,6 @@ pub struct McuRequest {
     pub edge: EdgeKind,
     /// The chip.
     pub mcu: Option<String>,
-    /// Its clock, in Hz.
     pub clock_hz: Option<u32>,
     /// The period: one for all pins, or one for each; an empty list takes the mean distance of the edges.
     pub periods: Vec<ExactPeriod>,
@@ -217,9 +216,6 @@ impl McuRequest {
 }
 
 /// Converts a period to whole microseconds, as the alarms take it.
-///
-/// # Errors
-/// It is no such period.
 pub fn whole_us(ns: i64) -> Result<u32, Error> {
     match u32::try_from(ns / 1_000) {
         Ok(us) if us > 0 && ns % 1_000 == 0 => Ok(us),

@@ -24,7 +24,6 @@ pub struct Reading {
     pub name: String,
     /// Index of the recorded pin.
     pub pin: usize,
-    /// Kind of the edges.
     pub edge: EdgeKind,
     /// Distance of the due times; `None` for the mean distance of the edges.
     pub period: Option<ExactPeriod>,
@@ -44,7 +43,6 @@ pub struct McuRun {
     /// One record per activation. Event n is activation n: nothing is skipped, so a drifting clock shows as
     /// growing latency.
     pub activations: Vec<Activation>,
-    /// The pin.
     pub pin: Pin,
     /// Its edges in nanoseconds since reset.
     pub edges: Vec<LevelChange<i64>>,
@@ -203,9 +201,6 @@ impl McuPins {
     }
 
     /// Writes them as a run file, and returns its path.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<PathBuf, Error> {
         let mut file = RunFileWriter::create(path, self.pins.len())?;
         for (task, pin) in self.pins.iter().enumerate() {
@@ -215,7 +210,6 @@ impl McuPins {
     }
 
     /// Judges the requirements, pin by pin.
-    #[must_use]
     pub fn decide(&self, file: String, requirements: &[Requirement]) -> Outlook {
         let tasks = self.info.tasks.iter().zip(&self.pins);
         let tasks = tasks.map(|(task, pin)| TaskOutlook::decided(task, &pin.activations, requirements));

@@ -135,9 +135,6 @@ pub struct Together {
 
 impl Together {
     /// Builds it; the board's longest period is extended so that each alarm can begin after the first events of all.
-    ///
-    /// # Errors
-    /// It does not build, or its chip is not simulated.
     pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, Error> {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
@@ -309,7 +306,6 @@ fn first_us(board: &Board) -> u32 {
 /// Judgement of several alarms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// The alarms.
     pub alarms: Vec<WorstAlarm>,
     /// Reason why the firmware cannot be used.
     pub overload: Option<Overload>,
@@ -330,9 +326,6 @@ pub struct Longest {
 }
 
 /// Measures the delays that the alarms cause each other, and adds up the worst.
-///
-/// # Errors
-/// Firmware that shows no event.
 pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, Error> {
     let silent = |alarm: usize| {
         Error::not_measured(format!(

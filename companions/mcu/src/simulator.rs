@@ -19,7 +19,6 @@ use super::{boards, error, report};
 /// Input of a simulation.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The firmware.
     pub firmware: PathBuf,
     /// The chip; `None` if the firmware names it.
     pub mcu: Option<String>,
@@ -80,7 +79,6 @@ impl Setup {
 pub struct Recording {
     /// The chip.
     pub mcu: String,
-    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// Log of the chip.
     pub log: Log,
@@ -302,9 +300,6 @@ fn unknown(name: &str) -> Error {
 }
 
 /// Returns a chip with an AVR by its name.
-///
-/// # Errors
-/// There is none of that name, or it has another processor.
 pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, Error> {
     match Chip::named(name) {
         Some(Chip::Avr(chip)) => Ok(chip),

@@ -15,9 +15,7 @@ use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 pub enum StimulusSpec {
     /// `D2:10ms`, or `D2:10ms:1ms`: a pulse every period, by default half of it long.
     Pulses {
-        /// The pin.
         pin: Pin,
-        /// Its period, in ns.
         period_ns: u64,
         /// Time for which it is high, in ns.
         high_ns: u64,
@@ -55,9 +53,6 @@ impl FromStr for StimulusSpec {
 
 impl StimulusSpec {
     /// Returns the levels at each pin.
-    ///
-    /// # Errors
-    /// The file cannot be read, is none of this kind, or has a signal that is no pin or neither high nor low.
     pub fn read(&self) -> Result<Vec<Stimulus>, Error> {
         match self {
             StimulusSpec::Pulses { pin, period_ns, high_ns } => {

@@ -23,7 +23,6 @@ pub struct Cell {
 /// Result of one measurement.
 #[derive(Debug, Clone)]
 pub struct CellResult {
-    /// Its figures.
     pub figures: AlarmFigures,
     /// The run in the common form.
     pub run: McuPins,
@@ -105,9 +104,6 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
 }
 
 /// Measures cells on all processors; `done` is called with the number finished and the number of all.
-///
-/// # Errors
-/// A chip without the timers that are swept; the first failure, and the others are given up.
 pub fn measure_all(
     cells: &[Cell],
     compiler: &Compiler,

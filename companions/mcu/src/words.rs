@@ -93,13 +93,12 @@ fn section(recommendation: &McuRecommendation) -> Section {
                        its range, or a tick.";
         pieces.push(Piece::text(counter));
     }
-    Section {
-        id: "mcu-recommendation".into(),
-        title: "Timer of the microcontroller".into(),
-        lead: "Which way to use the timer keeps the events within their tolerances, all alarms together."
-            .into(),
+    Section::new(
+        "mcu-recommendation",
+        "Timer of the microcontroller",
+        "Which way to use the timer keeps the events within their tolerances, all alarms together.",
         pieces,
-    }
+    )
 }
 
 /// Formats a length of time, or none.

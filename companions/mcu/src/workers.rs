@@ -8,9 +8,6 @@ use jitterlab_model::Error;
 
 /// Does the work for each item, and returns the results in their order; `done` is called with the number
 /// finished and the number of all.
-///
-/// # Errors
-/// The first failure; the others are given up.
 pub(super) fn on_all<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,

@@ -10,7 +10,6 @@ pub const HOUR_NS: i64 = 3_600_000_000_000;
 const MOST: usize = 64;
 
 /// Causes that share an alarm or a series because there are too many of them.
-#[must_use]
 pub fn others() -> Cause {
     Cause { class: CauseClass::Mixed, who: Some("others".into()) }
 }
@@ -18,7 +17,6 @@ pub fn others() -> Cause {
 /// A start above a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// The task.
     pub task: String,
     /// When, in Unix time.
     pub utc_ns: i64,
@@ -39,13 +37,9 @@ pub struct Breach {
 pub struct Notice {
     /// Whether it begins, goes on for another hour or has ended.
     pub state: State,
-    /// The machine.
     pub machine: String,
-    /// The task.
     pub task: String,
-    /// The purpose.
     pub purpose: String,
-    /// The limit.
     pub limit_ns: i64,
     /// The cause; none where it was not found.
     #[serde(flatten)]
@@ -105,7 +99,6 @@ impl Active {
     }
 }
 
-/// Alarms that are on.
 #[derive(Debug, Default)]
 pub struct Alarms {
     machine: String,
@@ -114,7 +107,6 @@ pub struct Alarms {
 
 impl Alarms {
     /// None yet, on this machine.
-    #[must_use]
     pub fn new(machine: &str) -> Self {
         Alarms { machine: machine.into(), active: Vec::new() }
     }

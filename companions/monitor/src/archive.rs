@@ -201,7 +201,6 @@ impl Archive {
 }
 
 /// The day of a moment, as `2026-11-28`.
-#[must_use]
 pub fn day_of(utc_ns: i64) -> String {
     let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(utc_ns.max(0).unsigned_abs());
     humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()

@@ -18,13 +18,11 @@ pub struct Now {
 
 impl Now {
     /// Unix time of a monotonic time, as the clocks are set now.
-    #[must_use]
     pub fn utc_of(&self, mono_ns: i64) -> i64 {
         self.utc_ns - self.mono_ns + mono_ns
     }
 
     /// Time since boot of a monotonic time.
-    #[must_use]
     pub fn boot_of(&self, mono_ns: i64) -> i64 {
         self.boot_ns - self.mono_ns + mono_ns
     }
@@ -32,7 +30,6 @@ impl Now {
 
 /// Where the time comes from; tests bring their own.
 pub trait Clock: Send + Sync {
-    /// The clocks now.
     fn now(&self) -> Now;
 
     /// The boot that the clocks count from.

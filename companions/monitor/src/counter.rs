@@ -157,7 +157,6 @@ impl Counter {
     }
 
     /// The least latency whose start is kept with its neighbours: the least limit of any purpose in force.
-    #[must_use]
     pub fn keep(&self, period_ns: i64) -> Keep {
         let limits = LimitCounts::for_purposes(&self.rules.purposes, period_ns);
         let least = limits.limits().iter().map(|limit| limit.limit_ns).filter(|ns| *ns > 1).min();
@@ -165,7 +164,6 @@ impl Counter {
     }
 
     /// The stream and the number of the hour that is recorded, where something is measured.
-    #[must_use]
     pub fn recording(&self) -> Option<(&str, u64)> {
         self.stream.as_ref().map(|stream| (&*stream.id, stream.seq))
     }

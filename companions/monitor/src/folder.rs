@@ -30,15 +30,11 @@ pub struct Lock {
 
 impl Folder {
     /// The folder at `path`, whose outbox may be elsewhere.
-    #[must_use]
     pub fn new(path: &Path, outbox: Option<&Path>) -> Self {
         Folder { path: path.into(), outbox: outbox.map_or_else(|| path.join("outbox"), Into::into) }
     }
 
     /// Makes it, and takes it for this monitor alone.
-    ///
-    /// # Errors
-    /// It cannot be made, or another monitor has it.
     pub fn take(&self) -> Result<Lock, Error> {
         for folder in FOLDERS.map(|name| self.path.join(name)).iter().chain([&self.outbox]) {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
@@ -57,50 +53,42 @@ impl Folder {
     }
 
     /// Whether a monitor writes into it now.
-    #[must_use]
     pub fn is_taken(&self) -> bool {
         let lock = File::open(self.path.join("lock"));
         lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Folder of the files that leave the machine.
-    #[must_use]
     pub fn outbox(&self) -> &Path {
         &self.outbox
     }
 
     /// Where an hour is recorded: the name of its run file, beside which its journal is.
-    #[must_use]
     pub fn recording(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("journal").join(format!("{stream}.{seq:06}.parquet"))
     }
 
     /// File of the facts known when an hour begins.
-    #[must_use]
     pub fn beginning(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("journal").join(format!("{stream}.{seq:06}.json"))
     }
 
     /// Figures of an hour.
-    #[must_use]
     pub fn hour(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("hours").join(format!("{stream}.{seq:06}.json"))
     }
 
     /// The run file of a stretch of a day, such as `2026-11-28.STREAM.parquet`.
-    #[must_use]
     pub fn day(&self, day: &str, stream: &str, first: u64, last: u64) -> PathBuf {
         self.path.join("days").join(format!("{day}.{stream}.{first:06}-{last:06}.parquet"))
     }
 
     /// The run file that an hour is in, where there is one.
-    #[must_use]
     pub fn day_with(&self, stream: &str, seq: u64) -> Option<PathBuf> {
         let has = |path: &PathBuf| {
             let name = path.file_name()?.to_str()?;
@@ -113,13 +101,11 @@ impl Folder {
     }
 
     /// Figures of all hours whose files are gone.
-    #[must_use]
     pub fn totals(&self) -> PathBuf {
         self.path.join("totals.json")
     }
 
     /// Files in one of its folders whose names end so, in the order of their names.
-    #[must_use]
     pub fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let folder = if folder == "outbox" { self.outbox.clone() } else { self.path.join(folder) };
         let mut found = files_below(&folder);
@@ -129,9 +115,6 @@ impl Folder {
     }
 
     /// Figures of all hours, those that wait for their day included.
-    ///
-    /// # Errors
-    /// The totals are damaged or cannot be read.
     pub fn read_totals(&self) -> Result<Totals, Error> {
         let path = self.totals();
         let mut totals = if path.exists() { read(&path)? } else { Totals::new() };
@@ -142,7 +125,6 @@ impl Folder {
     }
 
     /// Hours that wait for their day, in the order of their streams; one that is damaged is left out.
-    #[must_use]
     pub fn read_hours(&self) -> Vec<Hour> {
         let mut hours: Vec<Hour> =
             self.files("hours", ".json").iter().filter_map(|path| read(path).ok()).collect();
@@ -152,7 +134,6 @@ impl Folder {
     }
 
     /// Bytes of all files in it.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         let own = files_below(&self.path);
         let outbox = if self.outbox.starts_with(&self.path) { Vec::new() } else { files_below(&self.outbox) };
@@ -180,9 +161,6 @@ pub fn written(path: &Path) -> SystemTime {
 }
 
 /// Reads a value.
-///
-/// # Errors
-/// There is none, or it is damaged.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let bytes = fs::read(path).map_err(Error::file("read", path))?;
     serde_json::from_slice(&bytes)

@@ -19,7 +19,6 @@ pub struct Hour {
     pub stream: String,
     /// Its number in the stream, from 0.
     pub seq: u64,
-    /// The machine.
     pub machine: String,
     /// The boot that the monotonic clock counts from.
     pub boot: String,
@@ -38,14 +37,11 @@ pub struct Hour {
     /// Whether its journal was read after its monitor had ended without closing it.
     #[serde(default)]
     pub recovered: bool,
-    /// Its tasks.
     pub tasks: Vec<HourTask>,
 }
 
-/// One task in an hour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HourTask {
-    /// Its name.
     pub name: String,
     /// T.
     pub period_ns: i64,
@@ -70,7 +66,6 @@ pub struct HourTask {
 /// Starts above a limit of a purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Above {
-    /// The purpose.
     pub purpose: String,
     /// The limit: a time, or how many due times may be missed.
     pub limit_ns: i64,
@@ -83,7 +78,6 @@ pub struct Above {
 /// Delays by one cause in an hour.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HourCause {
-    /// The cause.
     #[serde(flatten)]
     pub cause: Cause,
     /// Starts that it delayed.
@@ -103,7 +97,6 @@ pub struct HourCause {
 pub struct Latest {
     /// When, in Unix time.
     pub utc_ns: i64,
-    /// Latency.
     pub latency_ns: i64,
     /// Why, where that was found.
     pub cause: Option<Cause>,
@@ -111,7 +104,6 @@ pub struct Latest {
 
 impl Hour {
     /// Where it ended.
-    #[must_use]
     pub fn end(&self) -> End {
         End { boot: self.boot.clone(), boot_ns: self.boot_ns.1, utc_ns: self.utc_ns.1 }
     }
@@ -132,7 +124,6 @@ impl Hour {
 /// Where the hour before ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// The boot.
     pub boot: String,
     /// On the clock that counts suspension.
     pub boot_ns: i64,
@@ -142,7 +133,6 @@ pub struct End {
 
 impl End {
     /// Time from there on that nothing was measured of, until a moment of a boot.
-    #[must_use]
     pub fn gap_until(&self, boot: &str, boot_ns: i64, utc_ns: i64) -> i64 {
         let gap_ns = if self.boot == boot { boot_ns - self.boot_ns } else { utc_ns - self.utc_ns };
         gap_ns.max(0)
@@ -151,13 +141,11 @@ impl End {
 
 impl HourTask {
     /// Activations that were counted.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.latency().count
     }
 
     /// Smallest and largest latency; 0 where there is none.
-    #[must_use]
     pub fn extremes(&self) -> (i64, i64) {
         let Moments { min_ns, max_ns, .. } = self.latency();
         (min_ns, max_ns)
@@ -168,7 +156,6 @@ impl HourTask {
     }
 
     /// Due times: served, missed, or without a record.
-    #[must_use]
     pub fn due(&self) -> u64 {
         self.count() + self.missed + self.lost
     }
@@ -199,7 +186,6 @@ pub struct Totals {
 
 impl Totals {
     /// Nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Totals {
             utc_ns: (i64::MAX, i64::MIN),
@@ -210,8 +196,6 @@ impl Totals {
         }
     }
 
-    /// True if an hour is in it.
-    #[must_use]
     pub fn has(&self, hour: &Hour) -> bool {
         self.streams.get(&hour.stream).is_some_and(|next| hour.seq < *next)
     }

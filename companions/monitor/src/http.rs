@@ -16,9 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_REQUEST: usize = 8_192;
 
 /// Serves `live` at an address until the program ends; returns the address, whose port may have been chosen.
-///
-/// # Errors
-/// The address is taken or not of this machine.
 pub fn serve(address: SocketAddr, live: Arc<Live>) -> Result<SocketAddr, Error> {
     let failed = |error| {
         Error::refused(format!("cannot listen at {address}"))

@@ -23,7 +23,6 @@ const MOST_CAUSES: usize = 20;
 /// Figures of a task since this program began.
 #[derive(Debug, Clone)]
 pub struct LiveTask {
-    /// Its name.
     pub name: String,
     /// Limits in force.
     pub limits: Vec<StartLimit>,
@@ -53,8 +52,6 @@ struct State {
 pub struct Live(Mutex<State>);
 
 impl Live {
-    /// Of this machine.
-    #[must_use]
     pub fn new(machine: &str) -> Self {
         Live(Mutex::new(State { machine: machine.into(), ..State::default() }))
     }

@@ -19,7 +19,6 @@ pub struct Manager {
 
 impl Manager {
     /// The one that started this program.
-    #[must_use]
     pub fn from_environment() -> Self {
         let name = env::var_os("NOTIFY_SOCKET").unwrap_or_default();
         let address = match name.as_bytes() {
@@ -34,7 +33,6 @@ impl Manager {
     }
 
     /// Whether it is time to tell it something.
-    #[must_use]
     pub fn is_due(&self) -> bool {
         let is_time = self.every.is_none_or(|every| self.told.elapsed() >= every);
         self.socket.is_some() && (is_time || !self.is_ready)

@@ -13,9 +13,6 @@ use crate::words::class_id;
 const TASK_HOURS: usize = 48;
 
 /// Writes hours of one stream into the outbox; the same hours give the same files.
-///
-/// # Errors
-/// The disk takes nothing.
 pub fn deliver(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Error> {
     let many = (TASK_HOURS / info.tasks.len().max(1)).max(1);
     for hours in hours.chunks(many) {
@@ -27,7 +24,6 @@ pub fn deliver(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Erro
 }
 
 /// Rows of hours.
-#[must_use]
 pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
     let mut all = Tables::new();
     for hour in hours {

@@ -14,9 +14,6 @@ use crate::hour::{End, Hour, Totals};
 use crate::task_counter::TaskCounter;
 
 /// Counts what was left, closes its days, and says where the last hour ended.
-///
-/// # Errors
-/// The totals are damaged.
 pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<End>, Error> {
     // Written halfway when the monitor was killed.
     for name in ["journal", "hours"] {

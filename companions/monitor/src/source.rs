@@ -56,9 +56,6 @@ impl Sink for Shared {
 }
 
 /// Measures until `interrupted` is set; `look` is called several times a second.
-///
-/// # Errors
-/// Tasks that cannot be measured, no permission, or a task that could not go on.
 pub fn measure(
     source: &Source,
     counter: &Shared,
@@ -146,9 +143,6 @@ fn not_at_its_end(finished: &Finished) -> Result<(), Error> {
 }
 
 /// A name for a stretch of measuring that no other has.
-///
-/// # Errors
-/// The system gives no random numbers.
 pub fn stream_id() -> Result<String, Error> {
     let mut bytes = [0; 8];
     let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));

@@ -13,7 +13,6 @@ use crate::hour::{HourTask, Latest, Totals};
 /// All that a monitor has counted.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
-    /// The folder.
     pub folder: String,
     /// First and last moment, in Unix time.
     pub utc_ns: (i64, i64),
@@ -23,7 +22,6 @@ pub struct Status {
     pub is_running: bool,
     /// Time that nothing was measured of.
     pub gap_ns: i64,
-    /// Each task.
     pub tasks: Vec<TaskStatus>,
     /// All hours as one run, judged.
     pub measured: MeasuredRun,
@@ -34,7 +32,6 @@ pub struct Status {
 /// Counts of a task.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskStatus {
-    /// Its name.
     pub name: String,
     /// Due times: served, missed, without a record.
     pub due: u64,
@@ -47,9 +44,6 @@ pub struct TaskStatus {
 }
 
 /// Reads what is in the folder; judges it for one purpose or for all that its tasks test.
-///
-/// # Errors
-/// Nothing was measured there, or its totals are damaged.
 pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<Status, Error> {
     let totals = folder.read_totals()?;
     if totals.tasks.is_empty() {
@@ -113,16 +107,12 @@ fn result(task: &HourTask, totals: &Totals) -> TaskResult {
 }
 
 /// Unix time now.
-#[must_use]
 pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Writes a page of the hour that is over; what fails is for the journal.
-///
-/// # Errors
-/// The hour cannot be read, or the page not written.
 pub fn write_page(journal: &std::path::Path, page: &std::path::Path) -> Result<(), Error> {
     let run = jitterlab_runs::Run::open(journal, &Default::default())?;
     let runs = jitterlab_report::page::read(std::slice::from_ref(&run), None)?;

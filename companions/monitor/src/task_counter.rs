@@ -36,7 +36,6 @@ impl Count {
     }
 
     /// Due times until now.
-    #[must_use]
     pub fn due(&self) -> u64 {
         self.stats.executed() + self.stats.seen_missed() + self.lost
     }
@@ -52,10 +51,8 @@ impl Count {
     }
 }
 
-/// A task.
 #[derive(Debug)]
 pub struct TaskCounter {
-    /// Its name.
     pub name: String,
     /// T.
     pub period_ns: i64,
@@ -69,7 +66,6 @@ pub struct TaskCounter {
 
 impl TaskCounter {
     /// Nothing counted yet.
-    #[must_use]
     pub fn new(name: &str, period_ns: i64, asked: &[&'static Purpose]) -> Self {
         let limits = LimitCounts::for_purposes(asked, period_ns);
         let (next_index, open, closed) = (None, Count::new(period_ns), None);
@@ -77,19 +73,16 @@ impl TaskCounter {
     }
 
     /// Limits in force, and what of the open hour is above them.
-    #[must_use]
     pub fn limits(&self) -> &LimitCounts {
         &self.limits
     }
 
     /// Counts of the open hour.
-    #[must_use]
     pub fn open(&self) -> &Count {
         &self.open
     }
 
     /// Whether it has passed the end of the hour.
-    #[must_use]
     pub fn has_closed(&self) -> bool {
         self.closed.is_some()
     }
@@ -140,7 +133,6 @@ impl TaskCounter {
     }
 
     /// Starts above each limit, as an hour keeps them.
-    #[must_use]
     pub fn above(&self, count: &Count) -> Vec<Above> {
         let each = self.limits.limits().iter().zip(&count.above);
         each.map(|(limit, above)| Above {

@@ -29,9 +29,6 @@ pub struct Done {
 }
 
 /// Writes the unit below `root` where no package has, for this program and these options, and starts it.
-///
-/// # Errors
-/// No permission, or systemd refuses.
 pub fn install(root: &Path, program: &Path, options: &[String], with_causes: bool) -> Result<Done, Error> {
     let mut files = Vec::new();
     let mut put = |path: PathBuf, text: &str| {
@@ -65,9 +62,6 @@ pub fn install(root: &Path, program: &Path, options: &[String], with_causes: boo
 }
 
 /// Stops the service and removes what [`install`] wrote; what was measured stays.
-///
-/// # Errors
-/// No permission, or systemd refuses.
 pub fn uninstall(root: &Path) -> Result<Done, Error> {
     let told = tell(root, &[&["disable", "--now", SERVICE]])?;
     let drop_ins = root.join(OWN).join(format!("{SERVICE}.d"));

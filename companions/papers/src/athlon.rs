@@ -40,9 +40,6 @@ const REPETITIONS: u32 = 3;
 const PAIRS: usize = 16;
 
 /// Measures the missing ones of the report's cells.
-///
-/// # Errors
-/// The machine has one CPU or cannot measure the tasks; a file cannot be written.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let guest = at.run_file(GUEST);
     if guest.exists() {
@@ -144,9 +141,6 @@ const GUEST: &str = "guest";
 
 /// The report's 32 cells on four emulated processors of a kernel with Xenomai where one is given, else with PREEMPT_RT, in one
 /// boot.
-///
-/// # Errors
-/// The kernel cannot be measured, or a file cannot be written.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     at.make()?;
     let file = at.run_file(GUEST);

@@ -36,9 +36,6 @@ impl WakeUp<Linux> for Noting {
 
 /// Measures the task `spec` (policy, processor and period of it) with a call every `every_ns`, and gives its most ordinary
 /// activation; `None` where none was called early.
-///
-/// # Errors
-/// A thread that cannot be made.
 pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
     let room = ACTIVATIONS as usize * (spec.period_ns / every_ns.max(1) + 2) as usize;
     let (waits, noted) = sync_channel(room);

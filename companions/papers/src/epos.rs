@@ -18,9 +18,6 @@ use crate::{Workplace, epos_listings};
 const ROUNDS: usize = 1_000;
 
 /// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
-///
-/// # Errors
-/// A compiler or simulator is missing or fails, or a file cannot be written.
 pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Found, Error> {
     at.make()?;
     let files = Strategy::ALL.map(|strategy| at.run_file(&format!("leds-{strategy}")));

@@ -17,9 +17,6 @@ const PERIOD_US: u32 = 100_000;
 const EVENTS: u32 = 100;
 
 /// Compiles and runs figures 3 and 4; figure 4 also with the handler's name and the chronometer's start mended.
-///
-/// # Errors
-/// The compiler or the simulator fails for another reason than the program.
 pub fn run(compiler: &Compiler) -> Result<Listings, Error> {
     let hidden = FIGURE_4.replace("handler(&handler)", "handler(&::handler)");
     let mended =
@@ -34,9 +31,6 @@ pub fn run(compiler: &Compiler) -> Result<Listings, Error> {
 
 /// Cycles by which a tick lengthens the led thread's rounds where it can preempt, and so saves all registers; `None` if no round was
 /// longer.
-///
-/// # Errors
-/// The compiler or the simulator fails.
 pub fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
     let board = Board::ideal(Strategy::Periodic, 64, 1_000).on("atmega128", 8_000_000);
     let firmware = build(compiler, QUANTUM, &Program::Empty, &board)?;

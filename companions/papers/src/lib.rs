@@ -52,15 +52,11 @@ pub struct Workplace<'a> {
 
 impl Workplace<'_> {
     /// Makes the directory.
-    ///
-    /// # Errors
-    /// The system refuses.
     pub fn make(&self) -> Result<(), Error> {
         let path = self.directory;
         fs::create_dir_all(path).map_err(Error::file("make", path))
     }
 
-    /// Path of a run file.
     fn run_file(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{name}.parquet"))
     }
@@ -78,9 +74,6 @@ impl Workplace<'_> {
     }
 
     /// Writes the figures that the result holds, and the result as JSON.
-    ///
-    /// # Errors
-    /// A file cannot be written.
     pub fn finish(&self, found: Found) -> Result<Reproduction, Error> {
         self.draw(&words::figures(&found))?;
         let reproduction = Reproduction::new(self.directory.into(), found);

@@ -20,17 +20,11 @@ const LOADS: [Case; 3] = [
 
 /// Figures 3a, 3b and 3c on the real-time systems of this machine, and the paper's statements about them,
 /// tested.
-///
-/// # Errors
-/// This machine cannot measure it, or a file cannot be written.
 pub fn host(at: &mut Workplace<'_>) -> Result<LoadFigures, Error> {
     measured(at, System::of_this_machine(), false)
 }
 
 /// The same on kernels in virtual time.
-///
-/// # Errors
-/// A kernel cannot be measured, or a file cannot be written.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     Ok(Found::NistVirtual(measured(at, kernels.systems(), true)?))
 }

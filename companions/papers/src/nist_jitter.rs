@@ -56,9 +56,6 @@ fn first_sample(block: &Block) -> Option<f64> {
 }
 
 /// Measures, and writes the run files.
-///
-/// # Errors
-/// This machine cannot measure it, or a file cannot be written.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     at.make()?;
     let printed = PrintedJitter::read();

@@ -39,7 +39,6 @@ pub enum StatementVerdict {
 
 impl StatementVerdict {
     /// Of a statement that holds or not; `None` where a number that decides it is unknown.
-    #[must_use]
     pub fn new(holds: Option<bool>) -> Self {
         match holds {
             Some(true) => StatementVerdict::Holds,
@@ -142,7 +141,6 @@ impl Evidence {
     }
 
     /// An answer to the statement of this name; `None` if it cannot be told.
-    #[must_use]
     pub fn answered(statement: &'static str, holds: Option<bool>) -> Self {
         Evidence { statement, values: BTreeMap::new(), decides: Deciding::Answer(holds) }
     }
@@ -163,13 +161,11 @@ impl Evidence {
 
 impl Statement {
     /// The document's item that it belongs to.
-    #[must_use]
     pub fn item(&self) -> &str {
         self.item.as_deref().unwrap_or(&self.name)
     }
 
     /// Its verdict: it holds if all deciding values do, and does not if one does not.
-    #[must_use]
     pub fn verdict(&self, evidence: &Evidence) -> StatementVerdict {
         let bounds = match &evidence.decides {
             Deciding::Answer(holds) => return StatementVerdict::new(*holds),

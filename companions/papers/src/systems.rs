@@ -63,13 +63,10 @@ impl System {
     }
 
     /// All systems of this machine, the ordinary policy first.
-    #[must_use]
     pub fn of_this_machine() -> Vec<System> {
         Self::all_on(&facts::read(&Root::system()))
     }
 
-    /// All systems of a machine.
-    #[must_use]
     pub fn all_on(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let is_real_time = machine.kernel.preemption == Some(Preemption::RealTime);
@@ -85,7 +82,6 @@ impl System {
     }
 
     /// Of several, the one that is nearest to Xenomai 2: on a core of it, else the first real-time one.
-    #[must_use]
     pub fn like_xenomai(all: Vec<System>) -> Option<System> {
         let mut real_time: Vec<System> = all.into_iter().filter(|system| !system.is_ordinary()).collect();
         let on_core = real_time.iter().position(|system| Core::for_wake(system.wake).is_some());
@@ -93,7 +89,6 @@ impl System {
     }
 
     /// True if it is no real-time system.
-    #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.policy == Policy::Other
     }
@@ -102,7 +97,6 @@ impl System {
 impl Kernels {
     /// The ordinary Linux, its task with the ordinary policy, and the real-time systems there are images of: two at least, for
     /// one kernel has two schedulers.
-    #[must_use]
     pub fn systems(&self) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let mut all = vec![
@@ -119,9 +113,6 @@ impl Kernels {
     }
 
     /// Looks at the files among them before anything boots.
-    ///
-    /// # Errors
-    /// One is no kernel image, or has no core that takes interrupts first.
     pub fn check(&self) -> Result<(), Error> {
         let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
         let cores = [(&self.cobalt, "cobalt"), (&self.evl, "evl")];

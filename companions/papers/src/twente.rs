@@ -27,17 +27,11 @@ fn task() -> TaskSpec {
 
 /// Figures 1 to 12 on every system of this machine, the report's conclusions about them, and the duration of
 /// its work.
-///
-/// # Errors
-/// This machine cannot measure it, or a file cannot be written.
 pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
     repeated(at, &System::of_this_machine(), false, work)
 }
 
 /// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
-///
-/// # Errors
-/// A kernel cannot be measured, or a file cannot be written.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     let systems: Vec<System> = kernels
         .systems()

@@ -10,9 +10,6 @@ use jitterlab_model::Error;
 const LISTING: &str = include_str!("../data/twente-listing.c");
 
 /// Compiles and runs the listing; `None` without a C compiler.
-///
-/// # Errors
-/// A temporary file cannot be written.
 pub fn run() -> Result<Option<ListingRun>, Error> {
     let scratch =
         Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;

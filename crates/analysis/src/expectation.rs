@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
+use crate::compensation::{EmpiricalLaw, nist};
 use crate::wakeup::BlockView;
 
 /// Returns the distribution of the latencies of these blocks together.

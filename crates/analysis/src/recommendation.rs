@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
+use crate::compensation::{EmpiricalLaw, nist};
 
 /// Requirements of the user on a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

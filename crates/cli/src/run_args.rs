@@ -7,8 +7,6 @@ use std::time::Duration;
 use jitterlab_host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskSpec};
-use jitterlab_motion::MotionError;
-use jitterlab_motion::servo::ServoError;
 use jitterlab_report::first_steps;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, Threshold};
@@ -68,11 +66,15 @@ impl RunArgs {
     }
 
     /// The period of a loop that no run is given of.
-    pub fn period(&self) -> Result<Option<i64>, MotionError> {
+    pub fn period(&self) -> Result<Option<i64>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
-            several => Err(ServoError::SeveralPeriods(several.len()).into()),
+            several => Err(Error::bad_use(format!(
+                "--period is given {} times, and one loop without a run has one: give it once; of several loops --execution \
+                 TASK@PERIOD=TIMES says whose it is",
+                several.len()
+            ))),
         }
     }
 
@@ -96,8 +98,10 @@ impl RunArgs {
 
     /// Refuses a task where there is no run to have it.
     pub fn check_task(&self, run: Option<&Path>) -> Result<(), Error> {
-        let lacks_run = self.task.is_some() && run.is_none();
-        if lacks_run { Err(MotionError::TaskWithoutRun.into()) } else { Ok(()) }
+        if self.task.is_some() && run.is_none() {
+            return Err(Error::bad_use("--task cannot be used without a run: name a run file"));
+        }
+        Ok(())
     }
 
     /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.

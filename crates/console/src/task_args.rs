@@ -98,9 +98,6 @@ impl TaskArgs {
     }
 
     /// The task of a command that takes one.
-    ///
-    /// # Errors
-    /// Several tasks.
     pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, Error> {
         let mut specs = self.specs(vec![usual]);
         match (specs.pop(), specs.len()) {

@@ -22,7 +22,6 @@ pub mod watch;
 pub mod why;
 
 pub use dma_latency::DmaLatency;
-pub use error::{MatrixError, SessionError};
 pub use experiment::{
     Block, CompensationPlan, Experiment, KeptParts, Progress, TaskBench, matrix, tune, wakeups,
 };

@@ -57,7 +57,6 @@ pub struct Request {
 
 impl Request {
     /// These tasks and nothing else: every activation kept, no load, until the user ends it.
-    #[must_use]
     pub fn for_tasks(tasks: Vec<TaskSpec>) -> Self {
         Request {
             tasks,
@@ -153,9 +152,6 @@ impl Measurement {
     }
 
     /// The same, with the caller's own work for the first task.
-    ///
-    /// # Errors
-    /// As [`Measurement::prepare`].
     pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, Error> {
         prepare::cores(&request.tasks)?;
         let root = Root::system();
@@ -280,7 +276,6 @@ impl Measurement {
     }
 
     /// True if the kernel's events are recorded.
-    #[must_use]
     pub fn explains(&self) -> bool {
         self.why.is_some()
     }
@@ -292,9 +287,6 @@ impl Measurement {
 
     /// Measures until an end is reached or `interrupted` is set. `sink` gets every record; `watch` is called
     /// several times a second, with the time since the common beginning of the tasks' grids.
-    ///
-    /// # Errors
-    /// A task's thread that broke down.
     pub fn run(
         mut self,
         sink: &mut dyn Sink,

@@ -53,7 +53,6 @@ pub struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    #[must_use]
     pub fn so_far(&self) -> SoFar {
         let (names, planned_ns) = self.measurement;
         let counted = lock(self.counted);
@@ -63,13 +62,11 @@ impl RunInProgress<'_> {
     }
 
     /// Bytes written and bytes in all, while the run file is being closed.
-    #[must_use]
     pub fn closing(&self) -> Option<(u64, u64)> {
         self.closing
     }
 
     /// Why recording has ended before the measurement, if it has.
-    #[must_use]
     pub fn recording_ended(&self) -> Option<String> {
         lock(self.counted).failure.as_ref().map(ToString::to_string)
     }
@@ -85,9 +82,6 @@ pub struct Recorded {
 
 impl Recorded {
     /// The results, if the run file is complete or none was asked for.
-    ///
-    /// # Errors
-    /// The run file could not be closed.
     pub fn whole(self) -> Result<MeasuredRun, Error> {
         self.closed.map(|()| self.run)
     }
@@ -96,9 +90,6 @@ impl Recorded {
 /// Measures until the requested end, or until `interrupted` is set, into the run file if there is one.
 /// `watch` may be called several times a second, also while the file is closed. A full run file ends the
 /// recording, not the measurement; the run's warnings contain that.
-///
-/// # Errors
-/// A task's thread that broke down.
 pub fn record(
     measurement: Measurement,
     writer: Option<RunWriter>,
@@ -110,9 +101,6 @@ pub fn record(
 }
 
 /// Watches threads that run anyway, in the same way.
-///
-/// # Errors
-/// A breakdown of the watch.
 pub fn record_watched(
     watched: Watch,
     writer: Option<RunWriter>,
@@ -162,9 +150,6 @@ fn recorded(
 }
 
 /// Measures into a new run file, to its end.
-///
-/// # Errors
-/// Tasks that cannot be measured as described; a run file that cannot be written to its end.
 pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
     let measurement = Measurement::prepare(request)?;
     let writer = RunWriter::create(file, measurement.info())?;
@@ -179,9 +164,6 @@ pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Res
 }
 
 /// A run file of its own in the working directory, for a measurement without a given name.
-///
-/// # Errors
-/// It cannot be written.
 pub fn writer(info: &RunInfo) -> Result<RunWriter, Error> {
     RunWriter::create_numbered(default_name(&info.started, ".parquet"), info)
 }
@@ -192,7 +174,6 @@ const BYTES_PER_ACTIVATION: i64 = 4;
 
 /// Default of the activations that a run keeps: all of them, as long as the file has a size that is pleasant
 /// to keep and to send; otherwise spikes only.
-#[must_use]
 pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     let rows: i64 = tasks.iter().map(|task| duration_ns.unwrap_or(0) / task.period_ns).sum();
     if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {
@@ -203,7 +184,6 @@ pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 }
 
 /// Default name of a file: `jitterlab-20260704T120000Z`, from the start of the run.
-#[must_use]
 pub fn default_name(started: &str, rest: &str) -> PathBuf {
     let stamp: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
     PathBuf::from(format!("jitterlab-{stamp}{rest}"))

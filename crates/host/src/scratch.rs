@@ -23,9 +23,6 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes a folder below `parent`, and removes those that nobody uses any more.
-    ///
-    /// # Errors
-    /// `parent` is no folder that may be written to.
     pub fn below(parent: &Path) -> io::Result<Scratch> {
         sweep(parent);
         loop {
@@ -43,9 +40,6 @@ impl Scratch {
     }
 
     /// Makes one in the usual place of temporary files.
-    ///
-    /// # Errors
-    /// There is no such place.
     pub fn new() -> io::Result<Scratch> {
         Self::below(&env::temp_dir())
     }

@@ -37,9 +37,6 @@ impl CpuChoice {
 }
 
 /// Checks that a task can be bound to a CPU.
-///
-/// # Errors
-/// The CPU is not online, or not among those this process may use.
 pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), Error> {
     let (online, usable) = (facts.online(), facts.usable());
     match () {

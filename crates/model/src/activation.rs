@@ -77,22 +77,10 @@ impl Activation {
         self.end_ns.wrapping_sub(self.due_ns)
     }
 
-    /// The ages of the due times missed with this activation: how late each already was when the task could
-    /// first have served it (at the start if it was due by then, else at the end).
+    /// Returns the ages of the due times missed with this activation, in evenly falling stretches: how late each
+    /// already was when the task could first have served it (at the start if it was due by then, else at the end).
     ///
-    /// A stall of 5.3 ms at a period of 1 ms misses five more due times, of ages 4.3, 3.3, 2.3, 1.3 and
-    /// 0.3 ms:
-    /// ```
-    /// # use jitterlab_model::Activation;
-    /// let stall = Activation { start_ns: 5_300, end_ns: 5_300, missed: 5, ..Activation::default() };
-    /// assert_eq!(stall.missed_ages_ns(1_000).collect::<Vec<_>>(), [4_300, 3_300, 2_300, 1_300, 300]);
-    /// ```
-    pub fn missed_ages_ns(&self, period_ns: i64) -> impl Iterator<Item = i64> + use<> {
-        let ages = self.missed_ages(period_ns).into_iter();
-        ages.flat_map(|ages| (0..ages.count).map(move |k| ages.first_ns - k as i64 * ages.step_ns))
-    }
-
-    /// Returns the same ages in evenly falling stretches: counted without going through each of them.
+    /// A stall of 5.3 ms at a period of 1 ms misses five more due times, of ages 4.3, 3.3, 2.3, 1.3 and 0.3 ms.
     pub fn missed_ages(&self, period_ns: i64) -> [Ages; 3] {
         let (period_ns, missed) = (period_ns.max(1), i64::from(self.missed));
         let at_start = (self.latency_ns() / period_ns).clamp(0, missed);
@@ -137,16 +125,27 @@ impl Ages {
 mod tests {
     use super::*;
 
+    fn each_age_ns(a: &Activation) -> Vec<i64> {
+        let ages = a.missed_ages(1_000).into_iter();
+        ages.flat_map(|ages| (0..ages.count).map(move |k| ages.first_ns - k as i64 * ages.step_ns)).collect()
+    }
+
+    #[test]
+    fn times_missed_during_a_stall_age_from_the_start() {
+        let stall = Activation { start_ns: 5_300, end_ns: 5_300, missed: 5, ..Activation::default() };
+        assert_eq!(each_age_ns(&stall), [4_300, 3_300, 2_300, 1_300, 300]);
+    }
+
     #[test]
     fn times_missed_while_working_age_from_the_end() {
         let a = Activation { start_ns: 1_200, end_ns: 3_500, missed: 3, ..Activation::default() };
-        assert_eq!(a.missed_ages_ns(1_000).collect::<Vec<_>>(), [200, 1_500, 500]);
+        assert_eq!(each_age_ns(&a), [200, 1_500, 500]);
     }
 
     #[test]
     fn a_stretch_of_ages_is_what_its_ages_are() {
         let a = Activation { start_ns: 1_200, end_ns: 3_500, missed: 5, ..Activation::default() };
-        let each: Vec<i64> = a.missed_ages_ns(1_000).collect();
+        let each = each_age_ns(&a);
         assert_eq!(each, [200, 1_500, 500, 0, 0]);
         for limit in [-1, 0, 199, 200, 499, 500, 1_499, 1_500] {
             let above: u64 = a.missed_ages(1_000).iter().map(|ages| ages.above(limit)).sum();

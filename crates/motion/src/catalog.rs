@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::error::{Hint, MotionError};
+use jitterlab_model::Error;
+
+use crate::error;
 
 /// The files of `data/`, as the build gathered them.
 pub(crate) mod shipped {
@@ -23,20 +25,17 @@ pub trait Device: Sized {
     const SHIPPED: &'static [(&'static str, &'static str)];
 
     /// Reads one file's content; `name` is for messages.
-    ///
-    /// # Errors
-    /// An error with the remedy, if the file is wrong.
-    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
+    fn from_toml(name: &str, text: &str) -> Result<Self, Error>;
 
     /// Reads a file of another program, for kinds of devices that have such files; `None` for anything else.
-    fn imported(_path: &Path) -> Option<Result<Self, MotionError>> {
+    fn imported(_path: &Path) -> Option<Result<Self, Error>> {
         None
     }
 }
 
 /// One line of a list of devices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry<D, E = MotionError> {
+pub struct Entry<D, E = Error> {
     /// The name to ask for it by.
     pub name: String,
     /// True for a file in the user's directory, false for a device shipped with jitterlab.
@@ -101,30 +100,24 @@ pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
 }
 
 /// The device called `name`, among the user's and the shipped.
-///
-/// # Errors
-/// As [`find`].
-pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
+pub fn known<D: Device>(name: &str) -> Result<D, Error> {
     find(name, user_directory::<D>().as_deref())
 }
 
 /// The device called `name`: a path (anything with a `/` or ending in `.toml` or `.json`), else one of [`list`], letter case
 /// aside.
-///
-/// # Errors
-/// No such name (the message lists the known ones), or an error in its file.
-pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError> {
+pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         return from_file(Path::new(name));
     }
     let mut entries = list::<D>(own);
     match entries.iter().position(|e| e.name.eq_ignore_ascii_case(name)) {
         Some(found) => entries.swap_remove(found).device,
-        None => Err(MotionError::Unknown {
-            kind: D::KIND,
-            name: name.into(),
-            known: entries.into_iter().map(|e| e.name).collect::<Vec<_>>().join(", "),
-        }),
+        None => Err(Error::bad_use(format!(
+            "no {} is called {name:?}: use one of {}, or the path of a TOML file",
+            D::KIND,
+            entries.into_iter().map(|e| e.name).collect::<Vec<_>>().join(", ")
+        ))),
     }
 }
 
@@ -132,7 +125,7 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError>
 /// then invalid.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
-fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {
+fn from_file<D: Device>(path: &Path) -> Result<D, Error> {
     if let Some(device) = D::imported(path) {
         return device;
     }
@@ -141,7 +134,7 @@ fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {
     let read = File::open(path).and_then(|file| file.take(LARGEST_BYTES).read_to_string(&mut text));
     match read {
         Ok(_) => D::from_toml(&name, &text),
-        Err(error) => Err(MotionError::Unreadable { path: name, reason: error.to_string() }),
+        Err(cause) => Err(error::unreadable(path, &cause)),
     }
 }
 
@@ -150,22 +143,22 @@ pub(crate) fn layout<T: serde::de::DeserializeOwned>(
     kind: &'static str,
     name: &str,
     text: &str,
-) -> Result<T, MotionError> {
-    toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+) -> Result<T, Error> {
+    toml::from_str(text).map_err(|cause: toml::de::Error| {
+        let line = cause.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        let message = error.message().replace('\n', " ");
+        let message = cause.message().replace('\n', " ");
         let is = |of: &str| message.contains(of);
         // The commonest slip of all: a quantity as a bare number.
         let hint = match () {
             () if message.starts_with("invalid type: ") && message.ends_with("expected a string") => {
-                Hint::Quoted
+                error::QUOTED
             }
-            () if is("wrong type of values") => Hint::PerState,
-            () if is("wrong type of value") => Hint::PerChannel,
-            () => Hint::None,
+            () if is("wrong type of values") => error::PER_STATE,
+            () if is("wrong type of value") => error::PER_CHANNEL,
+            () => "",
         };
-        MotionError::Layout { kind, name: name.into(), reason: format!("{place}{message}"), hint }
+        error::layout(kind, name, &format!("{place}{message}"), hint)
     })
 }
 

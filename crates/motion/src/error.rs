@@ -1,171 +1,105 @@
-//! Errors in questions about a motor or a loop. Every message says what to write instead.
+//! Sentences of errors that several places make: each says what to write instead.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
 
 use jitterlab_model::Error;
 
-use crate::quantity::QuantityError;
-use crate::servo::ServoError;
-use crate::stepper::StepperError;
+pub(crate) const POSITIVE: &str = "it has to be above zero";
+pub(crate) const NOT_NEGATIVE: &str = "it cannot be below zero";
+pub(crate) const POSITIVE_TIME: &str = "it has to be a time above zero";
+pub(crate) const FRAME: &str = "stepper motors are NEMA 6, 8, 11, 14, 16, 17, 23, 24, 34 or 42";
+pub(crate) const MICROSTEPS: &str = "drives make 1 to 256 of a full step";
+pub(crate) const BELOW_HOLDING: &str =
+    "it has to be below the motor's holding torque: take a smaller load or a larger motor";
+pub(crate) const DETENT: &str = "it has to be from zero to below the holding torque";
+pub(crate) const BELOW_TORQUE: &str =
+    "the load torque has to be from zero to below the torque the motor has at that speed";
+pub(crate) const WHOLE_STEPS: &str =
+    "90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees";
+pub(crate) const DRIVE_TIME: &str = "a drive's times are from 1 ns to 1 s (0 for direction)";
 
-/// Everything that can be wrong with a data sheet, a plant or a question.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MotionError {
-    /// A question about a stepper motor.
-    #[error(transparent)]
-    Stepper(#[from] StepperError),
-    /// A question about a control loop.
-    #[error(transparent)]
-    Servo(#[from] ServoError),
-    /// A run that could not be read.
-    #[error(transparent)]
-    Run(#[from] Error),
-    /// A file that is not TOML or has not the expected layout.
-    #[error("{name} is not a valid {kind} file: {reason}{hint}")]
-    Layout {
-        /// `motor`, `drive` or `plant`.
-        kind: &'static str,
-        /// The file or preset.
-        name: String,
-        /// Message of the parser, in one line.
-        reason: String,
-        /// Hint on what to write instead, if there is one.
-        hint: Hint,
-    },
-    /// A quantity that could not be read.
-    #[error("{name}: {error}")]
-    Quantity {
-        /// The file or preset.
-        name: String,
-        /// Error in the quantity.
-        error: QuantityError,
-    },
-    /// A value outside its sensible range.
-    #[error("{what} is {value}: {bound}")]
-    Range {
-        /// Name of the quantity.
-        what: &'static str,
-        /// Its value with unit.
-        value: String,
-        /// Allowed range.
-        bound: Bound,
-    },
-    /// A name that is neither a preset, nor one of the user's, nor a file.
-    #[error("no {kind} is called {name:?}: use one of {known}, or the path of a TOML file")]
-    Unknown {
-        /// `motor`, `drive` or `plant`.
-        kind: &'static str,
-        /// Name that was asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// A file that could not be read.
-    #[error("cannot read {path}: {reason}")]
-    Unreadable {
-        /// The file or directory.
-        path: String,
-        /// Message of the system.
-        reason: String,
-    },
-    /// A task of no run.
-    #[error("--task cannot be used without a run: name a run file")]
-    TaskWithoutRun,
+pub(crate) const QUOTED: &str = ": write it in quotes with its unit, such as \"1.2 N m\" or \"5 us\"";
+pub(crate) const PER_CHANNEL: &str = ": write a number such as 1.5, or a time as a text with its unit such as \"10 ms\"; a list has one \
+                                      for each input or output";
+pub(crate) const PER_STATE: &str = ": write one number for each state such as [1.0, 0.1], or the rows of a symmetric matrix such as \
+                                    [[1.0, 0.0], [0.0, 0.1]]";
+
+pub(crate) fn out_of_range(what: &str, value: impl Display, bound: &str) -> Error {
+    Error::bad_use(format!("{what} is {value}: {bound}"))
 }
 
-/// Allowed range of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Bound {
-    /// Above zero.
-    #[error("it has to be above zero")]
-    Positive,
-    /// Zero or above.
-    #[error("it cannot be below zero")]
-    NotNegative,
-    /// Above zero, a time.
-    #[error("it has to be a time above zero")]
-    PositiveTime,
-    /// A NEMA frame size that motors are made in.
-    #[error("stepper motors are NEMA 6, 8, 11, 14, 16, 17, 23, 24, 34 or 42")]
-    Frame,
-    /// A number of microsteps that drives offer.
-    #[error("drives make 1 to 256 of a full step")]
-    Microsteps,
-    /// Below the holding torque, a load.
-    #[error("it has to be below the motor's holding torque: take a smaller load or a larger motor")]
-    BelowHolding,
-    /// Below the holding torque, the motor's own.
-    #[error("it has to be from zero to below the holding torque")]
-    Detent,
-    /// Below the torque at a speed.
-    #[error("the load torque has to be from zero to below the torque the motor has at that speed")]
-    BelowTorque,
-    /// A whole number of steps in a quarter turn.
-    #[error("90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees")]
-    WholeSteps,
-    /// A time that a drive's inputs may need.
-    #[error("a drive's times are from 1 ns to 1 s (0 for direction)")]
-    DriveTime,
+/// A device's file that is not TOML or has not the expected layout, with a hint on what to write.
+pub(crate) fn layout(kind: &str, name: &str, reason: &str, hint: &str) -> Error {
+    Error::bad_use(format!("{name} is not a valid {kind} file: {reason}{hint}"))
 }
 
-/// Hint on what to write in a file instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Hint {
-    /// Nothing to add to the parser's message.
-    #[error("")]
-    None,
-    /// A quantity as a bare number.
-    #[error(": write it in quotes with its unit, such as \"1.2 N m\" or \"5 us\"")]
-    Quoted,
-    /// A value of each channel.
-    #[error(
-        ": write a number such as 1.5, or a time as a text with its unit such as \"10 ms\"; a list has one for each input \
-         or output"
-    )]
-    PerChannel,
-    /// A value of each state.
-    #[error(
-        ": write one number for each state such as [1.0, 0.1], or the rows of a symmetric matrix such as [[1.0, 0.0], \
-         [0.0, 0.1]]"
-    )]
-    PerState,
+pub(crate) fn unreadable(path: &Path, cause: &io::Error) -> Error {
+    Error::bad_use(format!("cannot read {}: {cause}", path.display()))
 }
 
-impl From<MotionError> for Error {
-    fn from(error: MotionError) -> Self {
-        match error {
-            MotionError::Run(error) => error,
-            MotionError::Servo(error) => error.into(),
-            MotionError::Stepper(error) => error.into(),
-            other => Error::bad_use(other.to_string()),
-        }
-    }
+pub fn no_timing() -> Error {
+    Error::bad_use("no timing to judge: name a run file, or assume a spread with --jitter 20us")
 }
 
-impl From<ServoError> for Error {
-    fn from(error: ServoError) -> Self {
-        use ServoError as E;
-        match error {
-            E::Outage(..) | E::LoopLost | E::TooFewActivations(_) => Error::not_measured(error.to_string()),
-            _ => Error::bad_use(error.to_string()),
-        }
-    }
+pub fn no_period() -> Error {
+    Error::bad_use("no timing to judge: name a run file, or say --period 1ms to see what the loop stands")
 }
 
-impl From<StepperError> for Error {
-    fn from(error: StepperError) -> Self {
-        use StepperError as E;
-        match error {
-            E::NoPulses | E::NoLargest | E::TooLate(_) => Error::not_measured(error.to_string()),
-            _ => Error::bad_use(error.to_string()),
-        }
-    }
+pub fn not_a_controller(text: &str) -> Error {
+    Error::bad_use(format!(
+        "{text:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg"
+    ))
 }
 
-impl MotionError {
-    /// A value out of range.
-    pub(crate) fn range(what: &'static str, value: &dyn std::fmt::Display, bound: Bound) -> Self {
-        MotionError::Range { what, value: value.to_string(), bound }
-    }
+pub fn not_given_times(text: &str) -> Error {
+    Error::bad_use(format!(
+        "{text:?} gives no task its execution times: write TASK=TIMES for a loop of the plant's file, as position=0.2h, or \
+         TASK@PERIOD=TIMES, as x@1ms=0.3h:0.9,0.8h:0.1"
+    ))
+}
+
+pub(crate) fn never_together() -> Error {
+    Error::bad_use(
+        "the tasks are never idle together when all are due, or their periods have no common multiple within 4096 of the shortest: \
+         their loops cannot be judged as one course; judge each by --task",
+    )
+}
+
+/// A loop that is unstable by its design; `radius` is that of its covariance over a period.
+pub(crate) fn unstable(plant: &str, period_ns: i64, radius: f64) -> Error {
+    Error::bad_use(format!(
+        "{plant} is unstable with this controller at a period of {period_ns} ns even with ideal timing (spectral radius \
+         {radius:.4}): take a shorter period, other gains, or another controller such as --controller lqg"
+    ))
+}
+
+pub(crate) fn too_few_activations(count: u64) -> Error {
+    Error::not_measured(format!(
+        "the run has {count} activations of this task: a loop needs some hundred periods to show anything; make a longer run"
+    ))
+}
+
+pub(crate) fn described_once(name: &str) -> Error {
+    Error::bad_use(
+        "a plant is described once: by a table [transfer_function], [zpk] or [state_space], or by file = \"NAME.json\" that another \
+         program wrote",
+    )
+    .within(name)
+}
+
+pub(crate) fn roots(name: &str) -> Error {
+    Error::bad_use("zeros and poles are numbers such as -1 or texts such as \"-1+2i\"").within(name)
+}
+
+pub(crate) fn not_a_number(name: &str) -> Error {
+    Error::bad_use("a coefficient is not a number").within(name)
+}
+
+pub(crate) fn loop_of_states(name: &str) -> Error {
+    Error::bad_use(
+        "a loop of several is a pd, pid, transfer-function or state-space controller of one output",
+    )
+    .within(name)
 }

@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 
 use jitterlab_analysis::purposes::{Measure, Purpose};
 use jitterlab_analysis::verdict::{Decision, Judged, PurposeVerdict, Untested, Verdict};
-use jitterlab_model::{Fitness, Gap};
+use jitterlab_model::{Error, Fitness, Gap};
 use serde::Serialize;
 
-use crate::MotionError;
 use crate::catalog;
 use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
 
@@ -30,7 +29,6 @@ pub struct JudgedNumber {
 /// The fastest steps that software makes, with StepConf's formulas and its usual drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SoftwareSteps {
-    /// Base period in ns.
     pub base_period_ns: i64,
     /// Step pulses per second.
     pub pulses_per_s: f64,
@@ -40,17 +38,14 @@ pub struct SoftwareSteps {
 
 impl JudgedNumber {
     /// Judges a largest lateness of at least 0, for one purpose or all usual ones.
-    ///
-    /// # Errors
-    /// The drive in the user's own folder of devices cannot be read.
-    pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, MotionError> {
+    pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, Error> {
         let verdict = Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
         let steps = if late_ns > TOO_LATE_NS { None } else { Some(steps(late_ns)?) };
         Ok(JudgedNumber { late_ns, verdict, steps })
     }
 }
 
-fn steps(late_ns: i64) -> Result<SoftwareSteps, MotionError> {
+fn steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
     let drive: Drive = catalog::find("stepconf", None)?;
     let conf = stepconf(late_ns, &drive);
     let mm_per_min = conf.max_rate_hz / PULSES_PER_REVOLUTION * TRAVEL_MM * 60.0;

@@ -37,7 +37,6 @@ pub struct JudgedRun {
 
 impl JudgedRun {
     /// Takes the data of this task.
-    #[must_use]
     pub fn from_task(task: &OneTask) -> Self {
         JudgedRun {
             file: task.run().path().display().to_string(),
@@ -53,7 +52,6 @@ impl JudgedRun {
     }
 
     /// A task that was assumed instead of measured, with `by` as its name and file.
-    #[must_use]
     pub fn assumed(by: String, period_ns: i64, executed: u64) -> Self {
         JudgedRun {
             task: by.clone(),
@@ -69,7 +67,6 @@ impl JudgedRun {
     }
 
     /// True if the number of activations is known; a source that reports only extremes may leave it out.
-    #[must_use]
     pub fn is_counted(&self) -> bool {
         !self.warnings.iter().any(|w| matches!(w, Warning::CountUnknown))
     }

@@ -13,6 +13,5 @@ pub mod quantity;
 pub mod servo;
 pub mod stepper;
 
-pub use error::MotionError;
 pub(crate) use infinite::{Infinite, Infinites};
 pub use judged_run::JudgedRun;

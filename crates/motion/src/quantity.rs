@@ -1,5 +1,7 @@
 //! Physical quantities as data sheets write them: `1.2 N m`, `269 oz-in`, `0.86 mH`, `300 g cm2`.
 
+use jitterlab_model::Error;
+
 /// Dimension of a quantity; decides the units it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
@@ -69,52 +71,6 @@ pub const OZ_IN: f64 = 0.028349523125 * 9.80665 * 0.0254;
 /// From below the inertia of a watch's hand (1e-15 kg m2) to beyond the torque of a ship's screw, in SI units.
 const PLAUSIBLE: std::ops::Range<f64> = 1e-18..1e12;
 
-/// Why a quantity could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QuantityError {
-    /// No number in front.
-    #[error("{field} is {text:?}, which does not start with a number: write it like \"1.2 {unit}\"")]
-    NotANumber {
-        /// The key or option.
-        field: String,
-        /// The text as written.
-        text: String,
-        /// A unit it could have.
-        unit: &'static str,
-    },
-    /// A number without a unit.
-    #[error("{field} is {text:?} without a unit: write one of {known}, such as \"{text} {unit}\"")]
-    NoUnit {
-        /// The key or option.
-        field: String,
-        /// The text as written.
-        text: String,
-        /// A unit it could have.
-        unit: &'static str,
-        /// All units it could have.
-        known: String,
-    },
-    /// A number that nothing built has.
-    #[error("{field} is {text:?}, which no motor or machine has: check the number and its unit")]
-    Implausible {
-        /// The key or option.
-        field: String,
-        /// The text as written.
-        text: String,
-    },
-    /// A unit of something else.
-    #[error("{field} is {text:?}, and {unit:?} is not a unit for it: use {known}")]
-    WrongUnit {
-        /// The key or option.
-        field: String,
-        /// The text as written.
-        text: String,
-        unit: String,
-        /// All units it could have.
-        known: String,
-    },
-}
-
 /// A unit without the signs that people place differently: `N*m`, `N·m`, `Nm` and `N m` are one.
 fn plain(unit: &str) -> String {
     unit.chars()
@@ -136,12 +92,9 @@ fn plain(unit: &str) -> String {
 /// assert_eq!(parse(Dimension::Torque, "holding_torque", "1.9Nm")?, 1.9);
 /// assert!((parse(Dimension::Inertia, "rotor_inertia", "300 g·cm²")? - 3e-5).abs() < 1e-18);
 /// assert!(parse(Dimension::Torque, "holding_torque", "1.9").is_err());
-/// # Ok::<(), jitterlab_motion::quantity::QuantityError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
-///
-/// # Errors
-/// Nothing that is a finite number in front, no unit, or a unit of another dimension.
-pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, QuantityError> {
+pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Error> {
     let units = dimension.units();
     let example = units[0].0;
     let trimmed = text.trim();
@@ -156,16 +109,16 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     let (number, unit) = trimmed.split_at(end);
     let value =
         number.parse::<f64>().ok().filter(|v| v.is_finite() && !unit.starts_with(',')).ok_or_else(|| {
-            QuantityError::NotANumber { field: field.into(), text: text.into(), unit: example }
+            Error::bad_use(format!(
+                "{field} is {text:?}, which does not start with a number: write it like \"1.2 {example}\""
+            ))
         })?;
     let wanted = plain(unit);
     if wanted.is_empty() {
-        return Err(QuantityError::NoUnit {
-            field: field.into(),
-            text: trimmed.into(),
-            unit: example,
-            known: dimension.known(),
-        });
+        return Err(Error::bad_use(format!(
+            "{field} is {trimmed:?} without a unit: write one of {}, such as \"{trimmed} {example}\"",
+            dimension.known()
+        )));
     }
     let exact = units.iter().find(|(u, _)| plain(u) == wanted);
     let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
@@ -174,13 +127,16 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
         let meant = units.iter().find(|(u, _)| plain(u).starts_with(&wanted));
         let meant = meant.map_or_else(String::new, |(u, _)| format!("; did you mean {number}{u}?"));
         let known = dimension.known() + &meant;
-        QuantityError::WrongUnit { field: field.into(), text: text.into(), unit: unit.trim().into(), known }
+        let unit = unit.trim();
+        Error::bad_use(format!("{field} is {text:?}, and {unit:?} is not a unit for it: use {known}"))
     })?;
     let value = value * factor;
     if value == 0.0 || PLAUSIBLE.contains(&value.abs()) {
         return Ok(value);
     }
-    Err(QuantityError::Implausible { field: field.into(), text: text.into() })
+    Err(Error::bad_use(format!(
+        "{field} is {text:?}, which no motor or machine has: check the number and its unit"
+    )))
 }
 
 #[cfg(test)]
@@ -227,8 +183,8 @@ mod tests {
         #[test]
         fn any_number_is_read_back(value in -1e9f64..1e9) {
             prop_assume!(value == 0.0 || value.abs() > 1e-18);
-            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value:e} V")), Ok(value));
-            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value}V")), Ok(value));
+            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value:e} V")).ok(), Some(value));
+            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value}V")).ok(), Some(value));
         }
     }
 }

@@ -9,12 +9,10 @@ use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
-    Design, Judged, OverrunAction, Plant, Question, ServoError, ServoResult, TaskTiming, Wishes,
+    Design, Judged, OverrunAction, Plant, Question, ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::stepper::{
-    AxisAsked, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
-};
-use jitterlab_motion::{JudgedRun, MotionError, catalog};
+use jitterlab_motion::stepper::{AxisAsked, StepperQuestion, StepperResult, checked_simulation_ns};
+use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
 
@@ -100,11 +98,11 @@ pub(crate) fn stepper(
                 result.simulate(&run, beside.as_ref(), simulate_ns, &mut |_, _, _| ());
                 result
             }
-            None => question.under_jitter(jitter_ns.ok_or(StepperError::NoTiming)?)?,
+            None => question.under_jitter(jitter_ns.ok_or_else(error::no_timing)?)?,
         };
         let warnings =
             |result: &StepperResult| result.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default();
-        Ok::<_, MotionError>(Answer::new(result, warnings))
+        Ok::<_, Error>(Answer::new(result, warnings))
     })
 }
 
@@ -159,7 +157,7 @@ pub(crate) fn servo(
                 ServoResult::under_run(&question, JudgedRun::from_task(&one), &one, &wishes)?
             }
             (None, times) => {
-                let question = question(period_ns.ok_or(ServoError::NoPeriod)?, None)?;
+                let question = question(period_ns.ok_or_else(error::no_period)?, None)?;
                 match times {
                     Some(times) => ServoResult::under_execution(&question, &times, &wishes.misses)?,
                     None => ServoResult::alone(&question)?,
@@ -170,6 +168,6 @@ pub(crate) fn servo(
             Judged::Run(judged) => judged.run.warnings.clone(),
             _ => Vec::new(),
         };
-        Ok::<_, MotionError>(Answer::new(result, warnings))
+        Ok::<_, Error>(Answer::new(result, warnings))
     })
 }

@@ -30,12 +30,12 @@ impl Present for RunAligned {
              between time stamp and pulse cannot be seen; nor does the rate show which of the clocks is off.",
         ));
         pieces.extend(self.warnings.iter().map(|warning| Piece::note(warnings::sentence(warning))));
-        vec![Section {
-            id: "witness".into(),
-            title: "The run and its witness".into(),
-            lead: format!("{} held against {}, activation by activation.", self.file, self.witness),
+        vec![Section::new(
+            "witness",
+            "The run and its witness",
+            format!("{} held against {}, activation by activation.", self.file, self.witness),
             pieces,
-        }]
+        )]
     }
 }
 

@@ -7,7 +7,6 @@ use jitterlab_model::Gap;
 use crate::words::{count, exact, list, plural, share, time};
 
 /// Summarises a task in one or two sentences; `measured_ns` is the duration of the measurement.
-#[must_use]
 pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
     if s.latency.count == 0 {
@@ -140,7 +139,6 @@ fn typical(s: &Summary) -> String {
 }
 
 /// A caveat as a clause: without a capital, without a full stop.
-#[must_use]
 pub fn clause(caveat: &Caveat) -> String {
     match caveat {
         Caveat::TwoClocks { millionths } => format!(

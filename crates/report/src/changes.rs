@@ -5,7 +5,6 @@ use jitterlab_model::facts::{Change, Setting};
 use crate::words::{count, share, time};
 
 /// An event as a sentence.
-#[must_use]
 pub fn sentence(change: &Change) -> String {
     match change {
         Change::Steal { cpu, stolen_ns, share: part } => format!(

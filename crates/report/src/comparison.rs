@@ -44,19 +44,18 @@ impl Present for RunsCompared {
 }
 
 /// The page's section; `None` where nothing is compared.
-#[must_use]
 pub fn of_tasks(compared: &[(&str, &Comparison)]) -> Option<Section> {
     let pieces: Vec<Piece> = compared.iter().flat_map(|(task, found)| side_by_side(task, found)).collect();
     (!pieces.is_empty()).then(|| section(pieces))
 }
 
 fn section(pieces: Vec<Piece>) -> Section {
-    Section {
-        id: "comparison".into(),
-        title: "Comparison".into(),
-        lead: "Every figure of the latency against that of the first run, or of the first setting. An interval that reaches over zero shows no real difference; all intervals of differences hold together with 95 %.".into(),
+    Section::new(
+        "comparison",
+        "Comparison",
+        "Every figure of the latency against that of the first run, or of the first setting. An interval that reaches over zero shows no real difference; all intervals of differences hold together with 95 %.",
         pieces,
-    }
+    )
 }
 
 fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {

@@ -73,12 +73,12 @@ impl Present for CompensationTrial {
         folded.extend(margins(self));
         pieces.push(Piece::details("What a wake-up costs, and what margins and early wake-ups poll", folded));
         pieces.extend(self.files.iter().map(|file| Piece::text(format!("written: {file}"))));
-        vec![Section {
-            id: "compensation".into(),
-            title: "Compensation".into(),
-            lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor.".into(),
+        vec![Section::new(
+            "compensation",
+            "Compensation",
+            "Waking early and polling to the due time: what it brings, and what it costs of the processor.",
             pieces,
-        }]
+        )]
     }
 }
 
@@ -123,7 +123,6 @@ fn change(factor: Option<MedianInterval>) -> String {
 }
 
 /// Extra load of waking every A and polling in the last A, measured and by the paper's equations.
-#[must_use]
 pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -> Vec<Piece> {
     let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) else {
         return Vec::new();
@@ -152,7 +151,6 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
 }
 
 /// A note on the trial, as a clause.
-#[must_use]
 pub fn note(note: &TrialNote) -> String {
     match note {
         TrialNote::Machine { warning } => warnings::sentence(warning),

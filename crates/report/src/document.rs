@@ -58,7 +58,6 @@ fn not_a_result(cause: serde_json::Error) -> Error {
 
 impl Document {
     /// Makes the document of a result.
-    #[must_use]
     pub fn new<R: Present>(result: &R) -> Self {
         Document {
             schema: SCHEMA,
@@ -89,7 +88,6 @@ impl Document {
     }
 
     /// Its text for the terminal, in this extent.
-    #[must_use]
     pub fn text(&self, extent: Extent, terminal: Terminal) -> String {
         finished(self.head.as_ref(), extent, terminal, |extent| {
             terminal::sections(&self.sections, extent, terminal)

@@ -160,7 +160,6 @@ pub const VALUES: [(&str, &str, &str); 24] = [
 ];
 
 /// Answer to a word that a command does not take: the option that takes it, with a command that has it.
-#[must_use]
 pub fn option_of(word: &str, command: &str) -> Option<String> {
     const JUDGE: &[&str] = &["run", "watch", "analyze", "judge"];
     const RECORD: &[&str] = &["run", "watch"];
@@ -187,7 +186,6 @@ pub fn option_of(word: &str, command: &str) -> Option<String> {
 }
 
 /// Hint for a file without a command, or with one that does not read it.
-#[must_use]
 pub fn for_file(file: &str, is_program: bool) -> String {
     match file.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "elf" | "hex" => format!("to run a firmware: jitterlab mcu run {file}"),
@@ -209,13 +207,11 @@ pub const FORMATS: &str = "formats: csv, cyclictest, hdr, junit, linuxcnc, openm
 pub const DOCUMENTS: &str = "the documents: jitterlab reproduce --list";
 
 /// Hint for a unit that is separated from its value.
-#[must_use]
 pub fn one_word(unit: &str) -> String {
     format!("a value and its unit are one word: 10{unit} (or in quotes: \"10 {unit}\")")
 }
 
 /// Hint for a name in place of a process number.
-#[must_use]
 pub fn thread_by_name(name: &str) -> String {
     format!("a process has a number; a thread goes by its name: --thread {name}")
 }

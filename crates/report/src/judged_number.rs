@@ -40,12 +40,12 @@ impl Present for JudgedNumber {
         pieces.push(Piece::note(
             "What usually helps, in this order: a kernel with PREEMPT_RT, power saving off, CPUs of its own for the task. jitterlab check says what is missing.",
         ));
-        vec![Section {
-            id: "purposes".into(),
-            title: "What it is good for".into(),
-            lead: "Each purpose with the limits that its field publishes.".into(),
+        vec![Section::new(
+            "purposes",
+            "What it is good for",
+            "Each purpose with the limits that its field publishes.",
             pieces,
-        }]
+        )]
     }
 }
 

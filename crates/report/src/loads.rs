@@ -8,7 +8,6 @@ use crate::wrap::paragraph;
 const INDENT: usize = 25;
 
 /// Effect of a kind of load, in half a sentence; `None` for an unknown kind.
-#[must_use]
 pub fn of_kind(name: &str) -> Option<&'static str> {
     Some(match name {
         "cpu" => "square roots in N processes, as stress -c; without N one for each CPU",
@@ -29,7 +28,6 @@ pub fn of_kind(name: &str) -> Option<&'static str> {
 }
 
 /// Origin of a preset; `None` for an unknown one.
-#[must_use]
 pub fn of_preset(name: &str) -> Option<&'static str> {
     Some(match name {
         "twente" => "Twente report: stress -c 4 -m 2",
@@ -44,7 +42,6 @@ pub fn of_preset(name: &str) -> Option<&'static str> {
 }
 
 /// Every kind (its name and how it is written) and every preset (its name and loads), a line each.
-#[must_use]
 pub fn help<'a>(
     kinds: impl Iterator<Item = (&'a str, &'a str)>,
     presets: impl Iterator<Item = (&'a str, &'a str)>,
@@ -60,7 +57,6 @@ pub fn help<'a>(
 }
 
 /// The load of a run, with the throughput of each part if it is known.
-#[must_use]
 pub fn of_run(info: &RunInfo) -> String {
     match info.loads.as_slice() {
         [] if info.bench == Bench::Mcu => "the firmware's own".into(),

@@ -44,17 +44,16 @@ impl Present for MatrixResult {
         // The head, if there is one, contains this already.
         let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
         pieces.extend(unfinished.map(left).map(Piece::text));
-        vec![Section {
-            id: "matrix".into(),
-            title: "Which processors".into(),
-            lead: "The same tasks on every choice of processors. Dark cells of the picture are the ones to avoid.".into(),
+        vec![Section::new(
+            "matrix",
+            "Which processors",
+            "The same tasks on every choice of processors. Dark cells of the picture are the ones to avoid.",
             pieces,
-        }]
+        )]
     }
 }
 
 /// The cells that are still to be measured.
-#[must_use]
 pub fn left(cells: usize) -> String {
     let verb = if cells == 1 { "is" } else { "are" };
     format!("{} {verb} left: repeat the command to go on.", plural(cells as u64, "cell"))
@@ -79,7 +78,6 @@ fn cautions(index: &MatrixIndex) -> Vec<String> {
 
 /// Cells to measure and the time that takes, and whether it exceeds the budget; each cell takes `overhead_ns` more than its
 /// length.
-#[must_use]
 pub fn outset(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
     let longer = match remaining_ns(index, overhead_ns) > budget_ns as f64 {
         true => format!(
@@ -117,7 +115,6 @@ fn placed(sharing: Sharing) -> String {
 pub const MORE_CPUS: &str = "name others with --cpus, or raise --budget";
 
 /// The CPUs that are measured instead of all, and the reason; `remedy` is the way to take others.
-#[must_use]
 pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
     format!(
         "measuring {} of {} CPUs ({}): one of each sort, and each way of sharing a core or a cache among the pairs; {remedy}",
@@ -128,7 +125,6 @@ pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
 }
 
 /// The answer to a question with its evidence; without a full stop.
-#[must_use]
 pub fn observation(question: &str, found: &Observation) -> String {
     let answer = match found.answer {
         Answer::Yes => "yes",
@@ -277,7 +273,6 @@ fn topology(found: &Recommendation) -> Vec<String> {
 }
 
 /// Caption of a matrix: its tasks, cells and activations.
-#[must_use]
 pub fn caption(tasks: &[TaskSpec], duration_ns: i64, matrix: &Matrix) -> String {
     let task = |task: &TaskSpec| {
         let policy = task.policy.map_or_else(|| "the default policy".into(), |policy| policy.to_string());
@@ -303,9 +298,6 @@ fn result_charts(result: &MatrixResult) -> Vec<Chart> {
 }
 
 /// The heat maps as a picture.
-///
-/// # Errors
-/// Nothing was measured.
 pub fn svg(result: &MatrixResult) -> Result<String, Error> {
     crate::figure::svg(&result_charts(result))
 }

@@ -37,12 +37,12 @@ impl Present for RunAnalysis {
 
     fn sections(&self) -> Vec<Section> {
         let pieces = if self.sections.is_empty() { overview(self) } else { asked_for(self) };
-        vec![Section {
-            id: "analysis".into(),
-            title: "Analysis".into(),
-            lead: "The figures of each task, and the pattern of its latency.".into(),
+        vec![Section::new(
+            "analysis",
+            "Analysis",
+            "The figures of each task, and the pattern of its latency.",
             pieces,
-        }]
+        )]
     }
 }
 
@@ -75,7 +75,6 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
 }
 
 /// Topic of a part of the analysis, for help.
-#[must_use]
 pub fn section_help(section: AnalysisSection) -> &'static str {
     match section {
         AnalysisSection::Clusters => "Latency modes (code paths) and which follows which",
@@ -137,12 +136,13 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
             ));
         }
     }
-    (!pieces.is_empty()).then(|| Section {
-        id: "patterns".into(),
-        title: "Patterns".into(),
-        lead: "What is regular about the irregularity. Each kind of pattern is tested at a level of 0.1 %: of a hundred runs without any, fewer than one shows one.".into(),
+    (!pieces.is_empty()).then(|| Section::new(
+        "patterns",
+        "Patterns",
+        "What is regular about the irregularity. Each kind of pattern is tested at a level of 0.1 %: of a hundred runs \
+         without any, fewer than one shows one.",
         pieces,
-    })
+    ))
 }
 
 /// One part in full.

@@ -52,7 +52,6 @@ impl Present for Outlook {
 }
 
 /// The page's section; `None` without a prediction.
-#[must_use]
 pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
     let pieces: Vec<Piece> =
         predictions.iter().flat_map(|(name, found)| of_task(name, found, true)).collect();
@@ -60,12 +59,12 @@ pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
 }
 
 fn section(pieces: Vec<Piece>) -> Section {
-    Section {
-        id: "prediction".into(),
-        title: "How much worse can it get".into(),
-        lead: "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.".into(),
+    Section::new(
+        "prediction",
+        "How much worse can it get",
+        "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.",
         pieces,
-    }
+    )
 }
 
 /// One row for each of many tasks: the largest so far, upper limits of quantiles, and the bound; the latest on top.

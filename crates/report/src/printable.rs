@@ -29,20 +29,17 @@ fn escape_where(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// A name in one line: characters that act are shown as `\u001b`.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escape_where(text, acts)
 }
 
 /// A whole drawing or page: XML can hold no such characters at all, and HTML should not. Escapes are those of
 /// strings in JSON and JavaScript.
-#[must_use]
 pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 
 /// A name in a table that others read, in which a tab may end a cell.
-#[must_use]
 pub fn printable_name(text: &str) -> String {
     printable_drawing(text).replace('\t', " ")
 }
@@ -53,7 +50,6 @@ pub fn printable_name(text: &str) -> String {
 /// # use jitterlab_report::printable::ascii;
 /// assert_eq!(ascii("−3 µs ± 1 µs of ß"), "-3 us +- 1 us of ?");
 /// ```
-#[must_use]
 pub fn ascii(text: &str) -> String {
     const SPELLED: [(char, &str); 10] = [
         ('µ', "u"),
@@ -79,7 +75,6 @@ pub fn ascii(text: &str) -> String {
 
 /// Whole output: lines, and the colours that this program uses, stay. Escapes are those of strings in JSON,
 /// the only place where such characters can be in JSON.
-#[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| acts(c) && !matches!(c, '\n' | '\t');
     if !text.contains(harmful) {

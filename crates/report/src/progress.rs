@@ -15,7 +15,6 @@ const ENDS: &str = "  ^C ends";
 
 /// Progress of a measurement in one line; of several tasks the one with the latest start is named. With a purpose, its
 /// limit takes the place of count and median.
-#[must_use]
 pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
     let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
@@ -41,7 +40,6 @@ pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
 
 /// As many whole parts of a line as these columns hold, and how to end it where there is room: a longer line would break,
 /// and the next one could not replace it.
-#[must_use]
 pub fn fitting(line: &str, columns: usize) -> String {
     let whole = line.chars().take(columns).collect::<String>();
     if whole.len() < line.len() {
@@ -71,13 +69,11 @@ fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
 }
 
 /// Progress of writing a run file that takes long.
-#[must_use]
 pub fn closing(done: u64, of: u64) -> String {
     format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
 }
 
 /// A step, and the approximate time for the rest, if it is known.
-#[must_use]
 pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
     let whole_s = |ns: i64| (ns as f64 / 1e9).ceil() * 1e9;
     let left = left_ns.map_or_else(String::new, |ns| format!(", about {} left", time(whole_s(ns))));
@@ -85,13 +81,11 @@ pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
 }
 
 /// A way to wait, tried with a control loop; all will still take `left_ns`.
-#[must_use]
 pub fn live_way(name: &str, load: &str, left_ns: f64) -> String {
     format!("{name} under load {load}, {} left", Human(left_ns))
 }
 
 /// Message of a command that continues an earlier call.
-#[must_use]
 pub fn goes_on(parts: usize, file: &Path) -> String {
     format!(
         "going on behind the {} that an earlier call of this command has measured ({}; remove it to begin anew)",
@@ -108,7 +102,6 @@ pub const NO_MEMORY: &str = "error: the system has no memory left for this; give
 pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 
 /// A step of an experiment.
-#[must_use]
 pub fn step(step: &TrialStep) -> String {
     match step {
         TrialStep::EarlySleeps { methods, each_ns, proof: (turns, turn_ns) } => format!(

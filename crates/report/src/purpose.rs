@@ -8,7 +8,6 @@ use crate::section::{Cell, Piece};
 use crate::words::{count, exact, list, share, time};
 
 /// Title of a purpose, for help and for sentences.
-#[must_use]
 pub fn title(name: &str) -> &'static str {
     match name {
         "step-25us" => "software step pulses on a base period of 25 µs",

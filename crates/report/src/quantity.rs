@@ -15,34 +15,27 @@ fn names(quantity: Quantity) -> [&'static str; 3] {
 }
 
 /// Its name in sentences and on axes.
-#[must_use]
 pub fn name(quantity: Quantity) -> &'static str {
     names(quantity)[0]
 }
 
 /// Its name in tables.
-#[must_use]
 pub fn row(quantity: Quantity) -> &'static str {
     names(quantity)[1]
 }
 
 /// Names of the shown quantities in options, for help and errors: `latency, corrected, period, cycle,
 /// execution`.
-#[must_use]
 pub fn list() -> String {
     Quantity::SHOWN.map(|quantity| names(quantity)[2]).join(", ")
 }
 
 /// Help text of `plot --quantity`.
-#[must_use]
 pub fn help() -> String {
     format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
 }
 
 /// The quantity with this name.
-///
-/// # Errors
-/// No quantity has this name.
 pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);

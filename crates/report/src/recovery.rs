@@ -8,7 +8,6 @@ use crate::warnings::sentence;
 use crate::words::{count, list, plural};
 
 /// Contents of the run file, missing data, and whether the journal is still there.
-#[must_use]
 pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Option<&Path>) -> String {
     let mut text =
         format!("{}: {} recovered, {} bytes\n", run.display(), plural(rows, "activation"), count(bytes));
@@ -23,7 +22,6 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
 
 /// Restoration for each process that is gone: its number, the changes undone, and the failures. Then the
 /// number of kernel event recordings that were ended, and the things removed.
-#[must_use]
 pub fn restored<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,
     recordings: usize,
@@ -46,7 +44,6 @@ pub fn restored<'a>(
 }
 
 /// Message where processes that are gone have left the machine changed.
-#[must_use]
 pub fn offer(processes: &[u32]) -> String {
     let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
     let noun = if processes.len() == 1 { "process" } else { "processes" };

@@ -30,7 +30,6 @@ pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
 }
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
-#[must_use]
 pub fn judgement(task: &str, judgement: &Judgement) -> String {
     let required = &judgement.requirement.text;
     match judgement.unknown {
@@ -47,7 +46,6 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
     }
 }
 
-/// Fitness for an outcome.
 pub(crate) fn fitness(outcome: Outcome) -> Fitness {
     match outcome {
         Outcome::Pass => Fitness::Good,
@@ -57,7 +55,6 @@ pub(crate) fn fitness(outcome: Outcome) -> Fitness {
 }
 
 /// A test case for each requirement of each task.
-#[must_use]
 pub fn junit(suite: &str, decided: &Outlook) -> String {
     junit::suite(suite, &[], &cases(decided))
 }
@@ -82,7 +79,6 @@ pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
 }
 
 /// Time to run in support of a claim.
-#[must_use]
 pub fn claim(task: &str, plan: &ClaimPlan) -> String {
     let claimed = &plan.now.requirement.text;
     format!("claim on {task}: {claimed}: {}. {}", evidence(&plan.now), longer_run(plan))

@@ -7,7 +7,7 @@ use crate::section::{Piece, Section};
 
 /// Pieces as a terminal of 80 columns shows them, folded ones included.
 pub(crate) fn shown_pieces(pieces: Vec<Piece>) -> String {
-    let section = Section { id: String::new(), title: String::new(), lead: String::new(), pieces };
+    let section = Section::new("", "", "", pieces);
     section.text(Terminal { columns: 80, ascii: false, colour: false })
 }
 

@@ -7,7 +7,6 @@ pub const SCHEMA_TEXT: &str = include_str!("schema.json");
 /// [`SCHEMA_TEXT`] must be equal to it. It describes the fields for scripts; a field that a type leaves out
 /// (`schemars(skip)`) is printed as well, and may change.
 #[cfg(feature = "schema")]
-#[must_use]
 pub fn schema() -> schemars::Schema {
     use schemars::generate::SchemaSettings;
     use schemars::transform::{RecursiveTransform, Transform as _};

@@ -26,8 +26,16 @@ pub struct Section {
 }
 
 impl Section {
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        lead: impl Into<String>,
+        pieces: Vec<Piece>,
+    ) -> Section {
+        Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
+    }
+
     /// Its charts, in order, folded ones included; of several to choose from the first.
-    #[must_use]
     pub fn charts(&self) -> Vec<&Chart> {
         fn of(pieces: &[Piece]) -> Vec<&Chart> {
             let charts = pieces.iter().flat_map(|piece| match piece {
@@ -41,7 +49,6 @@ impl Section {
     }
 }
 
-/// A piece of a section.
 #[expect(clippy::large_enum_variant, reason = "a section has few pieces, and a figure's data lie elsewhere")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "kebab-case")]
@@ -118,7 +125,6 @@ impl Piece {
 /// A table. The first column names the row; all others hold values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Caption.
     pub caption: String,
     /// One heading for each column.
     pub header: Vec<String>,
@@ -178,7 +184,6 @@ pub enum Cell {
 
 impl Cell {
     /// A time of this many nanoseconds.
-    #[must_use]
     pub fn time(ns: f64) -> Cell {
         Cell::Time { ns, bin_ns: 0.0 }
     }
@@ -189,7 +194,6 @@ impl Cell {
     }
 
     /// The value as every renderer writes it.
-    #[must_use]
     pub fn written(&self) -> String {
         match self {
             Cell::Nothing => "-".into(),

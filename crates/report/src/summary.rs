@@ -48,17 +48,16 @@ impl Present for MeasuredRun {
         folded.extend(tasks.iter().filter_map(|task| histogram(task, Chart::TALL)));
         folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
         pieces.push(Piece::details(FOLDED, folded));
-        vec![Section {
-            id: "run".into(),
-            title: "Measured run".into(),
-            lead: "The figures of each task, and what to know about them.".into(),
+        vec![Section::new(
+            "run",
+            "Measured run",
+            "The figures of each task, and what to know about them.",
             pieces,
-        }]
+        )]
     }
 }
 
 /// Path of the saved run, for the end of its result.
-#[must_use]
 pub fn saved(file: &Path) -> String {
     let file = shown(&file.display().to_string());
     format!("saved {file}; more: jitterlab analyze {file}")

@@ -64,7 +64,6 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
 
 impl Section {
     /// All of it on a terminal, without its heading and lead.
-    #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
         sections(std::slice::from_ref(self), Extent::Details, terminal)
     }
@@ -170,7 +169,7 @@ mod tests {
     }
 
     fn shown(pieces: Vec<Piece>, extent: Extent, terminal: Terminal) -> String {
-        let section = Section { id: "a".into(), title: "A".into(), lead: String::new(), pieces };
+        let section = Section::new("a", "A", "", pieces);
         wrap::at(terminal.columns, || sections(&[section], extent, terminal))
     }
 

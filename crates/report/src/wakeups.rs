@@ -99,7 +99,6 @@ fn untold(compared: &WaysCompared) -> Head {
 }
 
 /// The table, with an explanation of its columns.
-#[must_use]
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
@@ -141,12 +140,12 @@ pub fn section(compared: &WaysCompared) -> Section {
             way.name
         )))
     }));
-    Section {
-        id: "ways-to-wait".into(),
-        title: "Ways to wait".into(),
-        lead: "The same task with each way to wait, measured in turns.".into(),
+    Section::new(
+        "ways-to-wait",
+        "Ways to wait",
+        "The same task with each way to wait, measured in turns.",
         pieces,
-    }
+    )
 }
 
 #[cfg(test)]

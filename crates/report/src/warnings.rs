@@ -9,7 +9,6 @@ use jitterlab_model::warning::{
 use crate::words::{MANY, count, cpus_named, exact, list, list_some, plural, time};
 
 /// Warnings, a sentence each; a warning of many tasks is written once.
-#[must_use]
 pub fn sentences(all: &[&Warning]) -> Vec<String> {
     let of_kind = |kind: &str| {
         all.iter()
@@ -63,7 +62,6 @@ fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> Stri
     }
 }
 
-#[must_use]
 pub fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::SharedCpu { cpus } => format!(
@@ -405,7 +403,6 @@ fn beside_events(event_ns: Option<i64>, noting_ns: Option<i64>) -> String {
 }
 
 /// Fact that a source does not report, as the object of a sentence.
-#[must_use]
 pub fn gap(gap: Gap) -> &'static str {
     match gap {
         Gap::Period => "the period",
@@ -428,7 +425,6 @@ pub fn gap(gap: Gap) -> &'static str {
 }
 
 /// Limits of figures that were measured in an emulator.
-#[must_use]
 pub fn emulated(ns_per_instruction: Option<u32>) -> String {
     match ns_per_instruction {
         Some(each) => format!(
@@ -444,7 +440,6 @@ pub fn emulated(ns_per_instruction: Option<u32>) -> String {
 }
 
 /// Treatment of the cycles that simavr does not charge.
-#[must_use]
 pub fn interrupt_entries(entries: &InterruptEntries) -> String {
     let InterruptEntries { charged, entries, from_sleep, cycles, cycles_from_sleep } = entries;
     if *charged {
@@ -523,7 +518,6 @@ fn tallied(names: &[(String, u64)]) -> String {
 }
 
 /// CPUs of the tasks and the reason for them; `None` if unknown.
-#[must_use]
 pub fn placement(placed: Option<&Placed>) -> Option<String> {
     let (cpus, rest, because) = match placed? {
         Placed::Sentence(text) => return Some(text.clone()).filter(|text| !text.is_empty()),

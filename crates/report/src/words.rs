@@ -13,7 +13,6 @@ use jitterlab_model::units::Human;
 /// # use jitterlab_report::words::count;
 /// assert_eq!((count(999), count(1_234_567)), ("999".into(), "1 234 567".into()));
 /// ```
-#[must_use]
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -27,7 +26,6 @@ pub fn count(count: u64) -> String {
 }
 
 /// A sentence of a text that begins in the middle of one.
-#[must_use]
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -42,7 +40,6 @@ pub fn capital(text: &str) -> String {
 /// assert_eq!(known_count(Known::AtLeast { at_least: 3 }), "3 or more");
 /// assert_eq!(known_count(Known::Unknown), "unknown");
 /// ```
-#[must_use]
 pub fn known_count(known: Known<u64>) -> String {
     match known {
         Known::Exactly(value) => count(value),
@@ -60,7 +57,6 @@ pub fn known_count(known: Known<u64>) -> String {
 /// assert_eq!((share(0.9991), share(-0.03)), ("99.9 %".into(), "-3.0 %".into()));
 /// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "1.00e-9".into()));
 /// ```
-#[must_use]
 pub fn share(share: f64) -> String {
     match share * 100.0 {
         p if !p.is_finite() => "-".into(),
@@ -84,7 +80,6 @@ pub fn share(share: f64) -> String {
 /// # use jitterlab_report::words::time;
 /// assert_eq!((time(98.0), time(10_000_000.0)), ("98 ns".into(), "10 ms".into()));
 /// ```
-#[must_use]
 pub fn time(ns: f64) -> String {
     Human(ns).to_string()
 }
@@ -96,7 +91,6 @@ pub fn time(ns: f64) -> String {
 /// assert_eq!([41.0, -98.0, 2_314.0].map(microseconds), ["0.041", "-0.098", "2.314"]);
 /// assert_eq!([81_274.0, 812_740.0, 12_345_678.0].map(microseconds), ["81.27", "812.7", "12346"]);
 /// ```
-#[must_use]
 pub fn microseconds(ns: f64) -> String {
     let us = ns / 1e3;
     let decimals = match us.abs() {
@@ -115,7 +109,6 @@ pub fn microseconds(ns: f64) -> String {
 /// assert_eq!([250_000, 1_500_000, 10_000_000_000].map(exact), ["250 µs", "1.5 ms", "10 s"]);
 /// assert_eq!([0, -7, 333_333_333].map(exact), ["0 ns", "-7 ns", "333.333333 ms"]);
 /// ```
-#[must_use]
 pub fn exact(ns: i64) -> String {
     const UNITS: [(&str, u64); 7] = [
         ("d", 86_400_000_000_000),
@@ -142,7 +135,6 @@ pub fn exact(ns: i64) -> String {
 /// # use jitterlab_report::words::list;
 /// assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
 /// ```
-#[must_use]
 pub fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -167,7 +159,6 @@ pub fn list_some(names: &[String]) -> String {
 }
 
 /// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
-#[must_use]
 pub fn cpus_named(cpus: &CpuSet) -> String {
     if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
@@ -178,7 +169,6 @@ pub fn cpus_named(cpus: &CpuSet) -> String {
 /// # use jitterlab_report::words::plural;
 /// assert_eq!((plural(1, "run"), plural(12_000, "run")), ("1 run".into(), "12 000 runs".into()));
 /// ```
-#[must_use]
 pub fn plural(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
@@ -191,7 +181,6 @@ pub fn plural(number: u64, thing: &str) -> String {
 /// assert_eq!([80.0, 3_944.0, -904_200.0].map(|ns| microseconds_of_bins(ns, 0.0)), ["0.08", "3.94", "-904"]);
 /// assert_eq!([16_600.0, 5_000.0].map(|ns| microseconds_of_bins(ns, 1_000.0)), ["17", "5"]);
 /// ```
-#[must_use]
 pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
     let us = ns / 1e3;
     let decimals: usize = match us.abs() {
@@ -216,7 +205,6 @@ pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
 /// # use jitterlab_report::words::change;
 /// assert_eq!([-0.97, 0.031, 0.0].map(change), ["-97 %", "+3.1 %", "0 %"]);
 /// ```
-#[must_use]
 pub fn change(change: f64) -> String {
     if change > 0.0 { format!("+{}", share(change)) } else { share(change) }
 }
@@ -227,7 +215,6 @@ pub fn change(change: f64) -> String {
 /// # use jitterlab_report::words::sentence;
 /// assert_eq!([sentence("the run was short"), sentence("It was.")], ["The run was short.", "It was."]);
 /// ```
-#[must_use]
 pub fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

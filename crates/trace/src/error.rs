@@ -214,203 +214,100 @@ impl From<Error> for Unreadable {
 
 /// Reason why an output that was recognised cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unreadable {
-    /// No measurement is in it.
+pub(crate) enum Unreadable {
     #[error("it holds no measurement")]
     Nothing,
-    /// A trace without the timers that wake threads.
     #[error(
         "it holds no timer that wakes a thread, so nothing says when one was due: record timer:hrtimer_expire_entry beside \
          sched_waking and sched_switch"
     )]
     NoTimers,
-    /// More than one measurement is in it.
     #[error("a second measurement begins; split the file before it, and read each part for itself")]
     Second,
-    /// It ends before its figures do.
     #[error("it is cut short: its last figures are missing")]
     Cut,
-    /// Tasks of different periods, where one period was given.
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
-    PeriodOfEach {
-        /// Their names.
-        tasks: Vec<String>,
-    },
-    /// Given periods that are not those of the tasks.
+    PeriodOfEach { tasks: Vec<String> },
     #[error(
         "these are not the periods of {}: --period is given once, or once for each of them in this order where they have \
          different ones and the output does not say them", .tasks.join(", ")
     )]
-    OtherPeriods {
-        /// Their names.
-        tasks: Vec<String>,
-    },
-    /// Figures of an unknown number of samples.
+    OtherPeriods { tasks: Vec<String> },
     #[error("it does not say how many samples it is of")]
     NoSampleCount,
-    /// A histogram without bins.
     #[error("it has no bins")]
     NoBins,
-    /// A histogram whose bins have no width.
     #[error("the width of its bins is missing")]
     NoWidth,
-    /// A text of another kind than its place needs.
     #[error("{text:?} is not {}", .wanted)]
-    Not {
-        /// The text.
-        text: String,
-        /// The expected kind.
-        wanted: Wanted,
-    },
-    /// The whole file should be one number.
+    Not { text: String, wanted: Wanted },
     #[error("it is not a number")]
     NotANumber,
-    /// A row with too few columns.
     #[error("a row has fewer columns than the {threads} threads")]
-    FewColumns {
-        /// Threads that its head names.
-        threads: usize,
-    },
-    /// A row that does not fit its header.
+    FewColumns { threads: usize },
     #[error("a row has {counts} counts for {columns} columns; header and index are needed")]
-    CountsOfRow {
-        /// Counts in the row.
-        counts: usize,
-        /// Columns in the header.
-        columns: usize,
-    },
-    /// A binary file of samples that is damaged.
+    CountsOfRow { counts: usize, columns: usize },
     #[error("it holds something that is no sample")]
     Samples,
-    /// A table whose column has no unit; with its number, counted from 1, and its content.
     #[error(
         "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
     )]
-    NoUnit {
-        /// Its number.
-        column: usize,
-        /// Its content.
-        role: Role,
-    },
-    /// A column that is not there.
+    NoUnit { column: usize, role: Role },
     #[error("there is no column {wanted}: the head line names {names}")]
-    NoColumn {
-        /// The requested column.
-        wanted: String,
-        /// The existing columns.
-        names: String,
-    },
-    /// A table of something else.
+    NoColumn { wanted: String, names: String },
     #[error(
         "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
     )]
     NoTimes,
-    /// Columns of different lengths.
     #[error(
         "{values} values of {role}, and {length} of the first column: every activation needs one of each"
     )]
-    Uneven {
-        /// Its content.
-        role: Role,
-        /// Number of values.
-        values: usize,
-        /// Number of values in the first column.
-        length: usize,
-    },
-    /// Times without a nominal distance.
+    Uneven { role: Role, values: usize, length: usize },
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,
-    /// A row that is earlier than the one before it.
     #[error("time goes back: a second measurement begins here, or the column is not what it is taken for")]
     Backwards,
-    /// A row that does not begin as rttest's do.
     #[error("a line has less than iteration, timestamp and latency")]
     ShortLine,
-    /// A line of Xenomai's console that has other columns.
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
-    /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
     Impossible(Error),
-    /// A channel that a capture does not have.
     #[error("there is no channel {wanted}: it has {names}")]
-    NoChannel {
-        /// The requested channel.
-        wanted: String,
-        /// The existing channels.
-        names: String,
-    },
-    /// A channel with too few activations to determine a period.
+    NoChannel { wanted: String, names: String },
     #[error(
         "channel {channel} shows {activations} activations, and 3 are the fewest that tell a period: name another edge (--edge)"
     )]
-    Quiet {
-        /// Its name.
-        channel: String,
-        /// Number of its activations.
-        activations: usize,
-    },
-    /// A capture in which nothing happens.
+    Quiet { channel: String, activations: usize },
     #[error(
         "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
     )]
     AllQuiet,
-    /// A capture without a unit of its times.
     #[error("it does not say the unit of its times: say it with --unit")]
     NoTimeUnit,
-    /// A capture without a sample rate.
     #[error("it does not say its sample rate")]
     NoSampleRate,
-    /// A format's version that is not known here.
     #[error("it is of version {version} of its format, of which only version 0 is read: export it as CSV")]
-    Version {
-        /// The version.
-        version: i64,
-    },
-    /// More of something than is read.
+    Version { version: i64 },
     #[error("it holds more than {most} {what}: save a shorter part of it")]
-    TooMany {
-        /// The counted things.
-        what: Counted,
-        /// Largest number that is read.
-        most: usize,
-    },
-    /// An archive that would fill the memory.
+    TooMany { what: Counted, most: usize },
     #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
     TooMuch,
-    /// A capture of a network without Ethernet's addresses.
     #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
-    NotEthernet {
-        /// Its number in the format.
-        link: i32,
-    },
-    /// A capture in which several kinds of packets could be meant.
+    NotEthernet { link: i32 },
     #[error("which packets are meant? Name them with --packets; most are {found}")]
-    WhichPackets {
-        /// The kinds of packets found.
-        found: String,
-    },
-    /// A file that its library cannot read.
+    WhichPackets { found: String },
     #[error("it is damaged: {what}")]
-    Damaged {
-        /// The library's words.
-        what: String,
-    },
-    /// A file of JSON that its tool would not write.
+    Damaged { what: String },
     #[error("{0}")]
     Json(serde_json::Error),
 }
 
 /// Things that an output can hold too many of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Counted {
-    /// Tasks, or columns that each would be one.
+pub(crate) enum Counted {
     Tasks,
-    /// Changes of a level.
     Edges,
-    /// Samples of a voltage.
     Voltages,
 }
 
@@ -426,21 +323,13 @@ impl Display for Counted {
 
 /// Kind of text in a place of another tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Wanted {
-    /// Numbers with blanks between them.
+pub(crate) enum Wanted {
     Numbers,
-    /// A count.
     Count,
-    /// A value of a histogram.
     Bin,
-    /// A value of a histogram, and its count.
     BinAndCount,
-    /// A line of jittersamples.
     Sample,
-    /// A row of a table.
     Row,
-    /// A cell of a table.
     Time,
 }
 

@@ -36,7 +36,7 @@ mod writer;
 
 pub use convert::{join, recover, recover_to, recover_with};
 pub use decoder::Columns;
-pub use error::{Counted, FileProblem, Unreadable, Wanted};
+pub use error::FileProblem;
 pub use import::{
     CaptureHints, HalThread, Hints, Import, Measured, PacketFilter, STANDARD_INPUT, Threshold, hal_thread,
     import, import_bytes, import_columns,
@@ -53,6 +53,3 @@ pub use slices::{Slice, Stored};
 pub use table::{FinishedRun, RunFileWriter, metadata};
 pub use walk::JournalReader;
 pub use writer::RunWriter;
-
-/// Typical bytes of one activation in a run file, to predict the size of a run.
-pub const TYPICAL_BYTES_PER_ACTIVATION: u64 = 4;

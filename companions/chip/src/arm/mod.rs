@@ -42,7 +42,6 @@ impl Width {
 pub(crate) struct Now {
     /// The instruction's first cycle.
     pub cycle: u64,
-    /// Its address.
     pub address: u32,
 }
 

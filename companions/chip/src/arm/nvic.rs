@@ -161,7 +161,6 @@ impl Nvic {
         self.since[usize::from(exception)]
     }
 
-    /// Ends an exception.
     pub fn end(&mut self, exception: u8, cycle: u64) {
         self.active &= !(1 << exception);
         if u64::from(self.lines) << LINE & 1 << exception != 0 && self.pending & 1 << exception == 0 {

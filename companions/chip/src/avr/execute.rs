@@ -13,15 +13,12 @@ use crate::log::Fault;
 pub struct Timing {
     /// Additional cycles of each call, return and interrupt with addresses of three bytes.
     pub wide: u64,
-    /// CALL.
     pub call: u64,
     /// RCALL and ICALL.
     pub rcall: u64,
-    /// PUSH.
     pub push: u64,
     /// ST and STD.
     pub store: u64,
-    /// LDS.
     pub lds: u64,
     /// SBI and CBI.
     pub bit: u64,

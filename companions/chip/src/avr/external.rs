@@ -12,7 +12,6 @@ use crate::Pin;
 pub struct Int {
     /// Its source.
     pub id: Id,
-    /// Its pin.
     pub pin: Pin,
     /// True if it detects edges without a clock.
     pub asynchronous: bool,

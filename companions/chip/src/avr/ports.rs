@@ -30,7 +30,6 @@ struct Port {
 /// A change of levels that a part of the chip depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// The port.
     pub port: u8,
     /// The changed bits, of those listened to.
     pub bits: u8,

@@ -39,7 +39,6 @@ impl Mode {
         !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
     }
 
-    /// True if a timer stops in it.
     fn stops(self, timer: &Timer) -> bool {
         match self {
             Mode::Idle => false,

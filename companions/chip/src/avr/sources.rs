@@ -5,7 +5,6 @@
 pub struct Bit {
     /// The data address.
     pub address: u16,
-    /// Mask of the bit.
     pub mask: u8,
 }
 

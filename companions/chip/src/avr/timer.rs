@@ -41,13 +41,11 @@ pub enum Reg {
 /// Description of a timer of the chip.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// Its number.
     pub number: u8,
     /// True for 16 bits, false for 8.
     pub wide: bool,
     /// True if it also divides by 32 and 128, and can count a watch crystal (timer 2; on the ATmega128 timer 0).
     pub fine: bool,
-    /// Overflow.
     pub overflow: Id,
     /// Compare matches.
     pub matches: [Id; 3],
@@ -63,7 +61,6 @@ pub struct Spec {
     pub captured: Option<Pin>,
 }
 
-/// A timer.
 #[derive(Debug, Clone)]
 pub struct Timer {
     spec: Spec,

@@ -13,7 +13,6 @@ use super::job::{Job, View};
 
 const DRIVER: &str = include_str!("driver.py");
 
-/// Spark.
 #[derive(Debug, Clone)]
 pub struct Spark {
     submit: PathBuf,

@@ -52,16 +52,7 @@ fn section(run: &KernelRun) -> Section {
     let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
     pieces.extend(files.map(|file| Piece::text(format!("Run file: {}", file.display()))));
     pieces.extend(also(run));
-    kernel_section(
-        "kernel-run",
-        "Kernels",
-        "The same tasks and loads on each kernel, in virtual time.",
-        pieces,
-    )
-}
-
-fn kernel_section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
+    Section::new("kernel-run", "Kernels", "The same tasks and loads on each kernel, in virtual time.", pieces)
 }
 
 /// Further commands that ran after the measurements, and the files they left.

@@ -14,7 +14,6 @@ use crate::alarms::{Notice, State, others};
 use crate::unit::{Done, SERVICE};
 
 /// A cause as labels and fields name its class.
-#[must_use]
 pub fn class_id(cause: Option<&Cause>) -> String {
     let id = cause.and_then(|cause| serde_json::to_value(cause.class).ok());
     id.and_then(|id| id.as_str().map(ToOwned::to_owned)).unwrap_or_else(|| "unknown".into())
@@ -30,7 +29,6 @@ pub(crate) fn cause(cause: Option<&Cause>) -> String {
 }
 
 /// An alarm as a sentence.
-#[must_use]
 pub fn alarm(notice: &Notice) -> String {
     let Notice { task, purpose, times, missed, late_ns, limit_ns, .. } = notice;
     let why = cause(notice.cause.as_ref());
@@ -52,26 +50,22 @@ pub fn alarm(notice: &Notice) -> String {
 }
 
 /// That a monitor measures.
-#[must_use]
 pub fn begun(tasks: &[String], folder: &Path, listening: Option<SocketAddr>) -> String {
     let at = listening.map_or_else(String::new, |address| format!(", metrics at http://{address}/metrics"));
     format!("watching {} into {}{at}; Ctrl-C ends", list(tasks), folder.display())
 }
 
 /// That a file was removed for want of room.
-#[must_use]
 pub fn given_up(path: &Path) -> String {
     format!("{} was removed: the monitor's share of the disk (--keep) is used", path.display())
 }
 
 /// That a command of an alarm was not started.
-#[must_use]
 pub fn command_left_out(command: &str) -> String {
     format!("the alarm's command {command:?} was not started: eight of them still run")
 }
 
 /// That somebody else changed `/dev/cpu_dma_latency`.
-#[must_use]
 pub fn dma_latency(now: Option<u64>, holders: &[String]) -> String {
     let by = if holders.is_empty() { String::new() } else { format!(", held by {}", list(holders)) };
     match now {
@@ -81,7 +75,6 @@ pub fn dma_latency(now: Option<u64>, holders: &[String]) -> String {
 }
 
 /// Slices copied to a stick.
-#[must_use]
 pub fn packed(packed: &Added) -> String {
     let added = jitterlab_fleet::words::added(packed);
     format!(
@@ -90,7 +83,6 @@ pub fn packed(packed: &Added) -> String {
 }
 
 /// Services installed or removed.
-#[must_use]
 pub fn done(done: &Done, is_installed: bool) -> String {
     let files: String = done.files.iter().map(|file| format!("{}\n", file.display())).collect();
     match (is_installed, done.told) {

@@ -91,7 +91,7 @@ impl Present for Status {
             pieces.push(Piece::note(format!("Nothing was measured for {} of it.", time(self.gap_ns as f64))));
         }
         let id = "monitor";
-        vec![Section { id: id.into(), title: "What was seen".into(), lead: String::new(), pieces }]
+        vec![Section::new(id, "What was seen", "", pieces)]
     }
 }
 

@@ -31,7 +31,6 @@ struct Series {
 }
 
 /// Both series as a matrix with one repetition. The report gives the largest period error only.
-#[must_use]
 pub fn matrix() -> Matrix {
     #[derive(Default, Deserialize)]
     struct Printed {
@@ -156,7 +155,6 @@ impl AthlonReproduction {
     }
 
     /// Evidence on the report's observations, all of them confirmed by its own numbers.
-    #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let one = |compared: &Compared| {
             let holds = match compared.today.as_ref().map(|today| today.answer) {

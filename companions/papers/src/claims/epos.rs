@@ -42,7 +42,6 @@ struct Printed {
 static PRINTED: LazyLock<Printed> = LazyLock::new(|| Paper::Epos.read());
 
 /// The paper's mean period for a cell of table 1; `None` for a strategy or cell it does not have.
-#[must_use]
 pub fn table_1_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<u32> {
     let row = PERIODS_US.iter().position(|p| *p == period_us)?;
     let column = PRESCALERS.iter().position(|p| *p == prescaler)?;
@@ -114,7 +113,6 @@ impl PrintedThread {
 }
 
 /// Figure 7 under a strategy, if the paper has it.
-#[must_use]
 pub fn printed_thread(strategy: Strategy) -> Option<PrintedThread> {
     PRINTED.figure_7.get(strategy.name()).copied()
 }
@@ -175,14 +173,12 @@ pub struct Rounds {
 
 impl LedThread {
     /// True if a round is longer than a tick alone makes it: an event takes the handler besides.
-    #[must_use]
     pub fn has_the_event(&self, round_ns: i64) -> bool {
         let ticking = self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0);
         round_ns as f64 * LED_CLOCK_HZ / 1e9 > ticking as f64 + 0.5
     }
 
     /// The rounds but for those that the alarm's own event lengthens, which in the paper hardly any did.
-    #[must_use]
     pub fn without_the_event(&self) -> Rounds {
         let rounds = self.rounds_ns.iter().filter(|ns| !self.has_the_event(**ns));
         let rounds: Vec<f64> = rounds.map(|ns| *ns as f64).collect();
@@ -275,7 +271,6 @@ impl EposReproduction {
     }
 
     /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
-    #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let mut all = of_table_1(self);
         all.extend(of_figure_7(&self.led_thread));

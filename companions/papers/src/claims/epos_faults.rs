@@ -44,7 +44,6 @@ pub struct FaultSearch {
     pub of_all: Fault,
     /// The number of cells that it gives.
     pub given: usize,
-    /// The others.
     pub others: Vec<FaultyCell>,
 }
 
@@ -84,7 +83,6 @@ fn faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
 }
 
 /// Searches each column for the fault that gives most of its cells, and for one of its own for each other cell.
-#[must_use]
 pub fn search() -> Vec<FaultSearch> {
     let columns = Strategy::ALL.into_iter().flat_map(|strategy| PRESCALERS.map(|clock| (strategy, clock)));
     columns.filter_map(|(strategy, prescaler)| of_column(strategy, prescaler)).collect()

@@ -149,13 +149,11 @@ type Comparison = fn(&[Stretch], &[Stretch], fn(&Stretch) -> f64) -> Option<Medi
 
 impl SystemUnderLoads {
     /// A number of each measurement; `None` where nothing was measured.
-    #[must_use]
     pub fn each(&self, number: impl Fn(&Spread) -> f64) -> Vec<Option<f64>> {
         self.loads.iter().map(|load| load.found.as_ref().map(&number)).collect()
     }
 
     /// Compares a number in the stretches of each load with that of the first, load by load.
-    #[must_use]
     pub fn against_first(
         &self,
         compare: Comparison,

@@ -84,7 +84,6 @@ pub struct NistJitter {
 
 impl PrintedJitter {
     /// The numbers in the paper's data.
-    #[must_use]
     pub fn read() -> Self {
         #[derive(Default, Deserialize)]
         struct Printed {
@@ -96,7 +95,6 @@ impl PrintedJitter {
 
 impl NistJitter {
     /// Evidence on the paper's statements about its figures 1 to 6.
-    #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let least = self.load_curve.iter().min_by(|a, b| a.measured.total_cmp(&b.measured));
         let measured = least.map(|point| point.measured);
@@ -125,7 +123,6 @@ fn range(stretch: &Stretch) -> f64 {
 
 /// Evidence on the paper's statements about figure 3: the latencies of real-time systems under normal, network and disk load; the
 /// first two correspond to figures 3a and 3b.
-#[must_use]
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     let grows = |system: &SystemUnderLoads| {
         Evidence::decided_by("range-grows", "growth", system.against_first(factor, range))

@@ -26,7 +26,6 @@ pub struct Call {
 
 impl Call {
     /// Its duration, in ns.
-    #[must_use]
     pub fn took_ns(&self) -> i64 {
         self.done_ns - self.woken_ns
     }
@@ -36,7 +35,6 @@ impl EarlyCalls {
     /// The most ordinary of several activations: the one with the median of the calls' total time. `waits`
     /// are the times at which each sleep was to end and did end, `starts` due time and start of each
     /// activation, both in order and by the same clock. `None` if no activation was called early.
-    #[must_use]
     pub fn most_ordinary(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();
         let mut rest = waits;
@@ -54,7 +52,6 @@ impl EarlyCalls {
     }
 
     /// S as the task itself sees it, without the switches to it and from it: the median of the calls that returned.
-    #[must_use]
     pub fn service_ns(&self) -> Option<i64> {
         let mut took: Vec<i64> = self.returned.iter().map(Call::took_ns).collect();
         took.sort_unstable();

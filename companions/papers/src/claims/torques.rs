@@ -27,8 +27,6 @@ pub struct PrintedRow {
     pub compensated_percent: f64,
 }
 
-/// The table as printed.
-#[must_use]
 pub fn table_1() -> Vec<PrintedRow> {
     #[derive(Default, Deserialize)]
     struct Printed {
@@ -75,7 +73,6 @@ pub struct Torque {
 
 impl NistTorques {
     /// Computes the table by the paper's equation 7.
-    #[must_use]
     pub fn compute() -> Self {
         let row = |printed: PrintedRow| {
             let torque = |jitter_s| Torque {
@@ -94,7 +91,6 @@ impl NistTorques {
     }
 
     /// Evidence on the paper's statements about the table.
-    #[must_use]
     pub fn evidence(&self) -> [Evidence; 3] {
         let printed: Vec<PrintedRow> = self.rows.iter().map(|row| row.printed).collect();
         let follows = |statement, stated_s: f64, (from_s, to_s): (f64, f64)| {

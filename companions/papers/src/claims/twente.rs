@@ -30,7 +30,6 @@ pub struct PrintedLoop {
 }
 
 /// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
-#[must_use]
 pub fn printed() -> Vec<PrintedLoop> {
     #[derive(Default, Deserialize)]
     struct Printed {
@@ -52,7 +51,6 @@ pub struct WorkTime {
 
 impl WorkTime {
     /// Takes the durations of a run with this number of divisions.
-    #[must_use]
     pub fn new(divisions: u32, summary: &Summary) -> Self {
         let at = |percentile| summary.execution.at(percentile).exactly();
         WorkTime { divisions, median_ns: at(P50), p99_ns: at(P99) }
@@ -98,7 +96,6 @@ fn mean(stretch: &Stretch) -> f64 {
 
 impl TwenteReproduction {
     /// Evidence on the report's statements.
-    #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
         let mut all = of_ordinary(ordinary);

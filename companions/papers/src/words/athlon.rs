@@ -20,7 +20,7 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
     let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
     pieces.extend(tables(&found.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
     pieces.extend(tables(&found.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
-    super::section(
+    Section::new(
         "athlon",
         "The Athlon report",
         "A servo and a base thread on every pair of CPUs, idle and beside CPU hogs, as in the report and on this machine.",

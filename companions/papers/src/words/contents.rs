@@ -76,7 +76,6 @@ impl ItemResult {
 
 impl PaperItem {
     /// Its name within the document: `figure 3a`, `hogs`.
-    #[must_use]
     pub fn name(&self) -> String {
         self.part().replace('-', " ")
     }
@@ -114,7 +113,6 @@ pub struct PaperContents {
 }
 
 impl PaperContents {
-    #[must_use]
     pub fn for_document(document: Option<Paper>) -> Self {
         let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
         let items = wanted.flat_map(|paper| {
@@ -202,12 +200,7 @@ fn section(contents: &PaperContents) -> Section {
         Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
-    Section {
-        id: "papers".into(),
-        title: "What the source documents hold".into(),
-        lead: "And how it stands here.".into(),
-        pieces,
-    }
+    Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
 /// The head of the documents' contents: the share that was repeated here with its verdicts, and the

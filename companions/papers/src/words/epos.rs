@@ -21,7 +21,7 @@ pub(super) fn section(found: &EposReproduction) -> Section {
             false => details(&title.replace('\n', " "), table),
         }
     });
-    super::section(
+    Section::new(
         "epos",
         "EPOS, table 1 and figures 3, 5 and 7",
         "The paper's programs and a third strategy, on a simulated microcontroller.",
@@ -294,12 +294,12 @@ fn sweep(alarms: &[AlarmFigures]) -> Section {
     let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
          ticks between";
     let pieces = vec![Piece::table("", &header, rows), Piece::text(columns)];
-    Section {
-        id: "mcu-sweep".into(),
-        title: "Timer of the microcontroller".into(),
-        lead: "How exactly each way to use the timer keeps a period, and what it costs the processor.".into(),
+    Section::new(
+        "mcu-sweep",
+        "Timer of the microcontroller",
+        "How exactly each way to use the timer keeps a period, and what it costs the processor.",
         pieces,
-    }
+    )
 }
 
 #[cfg(test)]

@@ -56,7 +56,6 @@ pub struct Reproduction {
 impl Reproduction {
     /// Takes the results with their verdicts on the items of the document: an item holds if all of its
     /// statements do.
-    #[must_use]
     pub fn new(directory: PathBuf, found: Found) -> Self {
         let statements = statements::tested(found.paper(), found.evidence());
         let mut verdicts: BTreeMap<String, StatementVerdict> = BTreeMap::new();
@@ -97,7 +96,6 @@ pub struct NistReproduction {
 }
 
 impl Found {
-    #[must_use]
     pub fn paper(&self) -> Paper {
         match self {
             Found::Athlon(_) => Paper::Athlon,
@@ -163,7 +161,6 @@ pub enum Step {
 }
 
 /// A step for people.
-#[must_use]
 pub fn step(step: &Step) -> String {
     match step {
         Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
@@ -202,7 +199,6 @@ fn sections(reproduction: &Reproduction) -> Vec<Section> {
 }
 
 /// The figures that the result alone holds.
-#[must_use]
 pub fn figures(found: &Found) -> Vec<PaperFigure> {
     match found {
         Found::Athlon(found) => athlon::figures(found),
@@ -218,18 +214,12 @@ pub fn add_machine(chart: &mut Chart, machine: &str) {
 }
 
 /// Machine of a repetition, in words.
-#[must_use]
 pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
     match (paper, in_virtual_time) {
         (Paper::Epos, _) => "a simulated microcontroller".into(),
         (_, true) => "emulated processors, in virtual time".into(),
         (_, false) => machine_line(facts),
     }
-}
-
-/// A section of these pieces.
-pub(crate) fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
 /// Text as a piece of the page that keeps its columns.

@@ -67,7 +67,7 @@ pub(super) fn section(found: &NistReproduction) -> Section {
         text: nist_jitter::numbers(&found.jitter, terminal),
     };
     let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(figure_3(&found.loads));
-    super::section(
+    Section::new(
         "nist",
         "NIST, table 1 and figures 1 to 6",
         "The paper's computations and measurements, repeated on this machine.",
@@ -76,7 +76,7 @@ pub(super) fn section(found: &NistReproduction) -> Section {
 }
 
 pub(super) fn virtual_section(found: &LoadFigures) -> Section {
-    super::section(
+    Section::new(
         "nist-virtual",
         "NIST figure 3, in virtual time",
         "Two real-time systems under normal, heavy network and heavy disk load.",
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn table_1_shows_the_finding() {
-        let section = super::super::section("", "", "", torques(&NistTorques::compute()).into());
+        let section = Section::new("", "", "", torques(&NistTorques::compute()).into());
         let words = words(&section);
         let tested = tested(Paper::Nist, NistTorques::compute().evidence().into());
         let numbers = "digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs";

@@ -13,6 +13,7 @@ use super::nist_figures::{figure_1, figure_2, figure_4, figure_6};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::compensation::{interval, load_curve};
 use jitterlab_report::figure::load;
+use jitterlab_report::section::Section;
 use jitterlab_report::table;
 use jitterlab_report::waiting::clock;
 use jitterlab_report::words::{exact, share, time};
@@ -70,7 +71,7 @@ pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
         exact(printed.least_load_every_ns)
     )));
     let load = load_curve(&found.load_curve, &found.service, found.period_ns);
-    out.push_str(&super::section("", "", "", load).text(terminal));
+    out.push_str(&Section::new("", "", "", load).text(terminal));
     out.push_str(&compensation(found));
     for (name, series) in [("uncompensated", &found.uncompensated), ("compensated", &found.compensated)] {
         let jitter = time(series.residual.peak_to_peak());

@@ -24,7 +24,6 @@ pub struct Tested {
 }
 
 /// The statements of a document that there is evidence on.
-#[must_use]
 pub fn tested(paper: Paper, all: Vec<Evidence>) -> Vec<Tested> {
     let statements = paper.statements();
     let one = |evidence: Evidence| {

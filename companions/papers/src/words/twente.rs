@@ -39,7 +39,7 @@ pub(super) fn section(found: &TwenteReproduction) -> Section {
     }
     pieces.extend(loads::done(&found.loops));
     pieces.extend([loads::basis(&found.loops, FOUR), Piece::text(WHY_NOT_ONE)]);
-    super::section(
+    Section::new(
         "twente",
         "Twente, figures 1 to 12",
         "The report's measurements, repeated on an ordinary system and on the real-time ones that there are.",
@@ -52,7 +52,6 @@ const BIN_NS: f64 = 100_000.0;
 
 /// The figures of a system under the load of this number, as in the report: over the loops the duration of each, its jitter, mean
 /// and standard deviation; and how often which jitter came.
-#[must_use]
 pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFigure; 2] {
     let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
     let printed = printed().into_iter().find(|of| of.figures[0] == first);

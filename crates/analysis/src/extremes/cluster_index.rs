@@ -20,25 +20,6 @@ pub fn intervals_index(positions: &[u64]) -> Option<f64> {
     (second > 0.0).then(|| (2.0 * first * first / (count * second)).min(1.0))
 }
 
-/// Returns the extremal index by K-gaps (Suveges & Davison, Ann. Appl. Stat. 2010): exceedances up to `k`
-/// steps apart belong together. `length` is the number of values in all. The maximum-likelihood theta is the
-/// smaller root of theta^2 S - theta (N0 + 2 N1 + S) + 2 N1 = 0.
-pub fn k_gaps_index(positions: &[u64], length: u64, k: u64) -> Option<f64> {
-    if positions.len() < 3 || length == 0 {
-        return None;
-    }
-    let rate = positions.len() as f64 / length as f64;
-    let (mut sum, mut apart, mut together) = (0.0, 0.0, 0.0);
-    for w in positions.windows(2) {
-        let gap = (w[1] - w[0]).saturating_sub(k);
-        sum += rate * gap as f64;
-        if gap > 0 { apart += 1.0 } else { together += 1.0 }
-    }
-    let b = together + 2.0 * apart + sum;
-    let root = (b * b - 8.0 * sum * apart).max(0.0).sqrt();
-    (sum > 0.0).then(|| ((b - root) / (2.0 * sum)).min(1.0))
-}
-
 /// A cluster of exceedances, taken as the effect of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cluster {
@@ -104,15 +85,9 @@ mod tests {
 
     #[test]
     fn armax_processes_have_the_computed_indices() {
-        for (a, intervals, k_gaps) in [
-            (0.0, 0.99691472, 0.95308846),
-            (0.3, 0.70840485, 0.68921928),
-            (0.5, 0.51640831, 0.49735650),
-            (0.8, 0.19752936, 0.19705898),
-        ] {
+        for (a, intervals) in [(0.0, 0.99691472), (0.3, 0.70840485), (0.5, 0.51640831), (0.8, 0.19752936)] {
             let positions = above_the_95_percent_quantile(&armax(a));
             agrees(intervals_index(&positions).unwrap(), intervals, 8);
-            agrees(k_gaps_index(&positions, 20_000, 1).unwrap(), k_gaps, 8);
         }
     }
 
@@ -133,9 +108,6 @@ mod tests {
 
     #[test]
     fn few_exceedances_have_no_index() {
-        assert_eq!(
-            (intervals_index(&[1, 2]), k_gaps_index(&[1], 9, 1), intervals_index(&[])),
-            (None, None, None)
-        );
+        assert_eq!((intervals_index(&[1, 2]), intervals_index(&[])), (None, None));
     }
 }

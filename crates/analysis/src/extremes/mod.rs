@@ -3,5 +3,5 @@
 pub mod cluster_index;
 pub mod gpd;
 
-pub use cluster_index::{intervals_index, k_gaps_index};
+pub use cluster_index::intervals_index;
 pub use gpd::Gpd;

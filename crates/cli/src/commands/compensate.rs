@@ -106,7 +106,7 @@ impl Args {
             return Err(Error::bad_use(format!("{} exists already", path.display()))
                 .remedy("remove it, or choose another --output"));
         }
-        Ok(plan.check(task)?)
+        plan.check(task)
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::Experiment;
 use crate::dma_latency::{DmaLatency, Held};
-use crate::error::{SessionError, dma_latency_refused};
+use crate::error::{dma_latency_refused, interrupted};
 use crate::facts::{self, Root};
 use crate::isolate;
 use crate::prepare::{self, Moved};
@@ -65,13 +65,11 @@ struct KeptBlock {
 
 impl Block {
     /// The block as the analysis sees it.
-    #[must_use]
     pub fn view(&self, period_ns: i64) -> BlockView<'_> {
         BlockView { period_ns, result: &self.result, activations: &self.activations }
     }
 
     /// Blocks as the analysis sees them.
-    #[must_use]
     pub fn views(period_ns: i64, blocks: &[Block]) -> Vec<BlockView<'_>> {
         blocks.iter().map(|block| block.view(period_ns)).collect()
     }
@@ -87,9 +85,6 @@ const MOST_ACTIVATIONS: u64 = 1 << 20;
 impl<'e, 'a> TaskBench<'e, 'a> {
     /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
     /// measured processor if there is another.
-    ///
-    /// # Errors
-    /// A task that cannot be run as described.
     pub fn prepare(
         spec: TaskSpec,
         dma_latency: DmaLatency,
@@ -138,9 +133,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Measures one block of about this length, unless an earlier call did; `None` if it was interrupted. It may have been
     /// stopped for the machine's safety.
-    ///
-    /// # Errors
-    /// A task that is refused, and a thread that cannot be made.
     pub fn measure(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Option<Block>, Error> {
         let (grid_ns, interrupted) = (self.grid_ns, self.experiment.interrupted());
         let part = self.experiment.part_with_rows(|| {
@@ -155,22 +147,18 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Measures one block to its end.
-    ///
-    /// # Errors
-    /// A task that cannot be measured here or was stopped, or an interrupt by the user.
-    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, SessionError> {
-        let block = self.measure(spec, length_ns)?.ok_or(SessionError::Interrupted)?;
+    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, Error> {
+        let block = self.measure(spec, length_ns)?.ok_or_else(interrupted)?;
         match &block.overload {
-            Some(overload) => Err(SessionError::Stopped { compensate: spec.compensate, overload: *overload }),
+            Some(overload) => {
+                Err(Error::not_measured(format!("with compensate={}: {overload}", spec.compensate)))
+            }
             None => Ok(block),
         }
     }
 
     /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
     /// meet all of them. Interrupted, it returns the whole rounds until then.
-    ///
-    /// # Errors
-    /// As [`TaskBench::measure`].
     pub fn turns(
         &mut self,
         specs: &[TaskSpec],
@@ -190,15 +178,12 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// The same with every block measured to its end.
-    ///
-    /// # Errors
-    /// As [`TaskBench::block`].
     pub fn whole_turns(
         &mut self,
         specs: &[TaskSpec],
         rounds: usize,
         length_ns: i64,
-    ) -> Result<Vec<Vec<Block>>, SessionError> {
+    ) -> Result<Vec<Vec<Block>>, Error> {
         let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
         for _ in 0..rounds {
             for (spec, blocks) in specs.iter().zip(&mut blocks) {
@@ -209,9 +194,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Checks that a task may be measured here; the error gives the reason.
-    ///
-    /// # Errors
-    /// A description that contradicts itself, or polling that would leave the machine no processor.
     pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
@@ -254,9 +236,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Writes the blocks of one task as one run file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
@@ -270,9 +249,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
     /// neighbouring readings. No start of a task can be known better than that.
-    ///
-    /// # Errors
-    /// A thread that cannot be made, or that broke down.
     pub fn clock_floor(&self) -> Result<Distribution, Error> {
         const READINGS: usize = 100_000;
         let spec = &self.spec;

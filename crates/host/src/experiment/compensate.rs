@@ -11,10 +11,10 @@ use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{CompensationRequirement, MarginChoice, best};
 use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::BlockView;
-use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
+use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 
 use super::block_measurement::{Block, TaskBench};
-use crate::error::SessionError;
+use crate::error::{interrupted, nothing_measured};
 
 /// Turns in which the methods are measured.
 const SAMPLE_TURNS: usize = 10;
@@ -68,16 +68,13 @@ impl CompensationPlan {
     }
 
     /// Checks that some margin can compensate a task of this description, and that these turns can prove it.
-    ///
-    /// # Errors
-    /// The reason against a margin, or turns that are too short.
-    pub fn check(&self, spec: &TaskSpec) -> Result<(), SessionError> {
+    pub fn check(&self, spec: &TaskSpec) -> Result<(), Error> {
         if self.turn_ns.min(self.sample_turn_ns()) < spec.period_ns {
-            return Err(SessionError::ShorterThanPeriod);
+            return Err(Error::bad_use("--duration is too short for the period and --rounds: raise it"));
         }
         // Whatever contradicts a margin is found with any.
         let compensate = Compensation::Margin { margin_ns: (spec.period_ns / 2).max(1) };
-        Ok(TaskSpec { compensate, ..spec.clone() }.validate()?)
+        TaskSpec { compensate, ..spec.clone() }.validate()
     }
 
     /// Length of all steps together for a task of this period, in ns.
@@ -92,14 +89,14 @@ impl CompensationPlan {
     ///
     /// # Errors
     /// A task that cannot be measured here or was stopped before the proof, or an interrupt before it.
-    pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, SessionError> {
+    pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, Error> {
         let period_ns = bench.spec.period_ns;
         bench.experiment.plan(self.planned_ns(period_ns));
         let clock_floor = Statistics::from_values(&bench.clock_floor()?);
         let tolerance_ns = late_ns(&clock_floor);
         let samples = self.sample(bench)?;
         bench.begin(TrialStep::WakeUpCost);
-        let first = samples.first().ok_or(SessionError::NothingMeasured)?;
+        let first = samples.first().ok_or_else(nothing_measured)?;
         let service = service(bench, &first.blocks)?;
         let (chosen, candidates) = self.choose(&samples, &service)?;
         bench.spec = samples[chosen].spec.clone();
@@ -142,7 +139,7 @@ impl CompensationPlan {
     }
 
     /// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
-    fn sample(&self, bench: &mut TaskBench<'_, '_>) -> Result<Vec<Sample>, SessionError> {
+    fn sample(&self, bench: &mut TaskBench<'_, '_>) -> Result<Vec<Sample>, Error> {
         bench.begin(TrialStep::EarlySleeps {
             methods: self.methods.len(),
             each_ns: self.sample_ns(),
@@ -155,18 +152,14 @@ impl CompensationPlan {
     }
 
     /// Figures of the methods, and the one to use.
-    fn choose(
-        &self,
-        samples: &[Sample],
-        service: &ServiceTime,
-    ) -> Result<(usize, Vec<Candidate>), SessionError> {
+    fn choose(&self, samples: &[Sample], service: &ServiceTime) -> Result<(usize, Vec<Candidate>), Error> {
         let candidate = |Sample { spec, blocks }: &Sample| {
             Candidate::new(spec.wake, &Block::views(spec.period_ns, blocks), self.wish, service)
         };
         let candidates: Option<Vec<Candidate>> = samples.iter().map(candidate).collect();
-        let candidates = candidates.ok_or(SessionError::NothingMeasured)?;
+        let candidates = candidates.ok_or_else(nothing_measured)?;
         let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
-        Ok((best(&choices).ok_or(SessionError::NothingMeasured)?, candidates))
+        Ok((best(&choices).ok_or_else(nothing_measured)?, candidates))
     }
 }
 
@@ -176,22 +169,19 @@ fn margins(period_ns: i64) -> impl Iterator<Item = i64> {
 }
 
 /// Starts later than this are late.
-#[must_use]
 pub fn late_ns(clock_floor: &Statistics) -> i64 {
     LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
 }
 
 /// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
-///
-/// # Errors
-/// A task that cannot be measured here or was stopped, or an interrupt by the user.
-pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, SessionError> {
+pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, Error> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
     let often = TaskSpec { period_ns: often_every_ns, ..bench.spec.clone() };
     let often = bench.block(&often, POINT_NS)?;
     let views = Block::views(period_ns, plain);
-    ServiceTime::new(&views, &often.view(often_every_ns)).ok_or(SessionError::NoProcessorTime)
+    ServiceTime::new(&views, &often.view(often_every_ns))
+        .ok_or_else(|| Error::not_measured("this system does not count a thread's processor time"))
 }
 
 /// Periods A of early wake-ups for the load curve.
@@ -200,21 +190,18 @@ fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
 }
 
 /// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
-///
-/// # Errors
-/// A task that cannot be measured here, or an interrupt by the user.
 pub fn load_curve(
     bench: &mut TaskBench<'_, '_>,
     service: &ServiceTime,
     plain: &[Block],
-) -> Result<(Vec<LoadPoint>, Vec<TrialNote>), SessionError> {
+) -> Result<(Vec<LoadPoint>, Vec<TrialNote>), Error> {
     let period_ns = bench.spec.period_ns;
     let uncompensated: f64 = Block::views(period_ns, plain).iter().filter_map(BlockView::load).sum::<f64>();
     let uncompensated = uncompensated / plain.len().max(1) as f64;
     let (mut points, mut missing) = (Vec::new(), Vec::new());
     for every_ns in wake_ups(period_ns) {
         let spec = bench.compensated(Compensation::Repeat { every_ns });
-        let block = bench.measure(&spec, POINT_NS)?.ok_or(SessionError::Interrupted)?;
+        let block = bench.measure(&spec, POINT_NS)?.ok_or_else(interrupted)?;
         match block.overload {
             Some(overload) => missing.push(TrialNote::NoLoadPoint { every_ns, overload }),
             None => {
@@ -231,7 +218,7 @@ pub fn load_curve(
 }
 
 /// Polling as measured, and as the latencies of uncompensated blocks in between predict it.
-fn polling(bench: &mut TaskBench<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, SessionError> {
+fn polling(bench: &mut TaskBench<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, Error> {
     bench.begin(TrialStep::MarginPolling);
     let period_ns = bench.spec.period_ns;
     let mut ways = vec![bench.spec.clone()];

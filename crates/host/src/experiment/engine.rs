@@ -71,9 +71,6 @@ impl<'a> Experiment<'a> {
 
     /// Returns the next part: one kept by an earlier call, or else one that is measured now and kept. `None`
     /// if it was interrupted: the result of that part, an error included, is dropped.
-    ///
-    /// # Errors
-    /// The errors of `measure`.
     pub fn part<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<T, E>,
@@ -83,9 +80,6 @@ impl<'a> Experiment<'a> {
     }
 
     /// The same for a part with activations.
-    ///
-    /// # Errors
-    /// The errors of `measure`.
     pub fn part_with_rows<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,
@@ -116,7 +110,6 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// The parts that an experiment has kept.
 #[derive(Default)]
 pub struct KeptParts {
     parts: Parts,

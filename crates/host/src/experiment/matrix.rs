@@ -14,7 +14,6 @@ use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_trace::{atomic_file, source};
 
 use super::engine::Experiment;
-use crate::error::MatrixError;
 use crate::load::parse_loads;
 use crate::measure::Request;
 use crate::record::record_to;
@@ -27,10 +26,7 @@ const INDEX: &str = "index.json";
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// The index in a directory; `None` without an index.
-///
-/// # Errors
-/// It cannot be read, is something else, or is of another version.
-pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
+pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, Error> {
     #[derive(serde::Deserialize)]
     struct Format {
         format: u32,
@@ -39,31 +35,36 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
     let text = match source::read_text(&path, LARGEST_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(MatrixError::Unreadable { path, error }),
+        Err(error) => return Err(Error::refused(format!("cannot read {}: {error}", path.display()))),
     };
-    let other = |error| MatrixError::NoIndex { path: path.clone(), error };
+    let other = |error: serde_json::Error| {
+        Error::refused(format!(
+            "{} is no index of a matrix ({error}): choose another directory with --output",
+            path.display()
+        ))
+    };
     if serde_json::from_slice::<Format>(text.as_bytes()).map_err(other)?.format != MatrixIndex::FORMAT {
-        return Err(MatrixError::Version(path));
+        return Err(Error::refused(format!(
+            "{} was written by another version of jitterlab: choose another directory with --output",
+            path.display()
+        )));
     }
     serde_json::from_slice(text.as_bytes()).map(Some).map_err(other)
 }
 
 /// Keeps an index in a directory. Written whole under another name first, so that a crash leaves the old one.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
-    let text = serde_json::to_string_pretty(index)? + "\n";
-    Ok(atomic_file::write(folder.join(INDEX), text.as_bytes(), false)?)
+pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
+    let not_json = |error| {
+        Error::refused(format!("the index could not be written as JSON ({error}); please report this"))
+    };
+    let text = serde_json::to_string_pretty(index).map_err(not_json)? + "\n";
+    atomic_file::write(folder.join(INDEX), text.as_bytes(), false)
 }
 
 /// The conditions: each load, and each again with isolation if that is asked for.
 ///
 /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that it is the
 /// same in every cell.
-///
-/// # Errors
-/// A load that is not known.
 fn settings(
     loads: &[String],
     isolate: Option<&CpuSet>,
@@ -110,10 +111,7 @@ pub struct MatrixRequest {
 
 impl MatrixRequest {
     /// The cells to measure on a machine, and which CPUs were chosen where none were named.
-    ///
-    /// # Errors
-    /// Loads that cannot be understood, and CPUs that this machine does not have.
-    pub fn plan(&self, facts: &SystemFacts) -> Result<(MatrixIndex, Option<Proposal>), MatrixError> {
+    pub fn plan(&self, facts: &SystemFacts) -> Result<(MatrixIndex, Option<Proposal>), Error> {
         let settings = settings(&self.loads, self.isolate.as_ref(), facts)?;
         let round_ns = (self.duration_ns + OVERHEAD_NS) * i64::from(self.rounds) * settings.len() as i64;
         let affordable = usize::try_from(self.time_ns / round_ns.max(1)).unwrap_or(0);
@@ -142,13 +140,17 @@ pub fn measure_cells(
     index: &mut MatrixIndex,
     folder: &Path,
     experiment: &mut Experiment<'_>,
-) -> Result<(), MatrixError> {
-    let failed = |error| MatrixError::Folder { path: folder.into(), error };
+) -> Result<(), Error> {
+    let failed =
+        |error: io::Error| Error::refused(format!("cannot make the directory {}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
     // Two that measured into one directory would count each other's cells as missing.
     let turn = File::open(folder).map_err(failed)?;
     if turn.try_lock().is_err() {
-        return Err(MatrixError::Busy(folder.into()));
+        return Err(Error::refused(format!(
+            "another jitterlab measures into {} right now: wait for its end, or choose another directory with --output",
+            folder.display()
+        )));
     }
     write(index, folder)?;
     let each_ns = index.duration_ns + OVERHEAD_NS;
@@ -179,10 +181,15 @@ fn measure(
     number: usize,
     folder: &Path,
     interrupted: &AtomicBool,
-) -> Result<DoneCell, MatrixError> {
+) -> Result<DoneCell, Error> {
     let cell = &index.plan.cells[number];
     let setting = index.settings.iter().find(|setting| setting.name == cell.condition);
-    let setting = setting.ok_or_else(|| MatrixError::NoSetting(cell.condition.clone()))?;
+    let setting = setting.ok_or_else(|| {
+        Error::refused(format!(
+            "the index has no setting {:?}, which one of its cells names: choose another directory with --output",
+            cell.condition
+        ))
+    })?;
     let placed =
         index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
     let file = file_name(number);

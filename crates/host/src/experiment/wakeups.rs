@@ -2,29 +2,25 @@
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
-use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Compensation, Error, Policy, TaskSpec, WakeMethod};
 
 use super::block_measurement::{Block, TaskBench};
-use crate::error::SessionError;
 
 /// The task in each way to wait that is to be tried, with its name: those of these parts of a task
 /// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
 /// each also with the task's compensation as far as it can be compensated.
-///
-/// # Errors
-/// Parts that cannot be understood or contradict the task.
 pub fn ways(
     task: &TaskSpec,
     wake: Option<WakeMethod>,
     parts: &[String],
-) -> Result<Vec<(String, TaskSpec)>, SessionError> {
+) -> Result<Vec<(String, TaskSpec)>, Error> {
     let named = |parts: &String| {
-        let read = || -> Result<TaskSpec, jitterlab_model::Error> {
+        let read = || -> Result<TaskSpec, Error> {
             let spec = settled(task.with(parts)?);
             spec.validate()?;
             Ok(TaskSpec { name: task.name.clone(), ..spec })
         };
-        let spec = read().map_err(|error| SessionError::NotAWay { parts: parts.clone(), error })?;
+        let spec = read().map_err(|error| Error::bad_use(format!("--way {parts}: {error}")))?;
         Ok((parts.clone(), spec))
     };
     if !parts.is_empty() {
@@ -72,15 +68,12 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
 
 /// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it uses the whole rounds until
 /// then.
-///
-/// # Errors
-/// A task that cannot be measured here.
 pub fn compare(
     bench: &mut TaskBench<'_, '_>,
     ways: Vec<(String, TaskSpec)>,
     rounds: u32,
     turn_ns: i64,
-) -> Result<WaysCompared, SessionError> {
+) -> Result<WaysCompared, Error> {
     let mut impossible = Vec::new();
     let (mut names, mut specs) = (Vec::new(), Vec::new());
     for (name, spec) in ways {

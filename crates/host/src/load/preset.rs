@@ -26,9 +26,6 @@ pub const PRESETS: &[Preset] = &[
 
 /// Reads the value of `--load`: `none`, a load, a preset (with `@CPUS` for all its loads), or `stress -c 4 -m
 /// 2`.
-///
-/// # Errors
-/// Any other text.
 pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
     let text = text.trim();
     if text == "none" {

@@ -98,9 +98,6 @@ pub struct TraceEvents {
 
 impl TraceEvents {
     /// Makes ready to record.
-    ///
-    /// # Errors
-    /// No permission, or a kernel without these events.
     pub fn open(names: &mut Names) -> Result<Self, Error> {
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own != Path::new(FIRST_PIDS)) {
             return Err(other_numbers());
@@ -146,9 +143,6 @@ impl TraceEvents {
 
     /// Begins to record everything on these processors; `rate_hz` is the number of activations in a second,
     /// which need room.
-    ///
-    /// # Errors
-    /// No permission.
     pub fn record_everything(&mut self, cpus: &CpuSet, rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
@@ -179,9 +173,6 @@ impl TraceEvents {
     }
 
     /// Begins to record the activity of these threads, and of those that they make, on these processors.
-    ///
-    /// # Errors
-    /// No permission.
     pub fn record_threads(&mut self, detail: Detail, cpus: &CpuSet, threads: &[i32]) -> Result<(), Error> {
         let room = if detail == Detail::Calls { BUFFER_BYTES } else { SMALL_BUFFER };
         let instance = Instance::create(cpus, room)?;
@@ -204,9 +195,6 @@ impl TraceEvents {
     }
 
     /// Follows further threads.
-    ///
-    /// # Errors
-    /// No permission.
     pub fn follow(&self, threads: &[i32]) -> Result<(), Error> {
         let mut following = self.instances.iter().filter(|(detail, _)| *detail != Detail::Everything);
         following.try_for_each(|(_, instance)| instance.follow(threads))

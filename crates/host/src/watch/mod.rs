@@ -55,7 +55,6 @@ const TOLD: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A loop that is watched.
 struct Loop {
     passes: Passes,
     follower: Follower,
@@ -107,9 +106,6 @@ impl Drop for Started {
 
 impl Watch {
     /// Finds the periodic threads.
-    ///
-    /// # Errors
-    /// No permission, nothing to watch, or nothing periodic in it.
     pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let root = Root::system();
         let facts = facts::read(&root);

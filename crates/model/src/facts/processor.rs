@@ -65,13 +65,6 @@ pub struct Cpu {
     pub package_throttle_count: Option<u64>,
 }
 
-impl Cpu {
-    /// The longest time it may take to leave an idle state that is not disabled.
-    pub fn longest_exit_us(&self) -> Option<u64> {
-        self.idle_states.iter().filter(|s| s.disabled != Some(true)).filter_map(|s| s.exit_latency_us).max()
-    }
-}
-
 /// Choice of a CPU's frequency.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]

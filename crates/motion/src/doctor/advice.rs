@@ -17,10 +17,9 @@ use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 pub enum Advice {
     /// End the other programs that measure, and repeat the command.
     EndOthers,
-    /// Make room on the disk, or call it in another directory: not all could be written in this one.
     /// Measure again: a stop of the whole machine decided.
     WithoutStop,
-    /// Make room on the disk, or call it in another directory: nothing could be written in this one.
+    /// Make room on the disk, or call it in another directory: not all could be written in this one.
     Room,
     /// Give the control group real-time time, without which even root gets no real-time priority.
     GroupTime,
@@ -89,7 +88,6 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
     let cut = found.found.before.run.warnings.iter().any(is_cut);
     add(!good && (cut || !found.kept), Advice::Room);
-    add(!good && !found.kept, Advice::Room);
     add(!good && found.stood_still().is_some(), Advice::WithoutStop);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
@@ -139,7 +137,6 @@ impl DoctorResult {
 
     /// Main cause of the latest starts, with the task that it delayed most; proven and likely causes come
     /// first.
-    #[must_use]
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // A control program may intend that one of its tasks runs before another.
@@ -179,7 +176,6 @@ impl DoctorResult {
     }
 
     /// True if at least one tried setting was proven to be worth keeping.
-    #[must_use]
     pub fn worth_keeping(&self) -> bool {
         self.found.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
     }
@@ -192,7 +188,6 @@ impl DoctorResult {
     }
 
     /// Reason why a step was left out; `None` if it was done.
-    #[must_use]
     pub fn skipped(&self, step: DoctorStep) -> Option<&Skipped> {
         self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
     }

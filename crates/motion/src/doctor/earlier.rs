@@ -29,7 +29,6 @@ pub struct Earlier {
 
 impl Earlier {
     /// Extracts the kept part of a finished examination.
-    #[must_use]
     pub fn new(
         asked: &DoctorAsked,
         found: &DoctorResult,

@@ -98,14 +98,10 @@ pub const JOBS: [Job; 4] = [
 const LONGEST_STEP_NS: i64 = 100_000;
 
 impl Job {
-    /// The job of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Job> {
         JOBS.iter().find(|job| job.name == name)
     }
 
-    /// The way of this name.
-    #[must_use]
     pub fn way(&self, name: &str) -> Option<&'static Way> {
         self.ways.iter().find(|way| way.name == name)
     }
@@ -118,14 +114,12 @@ impl Way {
     }
 
     /// The task that shows whether a purpose is served.
-    #[must_use]
     pub fn task(purpose: &Purpose) -> TaskSpec {
         let name = if purpose.period_ns <= LONGEST_STEP_NS { "base" } else { "servo" };
         TaskSpec { name: name.into(), period_ns: purpose.period_ns, ..TaskSpec::default() }
     }
 
     /// The tasks that show all of them, each period once.
-    #[must_use]
     pub fn tasks(&self) -> Vec<TaskSpec> {
         let mut tasks: Vec<TaskSpec> = self.served().map(Way::task).collect();
         tasks.dedup_by_key(|task| task.period_ns);

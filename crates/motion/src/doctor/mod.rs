@@ -98,7 +98,6 @@ pub struct PurposeFound {
 
 impl PurposeFound {
     /// The latest verdict: after the changes if there is one, else before them.
-    #[must_use]
     pub fn last(&self) -> &PurposeVerdict {
         self.after.as_ref().unwrap_or(&self.before)
     }
@@ -186,7 +185,6 @@ impl DoctorResult {
     }
 
     /// Decides about the computer from the findings.
-    #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by

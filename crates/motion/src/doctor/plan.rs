@@ -31,7 +31,6 @@ pub struct DoctorPlan {
 
 impl DoctorPlan {
     /// Divides this time; `None` if it is too short for any answer.
-    #[must_use]
     pub fn for_budget(budget_ns: i64) -> Option<DoctorPlan> {
         if budget_ns < LEAST_NS {
             return None;
@@ -47,7 +46,6 @@ impl DoctorPlan {
     }
 
     /// Planned time of a step in ns; 0 if it is left out or takes no time worth mentioning.
-    #[must_use]
     pub fn step_ns(&self, step: DoctorStep) -> i64 {
         match step {
             DoctorStep::Measure | DoctorStep::Prove => self.measure_ns,

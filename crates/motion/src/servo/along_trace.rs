@@ -23,7 +23,6 @@ pub struct Interval {
 
 impl Interval {
     /// True if the value lies in the interval, both ends included.
-    #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

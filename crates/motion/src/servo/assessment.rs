@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
 use super::design_margins::Margins;
 use super::evaluate::{Evaluated, Evaluation};
@@ -20,7 +21,7 @@ use super::remedies::Remedy;
 use super::response::Reference;
 use super::verdict::{self, Verdict};
 use super::weakly_hard::{Guarantee, Step, Steps, StoppingRule, UnderMisses};
-use crate::error::MotionError;
+use crate::error;
 
 /// Effect of a run's timing on a loop.
 #[derive(Debug, Clone, Serialize)]
@@ -81,20 +82,17 @@ const LONGEST_SEEN: u32 = 20;
 
 impl LoopAssessment {
     /// Judges a run's activations of the task that closes the loop, and gives its margins, also with the run's delay.
-    ///
-    /// # Errors
-    /// As [`Question::evaluate`].
     pub fn new<R: Record + ?Sized>(
         question: &Question,
         record: &R,
         wishes: &Wishes,
-    ) -> Result<(LoopAssessment, Margins), MotionError> {
+    ) -> Result<(LoopAssessment, Margins), Error> {
         let (period_ns, several) = (question.period_ns, question.alone());
         let sources = several.recorded(&[record]);
         let found = several.evaluate(&sources)?;
         let Evaluated { evaluation, cycles, timings } = &found;
         let [JobTiming { worst: (worst_row, _), velocity, .. }, ..] = timings.as_slice() else {
-            return Err(ServoError::TooFewActivations(0).into());
+            return Err(error::too_few_activations(0));
         };
         let worst_row = *worst_row;
         let jobs = cycles.steps(&mut question.closed()?);

@@ -2,19 +2,17 @@
 
 use nalgebra::DMatrix;
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::closed_loop::Closing;
 use super::controller::Controller;
 use super::plant::Plant;
 use super::plant_loop::Writes;
-use crate::error::MotionError;
+use crate::error;
 
 /// The controllers in their places, for tasks that each close some of a plant's loops (by number) at a period. Loops of one task
 /// run one after the other, the outer ones first, each with the reference that was just computed.
-///
-/// # Errors
-/// As [`Design::controller`].
-pub(super) fn closings(plant: &Plant, tasks: &[(i64, Vec<usize>)]) -> Result<Vec<Closing>, MotionError> {
+pub(super) fn closings(plant: &Plant, tasks: &[(i64, Vec<usize>)]) -> Result<Vec<Closing>, Error> {
     tasks.iter().map(|(period_ns, loops)| closing(plant, *period_ns, loops)).collect()
 }
 
@@ -27,7 +25,7 @@ fn signal(plant: &Plant, writes: Writes) -> usize {
     }
 }
 
-fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, MotionError> {
+fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Error> {
     let mut loops = loops.to_vec();
     loops.sort_unstable();
     let of = |i: usize| &plant.loops[i];
@@ -35,7 +33,7 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
         .iter()
         .map(|i| of(*i).design.by_its_numbers(period_ns, 0.0))
         .collect::<Option<_>>()
-        .ok_or_else(|| PlantFault::LoopOfStates.for_plant(&plant.name))?;
+        .ok_or_else(|| error::loop_of_states(&plant.name))?;
     let writer = |i: usize| plant.loops.iter().position(|l| l.writes == Writes::Loop(i));
     // References that another task holds.
     let held: Vec<usize> =

@@ -179,11 +179,6 @@ impl Loop {
         self.places.iter().map(|p| p.sampled).min().unwrap_or(self.moving().1)
     }
 
-    /// True if outputs can be written later than they are computed.
-    pub fn defers(&self) -> bool {
-        self.defers
-    }
-
     /// True if every controller supports this act.
     pub fn can(&self, act: LoopAction) -> bool {
         self.jumps.iter().all(|jumps| jumps[act as usize].is_some())

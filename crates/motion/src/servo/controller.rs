@@ -2,43 +2,52 @@
 
 use nalgebra::DMatrix;
 
+use jitterlab_model::Error;
+
 use super::design::Design;
 use super::flow_map::{Flow, FlowTable};
 use super::numeric::is_finite;
 use super::plant::Plant;
 use super::riccati::dare;
-use super::{PlantFault, ServoError};
-use crate::error::MotionError;
 
 impl Design {
     /// The controller for a plant, a period and a constant delay from sampling to actuation that the design
     /// takes into account (0 to a period). PD and PID add the delay to their lead: Td + delay.
-    ///
-    /// # Errors
-    /// More or fewer outputs than inputs, a delay beyond the period, or a design without a solution.
-    pub fn controller(
-        &self,
-        plant: &Plant,
-        period_ns: i64,
-        delay_ns: i64,
-    ) -> Result<Controller, MotionError> {
+    pub fn controller(&self, plant: &Plant, period_ns: i64, delay_ns: i64) -> Result<Controller, Error> {
+        let fail = |fault: Error| Err(fault.within(&plant.name));
         let (_, m, p) = plant.sizes();
         if m != p {
-            return Err(PlantFault::NotSquare { inputs: m, outputs: p }.for_plant(&plant.name));
+            return fail(Error::bad_use(format!(
+                "a controller needs as many outputs as inputs, and the plant has {p} and {m}: keep the rows of c that are to follow \
+                 the reference, and weigh other states by cost.state"
+            )));
         }
         if period_ns > LONGEST_PERIOD_NS {
-            return Err(ServoError::LongPeriod(period_ns / LONGEST_PERIOD_NS).into());
+            let days = period_ns / LONGEST_PERIOD_NS;
+            return Err(Error::bad_use(format!(
+                "a period of {days} days is none of a control loop: take one of at most a day"
+            )));
         }
         if period_ns <= 0 || !(0..=period_ns).contains(&delay_ns) {
-            return Err(ServoError::DesignDelay { period_ns, delay_ns }.into());
+            return Err(Error::bad_use(format!(
+                "a controller for a period of {period_ns} ns cannot be designed for a delay of {delay_ns} ns: the delay has to be \
+                 from zero to one period; shorten the work or lengthen the period"
+            )));
         }
         if delay_ns > 0 && !self.knows_delay() {
-            return Err(PlantFault::GivenByNumbers(delay_ns).for_plant(&plant.name));
+            return fail(Error::bad_use(format!(
+                "its controller is given by its numbers, which no design for a delay of {delay_ns} ns changes: leave the delay out, \
+                 or take a controller that is designed, such as lqg"
+            )));
         }
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
         let whole = table.flow(period_ns);
         if ![&whole.phi, &whole.noise, &whole.cost].into_iter().all(is_finite) {
-            return Err(PlantFault::Overflow(period_ns).for_plant(&plant.name));
+            return fail(Error::bad_use(format!(
+                "within a period of {} s its numbers grow beyond what can be computed with: check the plant's coefficients and their \
+                 units, or take a shorter period",
+                period_ns as f64 * 1e-9
+            )));
         }
         match self {
             Design::StateFeedback => {
@@ -54,9 +63,15 @@ impl Design {
                 let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
                 sampled.filtered(plant, &whole, &sampled.optimal_gain()?)
             }
-            Design::Unnamed | Design::Pd { .. } | Design::Pid { .. } | Design::Discrete { .. } => self
-                .by_its_numbers(period_ns, delay_ns as f64 * 1e-9)
-                .ok_or_else(|| PlantFault::NoController.for_plant(&plant.name)),
+            Design::Unnamed | Design::Pd { .. } | Design::Pid { .. } | Design::Discrete { .. } => {
+                self.by_its_numbers(period_ns, delay_ns as f64 * 1e-9).ok_or_else(|| {
+                    Error::bad_use(
+                        "no controller is named: take --controller, such as pd:1.5:35ms, or add a table [controller] with its kind, \
+                         such as kind = \"lqg\", or kind = \"pd\" with gain = 1.5 and derivative_time = \"35 ms\"",
+                    )
+                    .within(&plant.name)
+                })
+            }
         }
     }
 
@@ -219,7 +234,7 @@ impl Sampled {
         }
     }
 
-    fn optimal_gain(&self) -> Result<DMatrix<f64>, MotionError> {
+    fn optimal_gain(&self) -> Result<DMatrix<f64>, Error> {
         Ok(dare(&self.a, &self.b, &self.q, &self.r, &self.cross)?.1)
     }
 
@@ -251,18 +266,16 @@ impl Sampled {
     }
 
     /// The same from a Kalman filter's estimate; `whole` is the flow of a period.
-    pub fn filtered(
-        &self,
-        plant: &Plant,
-        whole: &Flow,
-        gain: &DMatrix<f64>,
-    ) -> Result<Controller, MotionError> {
+    pub fn filtered(&self, plant: &Plant, whole: &Flow, gain: &DMatrix<f64>) -> Result<Controller, Error> {
         let (n, m, p) = plant.sizes();
         let k = n + m;
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
         let d_reference = self.reference_gain(plant, gain);
         if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
-            return Err(PlantFault::NoMeasurementNoise.for_plant(&plant.name));
+            return Err(Error::bad_use(
+                "a Kalman filter needs measurement noise above zero on every output: set noise.measurement",
+            )
+            .within(&plant.name));
         }
         let phi = whole.phi.view((0, 0), (n, n)).into_owned();
         let noise = whole.noise.view((0, 0), (n, n)).into_owned();
@@ -274,7 +287,7 @@ impl Sampled {
         let kalman = innovation
             .cholesky()
             .map(|s| s.solve(&(c * &covariance)).transpose())
-            .ok_or_else(|| PlantFault::NoKalmanGain.for_plant(&plant.name))?;
+            .ok_or_else(|| Error::bad_use("the Kalman filter has no gain").within(&plant.name))?;
 
         // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
         let keep = DMatrix::identity(n, n) - &kalman * c;

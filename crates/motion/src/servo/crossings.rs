@@ -82,18 +82,13 @@ impl LoopMargins {
 
     /// The crossover with the smallest phase margin, whatever its sign.
     pub fn nearest(&self) -> Option<PhaseMargin> {
-        nearest(&self.crossovers)
+        self.crossovers.iter().copied().min_by(|a, b| a.degrees.abs().total_cmp(&b.degrees.abs()))
     }
 
     /// The lowest frequency at which the gain falls below one, in rad/s.
     pub fn lowest_crossover(&self) -> Option<f64> {
         self.crossovers.iter().find(|c| c.falls).map(|c| c.crossover_rad_per_s)
     }
-}
-
-/// The crossover with the smallest phase margin of several, whatever its sign.
-pub(super) fn nearest(crossovers: &[PhaseMargin]) -> Option<PhaseMargin> {
-    crossovers.iter().copied().min_by(|a, b| a.degrees.abs().total_cmp(&b.degrees.abs()))
 }
 
 /// Longest constant delay that margins are looked for with, in periods: the loop's state grows with it.

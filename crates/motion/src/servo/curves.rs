@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::question::Question;
 
-/// The cost for a period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PeriodCost {
     /// The period; the controller is designed for it.

@@ -342,7 +342,6 @@ pub(super) struct JudgedCycles {
     pub in_time: Option<Stationary>,
     /// As they follow each other.
     pub stability: Stability,
-    /// The rates of that.
     pub rates: Stationary,
     /// Cycles that these remember.
     pub memory: usize,

@@ -4,12 +4,13 @@
 use nalgebra::{Complex, DMatrix};
 use serde::Deserialize;
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::discrete::continuous;
 use super::numeric::is_finite;
 use super::plant_values::matrix;
 use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
-use crate::error::{Bound, MotionError};
+use crate::error;
 use crate::quantity::{Dimension, parse};
 
 /// The tables of a file that describe its system; exactly one of them is there.
@@ -65,16 +66,17 @@ pub(super) enum Period {
 }
 
 impl Period {
-    fn seconds(&self, name: &str) -> Result<f64, MotionError> {
+    fn seconds(&self, name: &str) -> Result<f64, Error> {
         let seconds = match self {
             Period::Seconds(seconds) => *seconds,
-            Period::Text(text) => parse(Dimension::Time, "period", text)
-                .map_err(|error| MotionError::Quantity { name: name.into(), error })?,
+            Period::Text(text) => {
+                parse(Dimension::Time, "period", text).map_err(|error| error.within(name))?
+            }
         };
         let is_time = seconds > 0.0 && seconds.is_finite();
         is_time
             .then_some(seconds)
-            .ok_or_else(|| MotionError::range("period", &format!("{seconds} s"), Bound::PositiveTime))
+            .ok_or_else(|| error::out_of_range("period", format!("{seconds} s"), error::POSITIVE_TIME))
     }
 }
 
@@ -90,11 +92,7 @@ impl Description {
     }
 
     /// A, B and C of the continuous system.
-    ///
-    /// # Errors
-    /// No description or several, matrices that do not fit, an output that answers at once, or samples that no continuous system
-    /// gives.
-    pub fn realised(&self, name: &str) -> Result<Realisation, MotionError> {
+    pub fn realised(&self, name: &str) -> Result<Realisation, Error> {
         let (found, period) = match (&self.transfer_function, &self.zpk, &self.state_space) {
             (Some(tf), None, None) => (transfer_function(name, &tf.numerator, &tf.denominator)?, &tf.period),
             (None, Some(zpk), None) => {
@@ -111,41 +109,66 @@ impl Description {
                 }
                 ((a, b, c), &ss.period)
             }
-            _ => return Err(PlantFault::DescribedOnce.for_plant(name)),
+            _ => return Err(error::described_once(name)),
         };
         let (a, b, c) = found;
         fitting(name, &a, &b, &c)?;
         let Some(period) = period else { return Ok((a, b, c)) };
         let period_s = period.seconds(name)?;
-        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| PlantFault::NotSampled.for_plant(name))?;
+        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| {
+            Error::bad_use(
+                "no continuous plant of this order, with its input held, has these samples: it has a pole at zero or on the \
+                 negative real axis of z, such as a delay of whole periods; give the plant without the delay, or in continuous time",
+            )
+            .within(name)
+        })?;
         Ok((a, b, c))
     }
 }
 
-fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, MotionError> {
+fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, Error> {
     let read = |root: &Root| match root {
         Root::Real(value) => parse_complex(&value.to_string()),
         Root::Complex(text) => parse_complex(text),
     };
-    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.for_plant(name))
+    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| error::roots(name))
 }
 
 /// A plant's output does not follow its input at once.
-fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), MotionError> {
+fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Error> {
     if d.shape() != shape {
-        return Err(PlantFault::Through { given: d.shape(), wanted: shape }.for_plant(name));
+        let ((rows, columns), (outputs, inputs)) = (d.shape(), shape);
+        return Err(Error::bad_use(format!(
+            "D is {rows}x{columns}: it has a row for each output and a column for each input, {outputs}x{inputs}, all zero; it can \
+             be left out"
+        ))
+        .within(name));
     }
-    if d.iter().all(|v| *v == 0.0) { Ok(()) } else { Err(PlantFault::DirectThrough.for_plant(name)) }
+    if d.iter().all(|v| *v == 0.0) {
+        return Ok(());
+    }
+    Err(Error::bad_use(
+        "D is not zero: an output that follows its input at once cannot be sampled and written in turn; leave that part to the \
+         controller, or add the fast pole the real machine has",
+    )
+    .within(name))
 }
 
 /// Checks that the matrices make a plant.
-fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
+fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), Error> {
     if ![a, b, c].into_iter().all(is_finite) {
-        return Err(PlantFault::NotANumber.for_plant(name));
+        return Err(error::not_a_number(name));
     }
     let n = a.nrows();
     if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
-        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.for_plant(name));
+        let size = |m: &DMatrix<f64>| format!("{}x{}", m.nrows(), m.ncols());
+        return Err(Error::bad_use(format!(
+            "the matrices do not fit: A is {}, B {}, C {}; A has to be square, with as many rows as B and as many columns as C",
+            size(a),
+            size(b),
+            size(c)
+        ))
+        .within(name));
     }
     Ok(())
 }

@@ -3,9 +3,10 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
+use jitterlab_model::Error;
+
 use super::plant_values::{PerChannel, matrix};
-use super::{PlantFault, ServoError};
-use crate::error::{Bound, MotionError};
+use crate::error;
 use crate::quantity::{Dimension, parse};
 
 /// Design of a controller. All but state feedback act on the error reference - output.
@@ -86,7 +87,6 @@ impl Design {
     }
 
     /// The same with `lead_s` more derivative time, if it has one.
-    #[must_use]
     pub(super) fn leading(&self, lead_s: f64) -> Design {
         let mut led = self.clone();
         if let Design::Pd { derivative_s, .. } | Design::Pid { derivative_s, .. } = &mut led {
@@ -145,7 +145,7 @@ impl Design {
         name: &str,
         sheet: DesignSheet,
         (n, m, p): (usize, usize, usize),
-    ) -> Result<Design, MotionError> {
+    ) -> Result<Design, Error> {
         let gains = |values: PerChannel<f64>| finite(name, values.spread(name, "controller.gain", p)?);
         let times = |key: &'static str, values: PerChannel<String>| times(name, key, &values, p);
         match sheet {
@@ -164,12 +164,22 @@ impl Design {
                 if gain.nrows() == m && (gain.ncols() == n || gain.ncols() == n + m) {
                     return Ok(Design::GivenFeedback(gain));
                 }
-                Err(PlantFault::GivenGain { gain: gain.shape(), inputs: m, states: n }.for_plant(name))
+                let (rows, columns) = gain.shape();
+                Err(Error::bad_use(format!(
+                    "controller.gain is {rows}x{columns}: for this plant it has a row for each of its inputs ({m}) and a column for \
+                     each of its states ({n}), or also for the inputs held before ({})",
+                    n + m
+                ))
+                .within(name))
             }
             DesignSheet::Lqg {} => Ok(Design::Lqg),
             DesignSheet::TransferFunction { numerator, denominator } => {
                 if (m, p) != (1, 1) {
-                    return Err(PlantFault::OneChannel.for_plant(name));
+                    return Err(Error::bad_use(
+                        "a controller given as a transfer function is for one input and one output: write one for more by kind = \
+                         \"state-space\" with a, b, c and d",
+                    )
+                    .within(name));
                 }
                 transfer_function(name, &numerator, &denominator)
             }
@@ -180,17 +190,17 @@ impl Design {
                 if a.ncols() == k && b.shape() == (k, p) && c.shape() == (m, k) && d.shape() == (m, p) {
                     return Ok(Design::Discrete { a, b, c, d });
                 }
-                Err(PlantFault::ControllerMisfit { states: k, inputs: m, outputs: p }.for_plant(name))
+                Err(Error::bad_use(format!(
+                    "the controller's matrices do not fit: with {k} states a has to be {k}x{k}, b {k}x{p}, c {m}x{k} and d {m}x{p}"
+                ))
+                .within(name))
             }
         }
     }
 
     /// Reads `state-feedback`, `lqg`, `pd:GAIN:TD` or `pid:GAIN:TI:TD`, such as `pd:1.5:35ms`, for a plant with this
     /// many outputs. A value may be a list with commas, one for each output.
-    ///
-    /// # Errors
-    /// A kind there is not, values that are missing or too many, and as for a plant's file.
-    pub fn parse(text: &str, outputs: usize) -> Result<Design, MotionError> {
+    pub fn parse(text: &str, outputs: usize) -> Result<Design, Error> {
         const NAME: &str = "--controller";
         let (kind, values) =
             text.split_once(':').map_or((text, Vec::new()), |(k, v)| (k, v.split(':').collect()));
@@ -199,7 +209,7 @@ impl Design {
             "pid" => "pid:1.5:80ms:35ms",
             "state-feedback" => "state-feedback",
             "lqg" => "lqg",
-            other => return Err(ServoError::NotAController(other.into()).into()),
+            other => return Err(error::not_a_controller(other)),
         };
         let each = |text: &str| PerChannel::Each(text.split(',').map(|v| v.trim().to_owned()).collect());
         let list = |text: &str| match each(text) {
@@ -209,7 +219,12 @@ impl Design {
         let gains = |text: &str| {
             let texts = list(text).spread(NAME, "gain", outputs)?;
             let read = texts.iter().map(|t| t.parse().ok()).collect::<Option<Vec<f64>>>();
-            finite(NAME, read.ok_or_else(|| ServoError::NotAGain { text: text.into(), example })?)
+            let not_a_gain = || {
+                Error::bad_use(format!(
+                    "{text:?} is a gain that is not a number: write the controller like {example}"
+                ))
+            };
+            finite(NAME, read.ok_or_else(not_a_gain)?)
         };
         let times = |key, text: &str| times(NAME, key, &list(text), outputs);
         match (kind, &values[..]) {
@@ -223,13 +238,11 @@ impl Design {
             }),
             ("state-feedback", []) => Ok(Design::StateFeedback),
             ("lqg", []) => Ok(Design::Lqg),
-            _ => Err(ServoError::ControllerValues {
-                text: text.into(),
-                found: values.len(),
-                wanted: example.matches(':').count(),
-                example,
-            }
-            .into()),
+            _ => Err(Error::bad_use(format!(
+                "{text:?} has {} values after the kind and this controller takes {}: write it like {example}",
+                values.len(),
+                example.matches(':').count()
+            ))),
         }
     }
 }
@@ -240,34 +253,38 @@ fn times(
     key: &'static str,
     values: &PerChannel<String>,
     outputs: usize,
-) -> Result<Vec<f64>, MotionError> {
+) -> Result<Vec<f64>, Error> {
     let read = |text: &String| match parse(Dimension::Time, key, text) {
         Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
-        Ok(_) => Err(MotionError::range(key, text, Bound::PositiveTime)),
-        Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
+        Ok(_) => Err(error::out_of_range(key, text, error::POSITIVE_TIME)),
+        Err(error) => Err(error.within(name)),
     };
     values.spread(name, key, outputs)?.iter().map(read).collect()
 }
 
-fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, MotionError> {
+fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, Error> {
     if values.iter().all(|v| v.is_finite()) {
         return Ok(values);
     }
-    Err(PlantFault::InfiniteGain.for_plant(name))
+    Err(Error::bad_use("a gain is not a finite number: write one such as 1.5").within(name))
 }
 
-fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
+fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
     finite(name, rows.concat())?;
     matrix(name, what, rows)
 }
 
 /// num/den in descending powers of z as a controller in controllable form; a direct term is allowed.
-fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, MotionError> {
+fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Error> {
     finite(name, [num, den].concat())?;
     let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
     let (num, den) = (strip(num), strip(den));
     if num.is_empty() || den.is_empty() || num.len() > den.len() {
-        return Err(PlantFault::NotCausal.for_plant(name));
+        return Err(Error::bad_use(
+            "the controller's transfer function cannot be computed in time: in powers of z, the numerator must not be zero nor of \
+             higher degree than the denominator, such as numerator = [10, -9], denominator = [1, 0] for (10 z - 9)/z",
+        )
+        .within(name));
     }
     let k = den.len() - 1;
     let lead = den[0];

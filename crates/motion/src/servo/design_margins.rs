@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use jitterlab_model::Error;
+
 use super::crossings::LoopMargins;
 use super::margins::{DelayMargin, JitterMargin, delay_margin};
 use super::question::Question;
-use crate::error::MotionError;
 
 /// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,10 +56,7 @@ const POINTS: i64 = 12;
 
 impl Margins {
     /// The margins of a question's loop, also with a constant delay.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn new(question: &Question, with_delay_ns: i64) -> Result<Margins, MotionError> {
+    pub fn new(question: &Question, with_delay_ns: i64) -> Result<Margins, Error> {
         let Question { plant, period_ns, .. } = question;
         let controller = question.controller()?;
         let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);

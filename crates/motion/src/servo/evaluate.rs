@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::along_trace::{AlongTrace, Interval};
 use super::burst_stability::Stability;
 use super::covariance_course::{Course, Followed};
@@ -13,7 +14,7 @@ use super::question::Question;
 use super::record::Record;
 use super::several::Several;
 use super::sources::{Recorded, Source};
-use crate::error::MotionError;
+use crate::error;
 
 /// Cost of a run's timing. All costs are means of the plant's cost rate; infinite if the loop is not
 /// mean-square stable.
@@ -87,11 +88,7 @@ impl Evaluation {
 
 impl Question {
     /// Judges a run's activations of the task that closes the loop.
-    ///
-    /// # Errors
-    /// A controller that cannot be designed, a loop that is unstable even with ideal timing, too few activations, or a
-    /// record that cannot be read.
-    pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, MotionError> {
+    pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, Error> {
         let source = Recorded { record, period_ns: self.period_ns };
         Ok(self.alone().evaluate(&[source])?.evaluation)
     }
@@ -107,7 +104,7 @@ pub(super) struct Evaluated {
 
 impl Several {
     /// Judges the jobs of all tasks in one pass: timing, cost along the course, cycles.
-    pub(super) fn evaluate<S: Source>(&self, sources: &[S]) -> Result<Evaluated, MotionError> {
+    pub(super) fn evaluate<S: Source>(&self, sources: &[S]) -> Result<Evaluated, Error> {
         let ideal = self.ideal()?;
         let own = self.tasks.len();
         let mut course = Course::new(&self.closed()?, self.period_ns(), self.cycles()?, &ideal);
@@ -120,7 +117,7 @@ impl Several {
         let mean_delay = self.constant(&timings.iter().map(mean).collect::<Vec<_>>())?;
         let Followed { cycles, judged, stationary: clustered, along, interval: cost_interval } =
             course.finish();
-        let independent = judged.independent.ok_or(ServoError::NeverTogether)?;
+        let independent = judged.independent.ok_or_else(error::never_together)?;
         let evaluation = Evaluation {
             ideal,
             mean_delay,
@@ -131,7 +128,7 @@ impl Several {
             stability: judged.stability,
             memory: judged.memory,
             along,
-            timing: timings.first().map(|t| t.mean.clone()).ok_or(ServoError::TooFewActivations(0))?,
+            timing: timings.first().map(|t| t.mean.clone()).ok_or_else(|| error::too_few_activations(0))?,
         };
         Ok(Evaluated { evaluation, cycles, timings })
     }

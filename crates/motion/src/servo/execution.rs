@@ -2,9 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::markov_chain::{Chain, Edge, Stretches};
-use crate::error::MotionError;
 use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
 
@@ -29,40 +29,13 @@ pub struct Kind {
 /// # use jitterlab_motion::servo::Execution;
 /// let two = Execution::parse("0.8h:0.9,1.2h:0.1:2", 4_000_000)?;
 /// assert_eq!((two.kinds()[1].low_ns, two.follows(1, 1)), (4_800_000.0, 0.5));
-/// # Ok::<(), jitterlab_motion::MotionError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
     kinds: Vec<Kind>,
     /// Row i: probabilities of the kind after kind i.
     transitions: DMatrix<f64>,
-}
-
-/// Fault of given execution times.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExecutionFault {
-    /// Not a time.
-    #[error("it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h")]
-    NotATime,
-    /// A time below zero, or a range with its longer end first.
-    #[error("a time is zero or above, and a range begins with its shorter end")]
-    Negative,
-    /// Not a share.
-    #[error("the share behind the colon has to be a number above zero such as 0.1")]
-    NotAShare,
-    /// Shares that are no whole.
-    #[error("the shares add up to {0}, and have to add up to 1; give each time its share, or none")]
-    NotOne(String),
-    /// Not a length of a row.
-    #[error("the mean length of a row has to be a number of at least 1 such as 2")]
-    NotABurst,
-    /// Several kinds with rows.
-    #[error("only one of the times can come in rows of a given length: the others fill what lies between")]
-    TwoBursts,
-    /// Rows too short for the share.
-    #[error("with that share, rows of it are on average at least {0} long")]
-    ShortBurst(String),
 }
 
 impl Execution {
@@ -98,49 +71,60 @@ impl Execution {
     }
 
     /// Reads execution times of a task with this period.
-    ///
-    /// # Errors
-    /// An error, if the text cannot be read.
-    pub fn parse(text: &str, period_ns: i64) -> Result<Execution, MotionError> {
-        let fail = |fault| MotionError::from(ServoError::Execution { text: text.into(), fault });
+    pub fn parse(text: &str, period_ns: i64) -> Result<Execution, Error> {
+        Execution::read(text, period_ns).map_err(|error| error.within(format!("--execution {text:?}")))
+    }
+
+    fn read(text: &str, period_ns: i64) -> Result<Execution, Error> {
+        let not_a_burst =
+            || Error::bad_use("the mean length of a row has to be a number of at least 1 such as 2");
         let parts: Vec<&str> = text.split(',').collect();
         let (mut kinds, mut burst) = (Vec::new(), None);
         for (i, part) in parts.iter().enumerate() {
             let mut fields = part.trim().split(':');
-            let (low_ns, high_ns) = span(fields.next().unwrap_or(""), period_ns).map_err(fail)?;
+            let (low_ns, high_ns) = span(fields.next().unwrap_or(""), period_ns)?;
             let number = |t: &str| t.trim().parse::<f64>().ok().filter(|v| v.is_finite());
             let share = match fields.next() {
                 None => 1.0 / parts.len() as f64,
-                Some(text) => number(text).filter(|v| *v > 0.0).ok_or(fail(ExecutionFault::NotAShare))?,
+                Some(text) => number(text).filter(|v| *v > 0.0).ok_or_else(|| {
+                    Error::bad_use("the share behind the colon has to be a number above zero such as 0.1")
+                })?,
             };
             if let Some(text) = fields.next() {
-                let length = number(text).filter(|v| *v >= 1.0).ok_or(fail(ExecutionFault::NotABurst))?;
+                let length = number(text).filter(|v| *v >= 1.0).ok_or_else(not_a_burst)?;
                 if burst.replace((i, length)).is_some() {
-                    return Err(fail(ExecutionFault::TwoBursts));
+                    return Err(Error::bad_use(
+                        "only one of the times can come in rows of a given length: the others fill what lies between",
+                    ));
                 }
             }
             if fields.next().is_some() {
-                return Err(fail(ExecutionFault::NotABurst));
+                return Err(not_a_burst());
             }
             kinds.push(Kind { share, low_ns, high_ns });
         }
         let total: f64 = kinds.iter().map(|k| k.share).sum();
         if (total - 1.0).abs() > 1e-6 {
-            return Err(fail(ExecutionFault::NotOne(total.to_string())));
+            return Err(Error::bad_use(format!(
+                "the shares add up to {total}, and have to add up to 1; give each time its share, or none"
+            )));
         }
         match burst {
-            Some((row, length)) if kinds.len() > 1 => Execution::in_rows(kinds, row, length).map_err(fail),
+            Some((row, length)) if kinds.len() > 1 => Execution::in_rows(kinds, row, length),
             _ => Ok(Execution::independent(kinds)),
         }
     }
 
     /// One kind comes in rows of this mean length, the others as by chance between them.
-    fn in_rows(kinds: Vec<Kind>, row: usize, length: f64) -> Result<Execution, ExecutionFault> {
+    fn in_rows(kinds: Vec<Kind>, row: usize, length: f64) -> Result<Execution, Error> {
         let share = kinds[row].share;
         let leave = 1.0 / length;
         let enter = leave * share / (1.0 - share);
         if enter.is_nan() || enter > 1.0 {
-            return Err(ExecutionFault::ShortBurst((share / (1.0 - share)).to_string()));
+            let least = share / (1.0 - share);
+            return Err(Error::bad_use(format!(
+                "with that share, rows of it are on average at least {least} long"
+            )));
         }
         let other = |j: usize| kinds[j].share / (1.0 - share);
         let transitions = DMatrix::from_fn(kinds.len(), kinds.len(), |i, j| match (i == row, j == row) {
@@ -224,14 +208,22 @@ impl Execution {
 }
 
 /// A time or a range of times.
-fn span(text: &str, period_ns: i64) -> Result<(f64, f64), ExecutionFault> {
+fn span(text: &str, period_ns: i64) -> Result<(f64, f64), Error> {
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     let (low, high) = (time_ns(low, period_ns)?, time_ns(high, period_ns)?);
-    if low < 0.0 || high < low { Err(ExecutionFault::Negative) } else { Ok((low, high)) }
+    if low < 0.0 || high < low {
+        return Err(Error::bad_use("a time is zero or above, and a range begins with its shorter end"));
+    }
+    Ok((low, high))
 }
 
 /// A sum of times; parts of a period are rounded to nanoseconds.
-fn time_ns(text: &str, period_ns: i64) -> Result<f64, ExecutionFault> {
+fn time_ns(text: &str, period_ns: i64) -> Result<f64, Error> {
+    let not_a_time = || {
+        Error::bad_use(
+            "it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h",
+        )
+    };
     let one = |part: &str| {
         let part = part.trim();
         match part.strip_suffix('h').map(|periods| periods.trim().parse::<f64>()) {
@@ -239,8 +231,8 @@ fn time_ns(text: &str, period_ns: i64) -> Result<f64, ExecutionFault> {
                 Ok((periods * period_ns as f64).round())
             }
             // An hour can be written as 3600s.
-            Some(_) => Err(ExecutionFault::NotATime),
-            None => parse_duration_ns(part).map(|ns| ns as f64).map_err(|_| ExecutionFault::NotATime),
+            Some(_) => Err(not_a_time()),
+            None => parse_duration_ns(part).map(|ns| ns as f64).map_err(|_| not_a_time()),
         }
     };
     text.split('+').map(one).sum()

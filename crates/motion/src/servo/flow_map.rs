@@ -68,7 +68,6 @@ impl Flow {
     }
 
     /// This stretch and then the next.
-    #[must_use]
     pub fn then(&self, next: &Flow) -> Flow {
         Flow {
             phi: &next.phi * &self.phi,

@@ -158,8 +158,8 @@ fn is_contraction(mut power: DMatrix<f64>) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Rational {
     /// Coefficients in descending powers of s.
-    numerator: Vec<f64>,
-    denominator: Vec<f64>,
+    pub numerator: Vec<f64>,
+    pub denominator: Vec<f64>,
 }
 
 impl Rational {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::controller::Controller;
 use super::design::Design;
+use super::frequency::Rational;
 use super::plant::Plant;
 
 /// Rows of a matrix.
@@ -22,7 +23,6 @@ pub enum Gains {
     },
     /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.
     StateSpace {
-        /// The period it is for.
         period_s: f64,
         /// True if y are the plant's states, false if its outputs.
         reads_states: bool,
@@ -102,22 +102,13 @@ fn rows(m: &DMatrix<f64>) -> RowsOf {
     m.row_iter().map(|row| row.iter().copied().collect()).collect()
 }
 
-/// The first terms of 1/G(s) = f0 + f1 s + f2 s^2 + ..., by Faddeev and Leverrier's numerator and denominator.
+/// The first terms of 1/G(s) = f0 + f1 s + f2 s^2 + ...
 fn feedforward(plant: &Plant) -> Option<[f64; 3]> {
-    let (n, m, p) = plant.sizes();
+    let (_, m, p) = plant.sizes();
     if (m, p) != (1, 1) {
         return None;
     }
-    // adj(s - A) = sum of M_k s^(n-k), det(s - A) = s^n + c_1 s^(n-1) + ...
-    let mut matrix = DMatrix::<f64>::identity(n, n);
-    let (mut denominator, mut numerator) = (vec![1.0], Vec::new());
-    for k in 1..=n {
-        numerator.push((&plant.c * &matrix * &plant.b)[(0, 0)]);
-        let product = &plant.a * &matrix;
-        let c = -product.trace() / k as f64;
-        denominator.push(c);
-        matrix = product + DMatrix::identity(n, n) * c;
-    }
+    let Rational { mut numerator, mut denominator } = Rational::new(plant, 0, 0);
     denominator.reverse();
     numerator.reverse();
     // Rounding turns a zero at the origin into a small coefficient, which is dropped here.

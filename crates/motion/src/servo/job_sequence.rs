@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use jitterlab_model::Error;
+
 use super::closed_loop::LoopAction;
 use super::cycles::IdleInstant;
 use super::mean_timing::Timings;
 use super::timing::{Job, Moment, Moments};
-use crate::error::MotionError;
 
 /// The jobs of one task, in order.
-pub(super) type Jobs<'a> = Box<dyn Iterator<Item = Result<Job, MotionError>> + 'a>;
+pub(super) type Jobs<'a> = Box<dyn Iterator<Item = Result<Job, Error>> + 'a>;
 
 /// A task on its way.
 struct Stream<'a> {
@@ -24,7 +25,7 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     /// Has its next moment ready; whether there is one.
-    fn fill(&mut self) -> Result<bool, MotionError> {
+    fn fill(&mut self) -> Result<bool, Error> {
         while self.ahead.is_empty() {
             let Some(job) = self.jobs.next().transpose()? else { return Ok(false) };
             self.timings.add(&job);
@@ -88,15 +89,12 @@ impl<'a> Merged<'a> {
     pub fn run(
         mut self,
         mut give: impl FnMut(Result<Moment, IdleInstant>) -> bool,
-    ) -> Result<Vec<Timings>, MotionError> {
+    ) -> Result<Vec<Timings>, Error> {
         self.give(&mut give)?;
         Ok(self.streams.into_iter().map(|stream| stream.timings).collect())
     }
 
-    fn give(
-        &mut self,
-        give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool,
-    ) -> Result<(), MotionError> {
+    fn give(&mut self, give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool) -> Result<(), Error> {
         // The turns of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());

@@ -7,7 +7,8 @@
 
 use jitterlab_analysis::random::Random;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::along_trace::Interval;
 use super::burst_stability::Stability;
 use super::closed_loop::{Event, Loop, LoopAction};
@@ -21,7 +22,6 @@ use super::quadrature::mean_points;
 use super::replay::Replay;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use super::weakly_hard::Step;
-use crate::error::MotionError;
 
 /// A task with given execution times.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,24 +45,20 @@ const ALIKE: usize = 20_000;
 const SEED: u64 = 1;
 
 impl GivenTask {
-    /// The stationary loop that it closes.
-    ///
-    /// # Errors
-    /// An output that is predicted without an estimator.
-    pub fn stationary(&self, closed: &mut Loop) -> Result<Stationary, MotionError> {
+    pub fn stationary(&self, closed: &mut Loop) -> Result<Stationary, Error> {
         Ok(self.judged(closed)?.0)
     }
 
     /// The same, whether it is stable, and where its cost lies if it is that along a sequence.
-    ///
-    /// # Errors
-    /// As [`GivenTask::stationary`].
     pub(super) fn judged(
         &self,
         closed: &mut Loop,
-    ) -> Result<(Stationary, Stability, Option<Interval>), MotionError> {
+    ) -> Result<(Stationary, Stability, Option<Interval>), Error> {
         if self.action.without == MissedOutput::Predict && !closed.can(LoopAction::Predict) {
-            return Err(ServoError::NoEstimator.into());
+            return Err(Error::bad_use(
+                "this controller has no estimator that could predict its output: take --controller lqg, or an action that holds the \
+                 output or sets it to zero",
+            ));
         }
         let period_ns = self.period_ns as f64;
         let catches_up = self.action.late == Late::CatchUp && self.execution.longest_ns() > period_ns;

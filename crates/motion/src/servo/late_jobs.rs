@@ -1,5 +1,7 @@
 //! Guarantees about jobs that may be missed: the miss itself is added to the jobs that are given or were seen.
 
+use jitterlab_model::Error;
+
 use super::closed_loop::Loop;
 use super::execution::Execution;
 use super::jobs::GivenTask;
@@ -8,7 +10,6 @@ use super::overrun::Late;
 use super::question::Question;
 use super::timing::Actuation;
 use super::weakly_hard::{Guarantee, MissedJobs, Step, Steps, StoppingRule, UnderMisses};
-use crate::error::MotionError;
 
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;
@@ -85,7 +86,7 @@ impl Question {
         &self,
         execution: &Execution,
         asked: &[AtMost],
-    ) -> Result<[Vec<UnderMisses>; 2], MotionError> {
+    ) -> Result<[Vec<UnderMisses>; 2], Error> {
         if asked.is_empty() {
             return Ok([Vec::new(), Vec::new()]);
         }

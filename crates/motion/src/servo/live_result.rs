@@ -2,17 +2,16 @@
 //! under each load.
 
 use jitterlab_analysis::Caveat;
-use jitterlab_model::{Compensation, WakeMethod};
+use jitterlab_model::units::Human;
+use jitterlab_model::{Compensation, Error, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use super::ServoError;
 use super::design_margins::Margins;
 use super::live::{LiveLoop, TrackingError};
 use super::question::Question;
 use super::reference_tracking::usual_references;
 use super::response::Reference;
 use super::result::LoopDescription;
-use crate::error::MotionError;
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -80,7 +79,6 @@ const RAN_AWAY: f64 = 10.0;
 
 impl LiveWay {
     /// A way to wait without results yet, under loads as they were written.
-    #[must_use]
     pub fn never(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveWay {
         LiveWay {
             wake,
@@ -98,7 +96,6 @@ impl LiveWay {
     }
 
     /// The wake-up method and its compensation, as options write them.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.compensation {
             Compensation::None => self.wake.to_string(),
@@ -113,17 +110,18 @@ const FEWEST_PERIODS: i64 = 20;
 impl ServoLive {
     /// The loop to be run for `each_ns` in each way, at rest, and its errors with punctual activations. It
     /// follows a slow sine if no reference is given.
-    ///
-    /// # Errors
-    /// A duration below twenty periods; as [`super::Design::controller`].
     pub fn begin(
         question: &Question,
         references: &[Reference],
         each_ns: i64,
-    ) -> Result<(ServoLive, LiveLoop), MotionError> {
+    ) -> Result<(ServoLive, LiveLoop), Error> {
         let Question { plant, period_ns, .. } = question;
         if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
-            return Err(ServoError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns }.into());
+            return Err(Error::bad_use(format!(
+                "{} are too few for a loop with a period of {}: give --duration at least twenty periods",
+                Human(each_ns as f64),
+                Human(*period_ns as f64)
+            )));
         }
         let references = match references {
             [] => {
@@ -139,7 +137,6 @@ impl ServoLive {
 
     /// Increase of the worst output's error (root mean square) over punctual activations, as a share;
     /// infinite for a loop that ran away.
-    #[must_use]
     pub fn excess(&self, way: &LiveWay) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
         // Not a number where the loop left all numbers behind.
@@ -148,7 +145,6 @@ impl ServoLive {
     }
 
     /// The ways that were run as asked for, the best first.
-    #[must_use]
     pub fn ranked(&self) -> Vec<&LiveWay> {
         let mut ways: Vec<&LiveWay> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
         ways.sort_by(|a, b| self.excess(a).total_cmp(&self.excess(b)));
@@ -156,7 +152,6 @@ impl ServoLive {
     }
 
     /// Reasons to doubt the figures: those that all ways share, then those of the worst way alone.
-    #[must_use]
     pub fn caveats(&self) -> (Vec<&Caveat>, Vec<&Caveat>) {
         let ways = self.ranked();
         let Some(worst) = ways.last() else { return (Vec::new(), Vec::new()) };
@@ -165,7 +160,6 @@ impl ServoLive {
 
     /// Largest latency, if it is below a tenth of the period, which no loop can feel; `None` if it is larger
     /// or nothing was measured.
-    #[must_use]
     pub fn hardly_late_ns(&self) -> Option<i64> {
         let worst = self.ways.iter().filter_map(|w| w.max_latency_ns).max()?;
         (worst < self.closed.period_ns / 10).then_some(worst)

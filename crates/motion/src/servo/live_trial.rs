@@ -1,24 +1,18 @@
 //! A control loop closed in real time, with each way to wait and under each load: trials and results.
 
-use std::fmt;
 use std::sync::mpsc::{Sender, channel};
 
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_model::{LoadSpec, OwnWork, StopReason, TaskSpec};
+use jitterlab_model::{Error, LoadSpec, OwnWork, StopReason, TaskSpec};
 
-use super::ServoError;
 use super::live::LiveLoop;
 use super::live_result::{LiveTrouble, LiveWay, ServoLive};
 use super::question::Question;
 use super::response::Reference;
-use crate::error::MotionError;
 
 /// Bench that runs a task which closes a loop.
 pub trait LiveBench {
-    /// Why a task could not be run.
-    type Error: From<MotionError> + fmt::Display;
-
     /// Announces a way to wait, with the time in ns that the rest takes.
     fn begins(&mut self, way: &LiveWay, left_ns: f64);
 
@@ -32,21 +26,15 @@ pub trait LiveBench {
     fn is_interrupted(&self) -> bool;
 
     /// Refuses a task that cannot run here under these loads.
-    ///
-    /// # Errors
-    /// The reason of the refusal.
-    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Self::Error>;
+    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Error>;
 
     /// Runs a task with this work under these loads.
-    ///
-    /// # Errors
-    /// The reason why it could not run.
     fn run(
         &mut self,
         task: &TaskSpec,
         loads: &[LoadSpec],
         work: Box<dyn OwnWork>,
-    ) -> Result<MeasuredRun, Self::Error>;
+    ) -> Result<MeasuredRun, Error>;
 }
 
 /// Trial of a loop in real time.
@@ -98,7 +86,7 @@ impl LiveTrial<'_> {
     /// # Errors
     /// A loop that cannot be made, loads that cannot be run, and requested ways that are not available: all
     /// before anything is run.
-    pub fn run<B: LiveBench>(&self, bench: &mut B) -> Result<ServoLive, B::Error> {
+    pub fn run<B: LiveBench>(&self, bench: &mut B) -> Result<ServoLive, Error> {
         let (mut seen, closed) = ServoLive::begin(self.question, self.references, self.each_ns)?;
         let (loads, written) = self.loads;
         let mut impossible = Vec::new();
@@ -152,11 +140,12 @@ impl LiveTrial<'_> {
         mut way: LiveWay,
         task: &TaskSpec,
         loads: &[LoadSpec],
-    ) -> Result<LiveWay, B::Error> {
+    ) -> Result<LiveWay, Error> {
         let (back, loops) = channel();
         let work = Closing { closed: Some(closed.clone()), begin_ns: None, back };
         let run = bench.run(task, loads, Box::new(work))?;
-        way.errors = loops.recv().map_err(|_| MotionError::from(ServoError::LoopLost))?.errors();
+        let lost = |_| Error::not_measured("the task that closed the loop ended without a result");
+        way.errors = loops.recv().map_err(lost)?.errors();
         way.fill(&run);
         Ok(way)
     }

@@ -1,14 +1,14 @@
 //! Assignment of tasks to the loops they close.
 
+use jitterlab_model::Error;
+
 use super::design::Design;
 use super::overrun::OverrunAction;
 use super::plant::Plant;
 use super::several::{LoopTask, Several};
 use super::timing::TaskTiming;
-use super::{PlantFault, ServoError};
-use crate::error::MotionError;
+use crate::error;
 
-/// A task that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskThere {
     pub name: String,
@@ -21,24 +21,26 @@ pub struct TaskThere {
 pub type PlantAsked = (Option<String>, Plant);
 
 /// Reads `LOOP=TASK`.
-fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), MotionError> {
+fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), Error> {
     let known: Vec<&str> =
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
     let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
-    Ok(found.ok_or_else(|| ServoError::NotALoop { text: text.into(), loops: known.join(", ") })?)
+    let known = known.join(", ");
+    found.ok_or_else(|| {
+        Error::bad_use(format!("{text:?} names no loop and a task: write LOOP=TASK, with one of {known}"))
+    })
 }
 
 /// Gives one of the plants another controller: `NAME=CONTROLLER`, of the task that closes a plant or of a loop of one.
-///
-/// # Errors
-/// No plant or loop of that name, and as [`Design::parse`].
-pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), MotionError> {
+pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), Error> {
     let names = asked.iter().flat_map(|(task, plant)| {
         task.as_deref().into_iter().chain(plant.loops.iter().map(|l| l.name.as_str()))
     });
-    let fault =
-        ServoError::WhoseController { text: text.into(), names: names.collect::<Vec<_>>().join(", ") };
-    let Some((name, controller)) = text.split_once('=') else { return Err(fault.into()) };
+    let names = names.collect::<Vec<_>>().join(", ");
+    let fault = Error::bad_use(format!(
+        "{text:?} does not say whose controller it is: write NAME=CONTROLLER, as x=pid:1.5:80ms:35ms, with one of {names}"
+    ));
+    let Some((name, controller)) = text.split_once('=') else { return Err(fault) };
     for (task, plant) in asked {
         if plant.loops.is_empty() && task.as_deref() == Some(name) {
             plant.design = Design::parse(controller, plant.outputs.len())?;
@@ -47,31 +49,28 @@ pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), MotionError> 
         if let Some(l) = plant.loops.iter_mut().find(|l| l.name == name) {
             l.design = Design::parse(controller, 1)?;
             if l.design.of_states() {
-                return Err(PlantFault::LoopOfStates.for_plant(&plant.name));
+                return Err(error::loop_of_states(&plant.name));
             }
             return Ok(());
         }
     }
-    Err(fault.into())
+    Err(fault)
 }
 
 impl Several {
     /// The plants with the tasks that close them; without tasks each loop has one of its own, of its usual period.
-    ///
-    /// # Errors
-    /// A loop that no task closes, several plants without their tasks, and no period where one is needed.
     pub fn bind(
         asked: &[PlantAsked],
         mapping: &[String],
         there: Option<&[TaskThere]>,
         timing: TaskTiming,
-    ) -> Result<Vec<Several>, MotionError> {
+    ) -> Result<Vec<Several>, Error> {
         let mapping: Vec<(&str, &str)> =
             mapping.iter().map(|text| pair(text, asked)).collect::<Result<_, _>>()?;
         let bound: Vec<(Plant, Vec<LoopTask>)> = asked
             .iter()
             .map(|(task, plant)| Ok((plant.clone(), tasks_of(plant, task.as_deref(), &mapping, there)?)))
-            .collect::<Result<_, MotionError>>()?;
+            .collect::<Result<_, Error>>()?;
         let all = bound.iter().enumerate().map(|(i, (plant, tasks))| {
             let mut others: Vec<LoopTask> = Vec::new();
             let elsewhere = bound.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, b)| &b.1);
@@ -91,13 +90,18 @@ fn tasks_of(
     whole: Option<&str>,
     mapping: &[(&str, &str)],
     there: Option<&[TaskThere]>,
-) -> Result<Vec<LoopTask>, MotionError> {
-    let found = |name: &str, of: &str| -> Result<TaskThere, MotionError> {
-        let tasks = there.ok_or(ServoError::NoPeriod)?;
+) -> Result<Vec<LoopTask>, Error> {
+    let found = |name: &str, of: &str| -> Result<TaskThere, Error> {
+        let tasks = there.ok_or_else(error::no_period)?;
         let names = || tasks.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
-        let lacks =
-            || ServoError::LoopWithoutTask { plant: plant.name.clone(), name: of.into(), tasks: names() };
-        Ok(tasks.iter().find(|task| task.name == name).cloned().ok_or_else(lacks)?)
+        tasks.iter().find(|task| task.name == name).cloned().ok_or_else(|| {
+            Error::bad_use(format!(
+                "there is no task {of:?} to close {}: name one by --plant TASK=NAME, or of a plant with several loops by --loop \
+                 LOOP=TASK; there are {}",
+                plant.name,
+                names()
+            ))
+        })
     };
     let of = |task: TaskThere, loops: Vec<usize>| {
         let TaskThere { name, period_ns, overrun } = task;
@@ -108,7 +112,10 @@ fn tasks_of(
         return Ok(vec![of(task, (0..plant.loops.len()).collect())]);
     }
     if plant.loops.is_empty() {
-        return Err(ServoError::PlantWithoutTask(plant.name.clone()).into());
+        return Err(Error::bad_use(format!(
+            "several plants need their tasks: write --plant TASK={}",
+            plant.name
+        )));
     }
     let mut tasks: Vec<LoopTask> = Vec::new();
     for (number, l) in plant.loops.iter().enumerate() {

@@ -24,7 +24,6 @@ pub struct LoopOfPlant {
 /// A task and the loops it closes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskOfLoops {
-    /// Name of the task.
     pub name: String,
     pub period_ns: i64,
     /// The loops, the outer ones first.
@@ -35,7 +34,6 @@ pub struct TaskOfLoops {
     pub alone: Option<f64>,
 }
 
-/// A plant under a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantUnderRun {
     /// Verdict on closing its loops on this machine.
@@ -44,7 +42,6 @@ pub struct PlantUnderRun {
     pub tasks: Vec<TaskOfLoops>,
     /// The common multiple of all tasks' periods: the length of a cycle in time.
     pub common_ns: i64,
-    /// Cycles that the run has.
     pub cycles: u64,
     /// Cycles whose map was computed; beyond some thousand only each second one, which counts twice, and so
     /// on.

@@ -6,60 +6,10 @@ use nalgebra::Complex;
 use serde::Serialize;
 
 use super::controller::Controller;
-use super::crossings::{Crossings, LONGEST_DELAY, PhaseMargin, changes, fans, nearest};
-use super::design::Design;
+use super::crossings::{Crossings, LONGEST_DELAY, fans};
 use super::frequency::{Rational, SampledLoop};
 use super::numeric::{balance, complex, eigenvalues};
 use super::plant::Plant;
-
-/// The smallest phase margin of the sampled loop at one input, with a constant delay from sampling to actuation. `None` when
-/// the gain never crosses one.
-pub fn phase_margin(
-    plant: &Plant,
-    controller: &Controller,
-    period_ns: i64,
-    delay_ns: i64,
-    channel: usize,
-) -> Option<PhaseMargin> {
-    let sampled = SampledLoop::new(plant, controller, period_ns, delay_ns);
-    nearest(&Crossings::new(&sampled, channel).crossovers(period_ns as f64 * 1e-9))
-}
-
-/// The same for the continuous loop behind a PD or PID: P(s) K (1 + Td s + 1/(Ti s)), without the lag of
-/// sampling and holding. `None` for other designs.
-pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMargin> {
-    let (gain, inverse_ti, td) = match &plant.design {
-        Design::Pd { gain, derivative_s } => (gain.get(channel)?, 0.0, derivative_s.get(channel)?),
-        Design::Pid { gain, integral_s, derivative_s } => {
-            (gain.get(channel)?, 1.0 / integral_s.get(channel)?, derivative_s.get(channel)?)
-        }
-        Design::Unnamed
-        | Design::StateFeedback
-        | Design::GivenFeedback(_)
-        | Design::Lqg
-        | Design::Discrete { .. } => {
-            return None;
-        }
-    };
-    let rational = Rational::new(plant, channel, channel);
-    let loop_gain = |w: f64| {
-        let s = Complex::new(0.0, w);
-        rational.at(w) * (Complex::new(1.0, 0.0) + s * *td + s.inv() * inverse_ti) * *gain
-    };
-    // A grid, and more near lightly damped poles.
-    let poles = eigenvalues(complex(&plant.a)).unwrap_or_default();
-    let near = poles.iter().flat_map(|p| (-20..=20).map(|k| p.im.abs() + f64::from(k) * 0.5 * p.re.abs()));
-    let grid = (0..=2_000).map(|k| 1e-3 * 1e9f64.powf(f64::from(k) / 2_000.0));
-    let mut points: Vec<f64> = grid.chain(near).filter(|w| *w >= 1e-3).collect();
-    points.sort_by(f64::total_cmp);
-    let crossing = |(w, falls): (f64, bool)| PhaseMargin {
-        degrees: (-loop_gain(w)).arg().to_degrees(),
-        crossover_rad_per_s: w,
-        falls,
-    };
-    let found = changes(&points, |w| Some(loop_gain(w).norm() > 1.0));
-    nearest(&found.into_iter().map(crossing).collect::<Vec<_>>())
-}
 
 /// Longest delay whose loop is built to find the delay margin, in periods.
 const MOST_PERIODS: i64 = 16;
@@ -236,6 +186,7 @@ fn frequency(k: u32) -> f64 {
 mod tests {
     use super::*;
     use crate::catalog;
+    use crate::servo::crossings::LoopMargins;
 
     const MS: i64 = 1_000_000;
 
@@ -262,15 +213,6 @@ mod tests {
     }
 
     #[test]
-    fn the_continuous_dc_servo() {
-        let margin = continuous_phase_margin(&servo(MS).0, 0).unwrap();
-        // Published: 58.4319 rad/s, 64.9232 degrees, 19.3922 ms, from a grid; bisection gives the last digits.
-        assert!((margin.crossover_rad_per_s - 58.431603).abs() < 1e-6);
-        assert!((margin.degrees - 64.923119).abs() < 1e-6);
-        assert!((margin.delay_s() - 19.3923e-3).abs() < 1e-7);
-    }
-
-    #[test]
     fn phase_margins_of_the_sampled_dc_servo() {
         // Published: 62.106 59.155 53.111 46.863 40.475 34.016, from a grid of frequencies, up to 6e-4 off; these
         // are from an independent bisection.
@@ -283,7 +225,7 @@ mod tests {
             (10, 34.016518, 34.016),
         ] {
             let (plant, controller) = servo(h * MS);
-            let margin = phase_margin(&plant, &controller, h * MS, 0, 0).unwrap();
+            let margin = LoopMargins::new(&plant, &controller, h * MS, 0, 0).unwrap().nearest().unwrap();
             assert!((margin.degrees - degrees).abs() < 1e-6, "{h} ms: {margin:?}");
             assert!((margin.degrees - published).abs() < 1e-3 * published);
             if h == 6 {
@@ -337,20 +279,6 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_of_thumb_for_sampling_s_share_of_the_phase() {
-        // Hold and backward difference take 10.04 and 8.1 degrees of 64.92 at 6 ms; 46.863 are left.
-        let (plant, controller) = servo(6 * MS);
-        let continuous = continuous_phase_margin(&plant, 0).unwrap();
-        let (wc, half) = (continuous.crossover_rad_per_s, 0.003);
-        let lead = (wc * 0.035).powi(2);
-        let (hold, difference) = ((wc * half).to_degrees(), (lead / (1.0 + lead) * wc * half).to_degrees());
-        assert!((hold - 10.04).abs() < 5e-3 && (difference - 8.1).abs() < 5e-2, "{hold} {difference}");
-        assert!((continuous.degrees - hold - 54.88).abs() < 5e-3);
-        let exact = phase_margin(&plant, &controller, 6 * MS, 0, 0).unwrap().degrees;
-        assert!((continuous.degrees - hold - difference - exact).abs() < 0.1, "{exact}");
-    }
-
-    #[test]
     fn jitter_margins_of_the_dc_servo_are_below_the_delay_margins() {
         for (h, share, periods) in [
             (1, 0.0, 17.18402),
@@ -392,7 +320,8 @@ mod tests {
         let plant: Plant = catalog::find("jiwy", None).unwrap();
         let controller = plant.design.controller(&plant, 5 * MS, 0).unwrap();
         for joint in 0..2 {
-            let margin = phase_margin(&plant, &controller, 5 * MS, 0, joint).unwrap();
+            let margins = LoopMargins::new(&plant, &controller, 5 * MS, 0, joint).unwrap();
+            let margin = margins.nearest().unwrap();
             assert!((20.0..90.0).contains(&margin.degrees), "{joint}: {margin:?}");
         }
         assert_eq!(jitter_margin_ns(&plant, &controller, 5 * MS, 0), None);

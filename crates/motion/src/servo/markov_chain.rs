@@ -52,7 +52,6 @@ impl Stretches {
         alone
     }
 
-    /// Adds a stretch with its share.
     pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
         let size = length(self.order);
         let place = match self.maps.iter().position(|(time, ..)| *time == time_s) {
@@ -91,7 +90,6 @@ impl Stretches {
     }
 
     /// All stretches of two distributions together, by their shares.
-    #[must_use]
     pub fn with(&self, other: &Stretches) -> Stretches {
         let mut all = self.clone();
         for (time, weight, map) in &other.maps {
@@ -125,7 +123,6 @@ impl Stretches {
     }
 
     /// With shares that add up to one.
-    #[must_use]
     pub fn normalised(&self) -> Stretches {
         self.weighed(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
     }
@@ -259,28 +256,6 @@ impl Chain {
     pub fn independent(stretches: &Stretches, period_ns: i64) -> Chain {
         let edge = Edge { from: 0, to: 0, stretches: 0, factor: 1.0 };
         Chain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
-    }
-
-    /// Classes of stretches with the counts of their transitions (from row to column), as a trace has them.
-    pub fn of_classes(classes: &[Stretches], counts: &DMatrix<f64>, period_ns: i64) -> Chain {
-        let total: f64 = classes.iter().map(Stretches::weight).sum();
-        let mut edges = Vec::new();
-        for from in 0..classes.len() {
-            let left = counts.row(from).sum();
-            for (to, class) in classes.iter().enumerate() {
-                // A class that was never left (the trace's last one) continues at random.
-                let probability = if left > 0.0 {
-                    counts[(from, to)] / left
-                } else {
-                    class.weight() / total.max(f64::MIN_POSITIVE)
-                };
-                if probability > 0.0 {
-                    edges.push(Edge { from, to, stretches: from, factor: probability });
-                }
-            }
-        }
-        let classes: Vec<Stretches> = classes.iter().map(Stretches::normalised).collect();
-        Chain::new(classes.len(), classes, edges, period_ns)
     }
 
     /// Makes a chain of `states` states from its edges. Edges with the same state and the same stretches

@@ -7,10 +7,11 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::description::{Description, Period, Root, StateSpace, TransferFunction, Zpk};
 use crate::catalog::LARGEST_BYTES;
-use crate::error::MotionError;
+use crate::error;
 
 /// Keys of a JSON file that are read; others are ignored.
 #[derive(Deserialize, Default)]
@@ -40,27 +41,23 @@ struct Json {
 
 /// Reads a system from a JSON file or from a directory with A.csv, B.csv, C.csv and optionally D.csv and
 /// dt.csv.
-///
-/// # Errors
-/// A file that cannot be read, one without a system, or a discrete system without its period.
-pub(super) fn description(path: &Path) -> Result<Description, MotionError> {
+pub(super) fn description(path: &Path) -> Result<Description, Error> {
     if path.is_dir() { of_directory(path) } else { of_json(path) }
 }
 
-fn text(path: &Path) -> Result<String, MotionError> {
+fn text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(LARGEST_BYTES).read_to_string(&mut text)) {
         Ok(_) => Ok(text),
-        Err(error) => {
-            Err(MotionError::Unreadable { path: path.display().to_string(), reason: error.to_string() })
-        }
+        Err(cause) => Err(error::unreadable(path, &cause)),
     }
 }
 
-fn of_json(path: &Path) -> Result<Description, MotionError> {
+fn of_json(path: &Path) -> Result<Description, Error> {
     let name = path.display().to_string();
     let json: Json = serde_json::from_slice(text(path)?.as_bytes())
-        .map_err(|error| PlantFault::NotJson(error.to_string().replace('\n', " ")).for_plant(&name))?;
+        .map_err(|error| error.to_string().replace('\n', " "))
+        .map_err(|error| Error::bad_use(format!("this is no JSON of a system: {error}")).within(&name))?;
     let period = period(&name, json.dt.as_ref())?;
     let system = match json {
         Json { a: Some(a), b: Some(b), c: Some(c), d, .. } => {
@@ -81,16 +78,22 @@ fn of_json(path: &Path) -> Result<Description, MotionError> {
         Json { poles: Some(poles), gain: Some(gain), zeros, .. } => {
             let zeros = zeros.map_or(Ok(Vec::new()), |zeros| roots(&name, &zeros))?;
             let poles = roots(&name, &poles)?;
-            let gain = gain.as_f64().ok_or_else(|| PlantFault::NotNumbers("k".into()).for_plant(&name))?;
+            let gain = gain.as_f64().ok_or_else(|| not_numbers(&name, "k"))?;
             Description { zpk: Some(Zpk { zeros, poles, gain, period }), ..Description::default() }
         }
-        _ => return Err(PlantFault::NothingExported.for_plant(&name)),
+        _ => {
+            return Err(Error::bad_use(
+                "no system is in it: a JSON file holds A, B, C (and D), or num and den, or z, p and k, with dt for a discrete one; \
+                 as python-control: json.dump({\"A\": sys.A.tolist(), ... \"dt\": sys.dt}, file)",
+            )
+            .within(name));
+        }
     };
     Ok(system)
 }
 
 /// The period of a system; none of a continuous one (0, null or nothing).
-fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, MotionError> {
+fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, Error> {
     match dt {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(Period::Text(text.clone()))),
@@ -98,7 +101,11 @@ fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, MotionError>
             Some(0.0) => Ok(None),
             Some(seconds) if seconds > 0.0 => Ok(Some(Period::Seconds(seconds))),
             // True (python-control) and -1 (MATLAB) mean an unknown period.
-            _ => Err(PlantFault::NoSamplePeriod.for_plant(name)),
+            _ => Err(Error::bad_use(
+                "it is discrete, and its period is not told (dt is True, Ts is -1): write the sampling period in seconds, such as \
+                 \"dt\": 0.001",
+            )
+            .within(name)),
         },
     }
 }
@@ -114,8 +121,13 @@ fn innermost(value: &Value) -> &Value {
     }
 }
 
-fn coefficients(name: &str, what: &str, value: &Value) -> Result<Vec<f64>, MotionError> {
-    numbers(innermost(value)).ok_or_else(|| PlantFault::NotNumbers(what.into()).for_plant(name))
+fn not_numbers(name: &str, what: &str) -> Error {
+    Error::bad_use(format!("{what} is not made of numbers: write a list of rows such as [[0, 1], [0, -1]]"))
+        .within(name)
+}
+
+fn coefficients(name: &str, what: &str, value: &Value) -> Result<Vec<f64>, Error> {
+    numbers(innermost(value)).ok_or_else(|| not_numbers(name, what))
 }
 
 fn numbers(value: &Value) -> Option<Vec<f64>> {
@@ -125,7 +137,7 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     }
 }
 
-fn roots(name: &str, value: &Value) -> Result<Vec<Root>, MotionError> {
+fn roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
     let root = |value: &Value| match value {
         Value::String(text) => Some(Root::Complex(text.trim_matches(['(', ')']).into())),
         value => value.as_f64().map(Root::Real),
@@ -134,7 +146,7 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, MotionError> {
         Value::Array(all) => all.iter().map(root).collect(),
         value => root(value).map(|root| vec![root]),
     };
-    read.ok_or_else(|| PlantFault::Roots.for_plant(name))
+    read.ok_or_else(|| error::roots(name))
 }
 
 /// A matrix. MATLAB writes a row, a column and a single number without their brackets; the required number of
@@ -144,8 +156,8 @@ fn rows(
     what: &str,
     value: &Value,
     shape: Option<(usize, Option<usize>)>,
-) -> Result<Vec<Vec<f64>>, MotionError> {
-    let fault = || PlantFault::NotNumbers(what.into()).for_plant(name);
+) -> Result<Vec<Vec<f64>>, Error> {
+    let fault = || not_numbers(name, what);
     let nested = match value {
         Value::Array(all) => all.iter().any(Value::is_array),
         _ => false,
@@ -162,14 +174,19 @@ fn rows(
     }
 }
 
-fn of_directory(path: &Path) -> Result<Description, MotionError> {
+fn of_directory(path: &Path) -> Result<Description, Error> {
     let file = |name: &str| {
         let names = [format!("{name}.csv"), format!("{}.csv", name.to_lowercase())];
         names.map(|name| path.join(name)).into_iter().find(|file| file.is_file())
     };
-    let needed = |name: &str| match file(name) {
+    let needed = |name: &str| {
+        match file(name) {
         Some(file) => table(&file),
-        None => Err(PlantFault::NoMatrixFile(format!("{name}.csv")).for_plant(&path.display().to_string())),
+        None => Err(Error::bad_use(format!(
+            "there is no {name}.csv in this directory: it holds A.csv, B.csv and C.csv, and where wanted D.csv and dt.csv"
+        ))
+        .within(path.display())),
+    }
     };
     let (a, b, c) = (needed("A")?, needed("B")?, needed("C")?);
     let d = file("D").map(|file| table(&file)).transpose()?;
@@ -182,7 +199,7 @@ fn of_directory(path: &Path) -> Result<Description, MotionError> {
 }
 
 /// Numbers by rows, with commas, semicolons, tabs or blanks between; text after # or % is a comment.
-fn table(path: &Path) -> Result<Vec<Vec<f64>>, MotionError> {
+fn table(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
     let name = path.display().to_string();
     let text = text(path)?;
     let content = text.trim_start_matches('\u{feff}');
@@ -191,7 +208,13 @@ fn table(path: &Path) -> Result<Vec<Vec<f64>>, MotionError> {
     for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let words = line.split([',', ';', '\t', ' ']).map(str::trim).filter(|word| !word.is_empty());
         let row: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
-        rows.push(row.ok_or_else(|| PlantFault::NotATable { line: n + 1 }.for_plant(&name))?);
+        rows.push(row.ok_or_else(|| {
+            Error::bad_use(format!(
+                "line {} is not of numbers with commas between: write the matrix alone, without a head, one row a line",
+                n + 1
+            ))
+            .within(&name)
+        })?);
     }
     Ok(rows)
 }
@@ -202,7 +225,7 @@ mod tests {
     use crate::catalog::Device as _;
     use crate::servo::Plant;
 
-    fn read(name: &str, content: &str) -> Result<Plant, MotionError> {
+    fn read(name: &str, content: &str) -> Result<Plant, Error> {
         let path = std::env::temp_dir().join(format!("jitterlab-{}-{name}.json", std::process::id()));
         std::fs::write(&path, content).unwrap();
         let found = Plant::imported(&path).unwrap();

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::misses::{AtMost, Misses};
 use super::timing::Job;
-use crate::error::MotionError;
+use crate::error;
 
 /// The timing of a run in the figures a loop knows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -130,10 +131,10 @@ impl Timings {
         self.intervals.add(job, self.period_ns);
     }
 
-    pub fn finish(self) -> Result<JobTiming, MotionError> {
+    pub fn finish(self) -> Result<JobTiming, Error> {
         let Timings { sums, misses, intervals, .. } = self;
         let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
-            return Err(ServoError::TooFewActivations(sums.count as usize).into());
+            return Err(error::too_few_activations(sums.count));
         };
         let mean = |sum: i128| sum as f64 / sums.count as f64;
         let (periods, missed) = misses.counts();

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::timing::Job;
-use crate::error::MotionError;
 
 /// Weakly hard requirement (m, K): at most m misses in any K consecutive periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,15 +19,17 @@ pub struct AtMost {
 }
 
 impl FromStr for AtMost {
-    type Err = MotionError;
+    type Err = Error;
 
     /// Reads `2/10`: at most 2 of any 10 periods in a row.
-    fn from_str(text: &str) -> Result<Self, MotionError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let numbers =
             text.split_once('/').and_then(|(m, k)| Some((m.trim().parse().ok()?, k.trim().parse().ok()?)));
         match numbers {
             Some((misses, of)) if of > 0 && misses <= of => Ok(AtMost { misses, of }),
-            _ => Err(ServoError::NotMisses(text.into()).into()),
+            _ => Err(Error::bad_use(format!(
+                "{text:?} is no number of missed periods: write at most how many in how many in a row, such as 2/10"
+            ))),
         }
     }
 }
@@ -49,7 +51,6 @@ pub struct Misses {
     next: u64,
     /// Periods of the latest misses.
     recent: VecDeque<u64>,
-    /// Most misses in each of [`WINDOWS`].
     most: [u32; WINDOWS.len()],
 }
 

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jitterlab_model::Overrun;
+use jitterlab_model::{Error, Overrun};
 use serde::Serialize;
-
-use super::ServoError;
-use crate::error::MotionError;
 
 /// Action for the late job and the due times that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -83,15 +80,17 @@ impl From<Overrun> for OverrunAction {
 }
 
 impl TryFrom<OverrunAction> for Overrun {
-    type Error = MotionError;
+    type Error = Error;
 
     /// The policy of a task that runs here: no job of it is killed, and its output holds.
-    fn try_from(action: OverrunAction) -> Result<Self, MotionError> {
+    fn try_from(action: OverrunAction) -> Result<Self, Error> {
         match (action.late, action.without) {
             (Late::Skip, MissedOutput::Hold) => Ok(Overrun::Skip),
             (Late::CatchUp, MissedOutput::Hold) => Ok(Overrun::CatchUp),
             (Late::RePhase, MissedOutput::Hold) => Ok(Overrun::RePhase),
-            _ => Err(ServoError::NotLive(action).into()),
+            _ => Err(Error::bad_use(format!(
+                "a task that runs live cannot do {action}: take skip, catch-up or re-phase, or judge a run of it"
+            ))),
         }
     }
 }
@@ -115,10 +114,10 @@ impl fmt::Display for OverrunAction {
 jitterlab_model::as_text!(OverrunAction);
 
 impl FromStr for OverrunAction {
-    type Err = MotionError;
+    type Err = Error;
 
     /// Reads an action, also by names from elsewhere: `skip-next` and `queue`, and `/hold`.
-    fn from_str(text: &str) -> Result<Self, MotionError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let (late, without) = text.split_once('/').unwrap_or((text, "hold"));
         let late = match late {
             "skip-next" => "skip",
@@ -126,10 +125,12 @@ impl FromStr for OverrunAction {
             late => late,
         };
         let wanted = if without == "hold" { late.to_owned() } else { format!("{late}/{without}") };
-        OverrunAction::ALL
-            .into_iter()
-            .find(|action| action.to_string() == wanted)
-            .ok_or_else(|| ServoError::NotAnOverrunAction(text.into()).into())
+        OverrunAction::ALL.into_iter().find(|action| action.to_string() == wanted).ok_or_else(|| {
+            Error::bad_use(format!(
+                "{text:?} is no overrun action: take skip, skip/zero, skip/predict, catch-up, re-phase, kill, kill/zero or \
+                 kill/predict"
+            ))
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use jitterlab_model::Error;
+
 use super::along_trace::{AlongTrace, Interval};
 use super::closed_loop::{Loop, LoopAction};
 use super::covariance_course::{Warmed, along_cycles, parts_of, spread};
@@ -16,7 +18,6 @@ use super::question::Question;
 use super::several::Several;
 use super::sources::Source;
 use super::timing::{Moment, done};
-use crate::error::MotionError;
 
 /// The loop under an overrun action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,13 +32,7 @@ pub struct ActionCost {
 }
 
 /// The actions that a loop's controller can take, under given execution times.
-///
-/// # Errors
-/// As [`super::Design::controller`].
-pub(super) fn under_execution(
-    question: &Question,
-    execution: &Execution,
-) -> Result<Vec<ActionCost>, MotionError> {
+pub(super) fn under_execution(question: &Question, execution: &Execution) -> Result<Vec<ActionCost>, Error> {
     let mut closed = question.closed()?;
     possible(&closed)
         .map(|action| {
@@ -159,7 +154,7 @@ impl Several {
         now: &Evaluation,
         is_late: bool,
         under: impl Fn(Late) -> Vec<T>,
-    ) -> Result<Vec<ActionCost>, MotionError> {
+    ) -> Result<Vec<ActionCost>, Error> {
         let mut closed = self.closed()?;
         let is_one = self.tasks.len() == 1 && self.others.is_empty();
         let actions = || possible(&closed).filter(|action| is_one || action.late != Late::RePhase);

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
 use super::matlab_files;
 use super::plant_loop::{self, LoopSheet, PlantLoop};
 use super::plant_values::{PerChannel, StateMatrix};
 use crate::catalog::{self, Device};
-use crate::error::MotionError;
+use crate::error;
 
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +86,6 @@ struct Cost {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
     pub name: String,
-    /// Source of the figures.
     pub source: String,
     pub states: usize,
     pub inputs: usize,
@@ -111,12 +111,12 @@ impl Device for Plant {
     const FOLDER: &'static str = "plants";
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::PLANTS;
 
-    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
+    fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let sheet: PlantFile = catalog::layout(Self::KIND, name, text)?;
         sheet.plant(name)
     }
 
-    fn imported(path: &Path) -> Option<Result<Self, MotionError>> {
+    fn imported(path: &Path) -> Option<Result<Self, Error>> {
         let is_export = path.is_dir() || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         is_export.then(|| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -129,7 +129,7 @@ impl Device for Plant {
 
 impl PlantFile {
     /// The plant of a file of this name.
-    fn plant(mut self, name: &str) -> Result<Plant, MotionError> {
+    fn plant(mut self, name: &str) -> Result<Plant, Error> {
         let own = Description {
             transfer_function: self.transfer_function.take(),
             zpk: self.zpk.take(),
@@ -137,7 +137,7 @@ impl PlantFile {
         };
         let (description, name) = match &self.file {
             None => (own, name.to_owned()),
-            Some(_) if !own.is_empty() => return Err(PlantFault::DescribedOnce.for_plant(name)),
+            Some(_) if !own.is_empty() => return Err(error::described_once(name)),
             Some(file) => {
                 let path = Path::new(name).with_file_name(file);
                 (matlab_files::description(&path)?, path.display().to_string())
@@ -146,13 +146,19 @@ impl PlantFile {
         let name = name.as_str();
         let (a, b, c) = description.realised(name)?;
         if !description.names_states() && (self.noise.state.is_some() || self.cost.state.is_some()) {
-            return Err(PlantFault::NamelessStates.for_plant(name));
+            return Err(Error::bad_use(
+                "noise.state and cost.state need states with a meaning: describe the plant by [state_space]",
+            )
+            .within(name));
         }
         let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
         let each = |what: &'static str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
             let values = values.unwrap_or(PerChannel::One(unnamed)).spread(name, what, channels)?;
             if values.iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
-                return Err(PlantFault::Negative(what).for_plant(name));
+                return Err(Error::bad_use(format!(
+                    "{what} has a value that is negative or not a number: intensities and weights are at least zero"
+                ))
+                .within(name));
             }
             Ok(DMatrix::from_diagonal(&values.into()))
         };
@@ -169,7 +175,9 @@ impl PlantFile {
             p => (1..=p).map(|n| format!("output {n}")).collect(),
         });
         if design.is_some() && !self.loops.is_empty() {
-            return Err(PlantFault::TwiceControlled.for_plant(name));
+            return Err(
+                Error::bad_use("it has a [controller] and loops of its own: keep one of both").within(name)
+            );
         }
         Plant {
             loops: plant_loop::loops(name, self.loops, &outputs, m)?,
@@ -194,20 +202,22 @@ const MOST_STATES: usize = 12;
 
 impl Plant {
     /// The same plant if its matrices fit together and its weights and noises can be.
-    ///
-    /// # Errors
-    /// The first thing that cannot be.
-    pub fn checked(self) -> Result<Self, MotionError> {
+    pub fn checked(self) -> Result<Self, Error> {
         let (n, _, p) = self.sizes();
-        let fail = |fault: PlantFault| Err(fault.for_plant(&self.name));
+        let fail = |fault: Error| Err(fault.within(&self.name));
         if n > MOST_STATES {
-            return fail(PlantFault::TooManyStates { states: n, most: MOST_STATES });
+            return fail(Error::bad_use(format!(
+                "{n} states are too many: at most {MOST_STATES} can be handled"
+            )));
         }
         if self.outputs.len() != p {
-            return fail(PlantFault::OutputNames { names: self.outputs.len(), outputs: p });
+            let names = self.outputs.len();
+            return fail(Error::bad_use(format!("{names} names are given for {p} outputs")));
         }
         if self.state_weight.amax() == 0.0 && self.input_weight.amax() == 0.0 {
-            return fail(PlantFault::NoWeight);
+            return fail(Error::bad_use(
+                "the cost weighs nothing: give cost.output, cost.state or cost.input a value above zero",
+            ));
         }
         Ok(self)
     }

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::design::{Design, DesignSheet};
-use crate::error::MotionError;
+use crate::error;
 use crate::quantity::{Dimension, parse};
 
 /// One loop of several: a controller from one output to one input, or to the reference of another loop.
@@ -48,16 +49,23 @@ pub(super) fn loops(
     sheets: Vec<LoopSheet>,
     outputs: &[String],
     inputs: usize,
-) -> Result<Vec<PlantLoop>, MotionError> {
+) -> Result<Vec<PlantLoop>, Error> {
     let names: Vec<String> = sheets.iter().map(|sheet| sheet.name.clone()).collect();
-    let fail = |fault: PlantFault| Err(fault.for_plant(name));
+    let fail = |fault: Error| Err(fault.within(name));
     let mut all = Vec::new();
     for (place, sheet) in sheets.into_iter().enumerate() {
         if names[..place].contains(&sheet.name) {
-            return fail(PlantFault::TwiceNamed(sheet.name));
+            return fail(Error::bad_use(format!(
+                "two loops are called {:?}: give each a name of its own",
+                sheet.name
+            )));
         }
         let Some(reads) = outputs.iter().position(|output| *output == sheet.reads) else {
-            return fail(PlantFault::NoSuchOutput { text: sheet.reads, known: outputs.join(", ") });
+            return fail(Error::bad_use(format!(
+                "a loop reads {:?}, which is no output: take one of {}",
+                sheet.reads,
+                outputs.join(", ")
+            )));
         };
         let input = match sheet.writes.strip_prefix("input") {
             Some("") if inputs == 1 => Some(0),
@@ -68,20 +76,29 @@ pub(super) fn loops(
         };
         let other = names.iter().position(|other| *other == sheet.writes && *other != sheet.name);
         let Some(writes) = input.map(Writes::Input).or(other.map(Writes::Loop)) else {
-            return fail(PlantFault::NoSuchSignal { text: sheet.writes, inputs });
+            return fail(Error::bad_use(format!(
+                "a loop writes {:?}: write \"input\" (of {inputs}, else \"input 2\"), or the name of another loop whose reference \
+                 it makes",
+                sheet.writes
+            )));
         };
-        let period = parse(Dimension::Time, "period", &sheet.period)
-            .map_err(|error| MotionError::Quantity { name: name.into(), error })?;
+        let period = parse(Dimension::Time, "period", &sheet.period).map_err(|error| error.within(name))?;
         let period_ns = (period * 1e9).round() as i64;
         if period_ns < 1 {
-            return fail(PlantFault::NoLoopPeriod(sheet.period));
+            return fail(Error::bad_use(format!(
+                "a loop has the period {}: it has to be a time above zero",
+                sheet.period
+            )));
         }
         let design = Design::read(name, sheet.controller, (1, 1, 1))?;
         if design.of_states() {
-            return fail(PlantFault::LoopOfStates);
+            return Err(error::loop_of_states(name));
         }
         if all.iter().any(|l: &PlantLoop| l.writes == writes) {
-            return fail(PlantFault::TwiceWritten(sheet.writes));
+            return fail(Error::bad_use(format!(
+                "two loops write {:?}: each input and each reference has one loop that writes it",
+                sheet.writes
+            )));
         }
         all.push(PlantLoop { name: sheet.name, reads, writes, design, period_ns });
     }
@@ -94,7 +111,11 @@ pub(super) fn loops(
         };
         match (0..all.len()).find(is_next) {
             Some(next) => order.push(next),
-            None => return fail(PlantFault::Circle),
+            None => {
+                return fail(Error::bad_use(
+                    "the loops write each other's references in a circle: the outermost has a reference from outside",
+                ));
+            }
         }
     }
     let place = |old: usize| order.iter().position(|o| *o == old).unwrap_or(old);

@@ -3,9 +3,9 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::numeric::smallest_eigenvalue;
-use crate::error::MotionError;
 
 /// A number for all channels or one for each.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,13 +17,16 @@ pub(super) enum PerChannel<T> {
 
 impl<T: Clone> PerChannel<T> {
     /// One value for each of `n` channels.
-    pub fn spread(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, MotionError> {
+    pub fn spread(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, Error> {
         match self {
             PerChannel::One(value) => Ok(vec![value.clone(); n]),
             PerChannel::Each(values) if values.len() == n => Ok(values.clone()),
             PerChannel::Each(values) => {
-                let fault = PlantFault::Channels { what: what.into(), values: values.len(), channels: n };
-                Err(fault.for_plant(name))
+                let given = values.len();
+                Err(Error::bad_use(format!(
+                    "{what} has {given} values for {n} channels: give one for all or one for each"
+                ))
+                .within(name))
             }
         }
     }
@@ -44,29 +47,37 @@ impl StateMatrix {
         name: &str,
         what: &'static str,
         n: usize,
-    ) -> Result<DMatrix<f64>, MotionError> {
+    ) -> Result<DMatrix<f64>, Error> {
         let matrix = match given {
             None => return Ok(DMatrix::zeros(n, n)),
             Some(StateMatrix::Diagonal(values)) => DMatrix::from_diagonal(&values.clone().into()),
             Some(StateMatrix::Full(rows)) => matrix(name, what, rows)?,
         };
         if matrix.shape() != (n, n) {
-            return Err(PlantFault::States { what, given: matrix.nrows(), states: n }.for_plant(name));
+            let given = matrix.nrows();
+            return Err(
+                Error::bad_use(format!("{what} is for {given} states and the plant has {n}")).within(name)
+            );
         }
         if matrix != matrix.transpose()
             || smallest_eigenvalue(matrix.clone()).is_none_or(|least| least < -1e-9 * matrix.amax())
         {
-            return Err(PlantFault::NotSemidefinite(what).for_plant(name));
+            return Err(Error::bad_use(format!(
+                "{what} has to be symmetric, of numbers, without a negative direction (positive semidefinite)"
+            ))
+            .within(name));
         }
         Ok(matrix)
     }
 }
 
-/// A matrix from its rows.
-pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
+pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
     let columns = rows.first().map_or(0, Vec::len);
     if columns == 0 || rows.iter().any(|r| r.len() != columns) {
-        return Err(PlantFault::Ragged(what.into()).for_plant(name));
+        return Err(Error::bad_use(format!(
+            "{what} has to be a list of rows of the same length, such as [[0, 1], [0, -1]]"
+        ))
+        .within(name));
     }
     Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.iter().flatten().copied()))
 }

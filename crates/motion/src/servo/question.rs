@@ -1,6 +1,7 @@
 //! A loop to be judged: a plant, its controller's design, and the task that closes it.
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::closed_loop::{Closing, Loop};
 use super::controller::Controller;
 use super::execution::Execution;
@@ -10,7 +11,7 @@ use super::overrun::{Late, OverrunAction};
 use super::plant::Plant;
 use super::several::{LoopTask, Several};
 use super::timing::{Actuation, Sampling, TaskTiming};
-use crate::error::MotionError;
+use crate::error;
 
 /// A loop to be judged.
 #[derive(Debug, Clone)]
@@ -35,19 +36,11 @@ impl Question {
         Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
     }
 
-    /// The controller of the question.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn controller(&self) -> Result<Controller, MotionError> {
+    pub fn controller(&self) -> Result<Controller, Error> {
         self.plant.design.controller(&self.plant, self.period_ns, self.design_delay_ns)
     }
 
-    /// The closed loop.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn closed(&self) -> Result<Loop, MotionError> {
+    pub fn closed(&self) -> Result<Loop, Error> {
         Ok(self.closed_by(&self.controller()?))
     }
 
@@ -58,10 +51,7 @@ impl Question {
     }
 
     /// The stationary loop of a task with these execution times, under the question's overrun action.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`], and an output that is predicted without an estimator.
-    pub fn under(&self, execution: &Execution) -> Result<Stationary, MotionError> {
+    pub fn under(&self, execution: &Execution) -> Result<Stationary, Error> {
         self.task(execution.clone()).stationary(&mut self.closed()?)
     }
 
@@ -79,20 +69,14 @@ impl Question {
     }
 
     /// The stationary loop of a task that always has this wait and execution time.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn constant(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, MotionError> {
+    pub fn constant(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, Error> {
         let task = self.task(Execution::constant(execution_ns.max(0) as f64));
         GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed()?)
     }
 
     /// The stationary loop under a constant delay from sampling to the output, up to a period, of whatever
     /// cause.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn delayed(&self, delay_ns: i64) -> Result<Stationary, MotionError> {
+    pub fn delayed(&self, delay_ns: i64) -> Result<Stationary, Error> {
         // A task that catches up works all the period and is no later for it.
         let overrun = OverrunAction::holding(Late::CatchUp);
         let ended = Question { timing: TaskTiming::default(), overrun, ..self.clone() };
@@ -122,15 +106,11 @@ impl Question {
     }
 
     /// The stationary loop with every activation punctual and no work to do.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`], and a loop that is not even stable then.
-    pub fn ideal(&self) -> Result<Stationary, MotionError> {
+    pub fn ideal(&self) -> Result<Stationary, Error> {
         let ideal = self.constant(0, 0)?;
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        let (plant, radius) = (self.plant.name.clone(), ideal.spectral_radius);
-        Err(ServoError::Unstable { plant, period_ns: self.period_ns, radius }.into())
+        Err(error::unstable(&self.plant.name, self.period_ns, ideal.spectral_radius))
     }
 }

@@ -2,9 +2,10 @@
 
 use nalgebra::{Complex, DMatrix};
 
-use super::PlantFault;
+use jitterlab_model::Error;
+
 use super::numeric::balance;
-use crate::error::MotionError;
+use crate::error;
 
 /// State-space matrices A, B, C of a strictly proper system.
 pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);
@@ -14,18 +15,27 @@ pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);
 /// # Errors
 /// No or a zero denominator, a numerator of zero, or one that is not of lower degree: such a plant would answer a
 /// step at once, which no motor does.
-pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Realisation, MotionError> {
+pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Realisation, Error> {
     let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
     let (num, den) = (strip(num), strip(den));
     let n = den.len().saturating_sub(1);
     if num.iter().chain(&den).any(|c| !c.is_finite()) {
-        return Err(PlantFault::NotANumber.for_plant(name));
+        return Err(error::not_a_number(name));
     }
     if n == 0 || num.is_empty() {
-        return Err(PlantFault::NoTransferFunction.for_plant(name));
+        return Err(Error::bad_use(
+            "a transfer function needs a numerator that is not zero and a denominator with at least one power of s, such as \
+             numerator = [1000], denominator = [1, 1, 0] for 1000/(s^2 + s)",
+        )
+        .within(name));
     }
     if num.len() > n {
-        return Err(PlantFault::Improper { numerator: num.len() - 1, denominator: n }.for_plant(name));
+        return Err(Error::bad_use(format!(
+            "the transfer function is improper (numerator of degree {}, denominator of degree {n}): a plant's numerator has to be \
+             of lower degree; leave the derivative to the controller, or add the fast pole the real machine has",
+            num.len() - 1
+        ))
+        .within(name));
     }
     let mut a = DMatrix::zeros(n, n);
     for (j, c) in den[1..].iter().enumerate() {
@@ -50,10 +60,7 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
 }
 
 /// The polynomial with these roots, in descending powers.
-///
-/// # Errors
-/// A complex root without its conjugate.
-pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>, MotionError> {
+pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>, Error> {
     let mut coefficients = vec![Complex::new(1.0, 0.0)];
     for root in roots {
         let shifted = coefficients.iter().map(|c| -c * root).collect::<Vec<_>>();
@@ -64,7 +71,10 @@ pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>,
     }
     let largest = coefficients.iter().map(|c| c.norm()).fold(0.0, f64::max);
     if coefficients.iter().any(|c| c.im.abs() > 1e-9 * largest) {
-        return Err(PlantFault::Unpaired.for_plant(name));
+        return Err(Error::bad_use(
+            "complex zeros and poles come in conjugate pairs: give both -1+2i and -1-2i",
+        )
+        .within(name));
     }
     Ok(coefficients.into_iter().map(|c| c.re).collect())
 }

@@ -2,37 +2,29 @@
 
 use std::ops::Range;
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use jitterlab_runs::OneTask;
-
-use crate::error::MotionError;
 
 /// The activations of one task in order of time. They can be read any number of times, so that a run of any
 /// length needs no more memory than a short one.
 pub trait Record {
     /// Goes through all of them.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError>;
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error>;
 
     /// Reads the activations with these numbers.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError>;
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error>;
 
     /// The smallest latency: how early an activation began; negative before its due time.
     fn least_latency_ns(&self) -> i64;
 }
 
 impl Record for [Activation] {
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError> {
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error> {
         give(self);
         Ok(())
     }
 
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError> {
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).min(self.len());
         Ok(self.get(place(rows.start)..place(rows.end)).unwrap_or_default().to_vec())
     }
@@ -43,12 +35,12 @@ impl Record for [Activation] {
 }
 
 impl Record for OneTask {
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError> {
-        Ok(self.visit(give)?)
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error> {
+        OneTask::visit(self, give)
     }
 
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError> {
-        Ok(self.activations(rows)?)
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
+        self.activations(rows)
     }
 
     fn least_latency_ns(&self) -> i64 {

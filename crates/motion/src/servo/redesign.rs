@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use jitterlab_model::Error;
+
 use super::along_trace::{AlongTrace, Interval};
 use super::closed_loop::Loop;
 use super::controller::Controller;
@@ -20,7 +22,6 @@ use super::question::Question;
 use super::several::Several;
 use super::sources::Source;
 use super::timing::{Moment, done};
-use crate::error::MotionError;
 
 /// A way to redesign a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -78,7 +79,7 @@ impl Several {
         &self,
         found: &Evaluated,
         sources: &[S],
-    ) -> Result<Vec<Redesign>, MotionError> {
+    ) -> Result<Vec<Redesign>, Error> {
         let [task] = self.tasks.as_slice() else { return Ok(Vec::new()) };
         let question = Question {
             plant: self.plant.clone(),

@@ -1,6 +1,6 @@
 //! Changes that would lower a loop's cost, computed on the same run.
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use serde::Serialize;
 
 use super::along_trace::{AlongTrace, CovarianceAlongTrace, TimeBase};
@@ -11,7 +11,6 @@ use super::markov_chain::Chain;
 use super::overrun::Late;
 use super::question::Question;
 use super::timing::{Job, Moments};
-use crate::error::MotionError;
 
 /// A change that would lower a loop's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -54,15 +53,12 @@ pub struct Remedy {
 
 impl Question {
     /// Computes the gain from each remedy that applies. `window` holds consecutive activations of the run.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
     pub(super) fn remedies(
         &self,
         cycles: &Cycles,
         window: &[Activation],
         now: &Evaluation,
-    ) -> Result<Vec<Remedy>, MotionError> {
+    ) -> Result<Vec<Remedy>, Error> {
         let mut remedies = Vec::new();
         let mut closed = self.closed()?;
         // Of the kept cycles in random order.

@@ -7,11 +7,11 @@ use jitterlab_model::units::parse_duration_ns;
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::along_trace::TimeBase;
 use super::closed_loop::{Event, Loop, LoopAction};
 use super::timing::Moment;
-use crate::error::MotionError;
 
 /// Course that the outputs are to follow from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`,
 /// `ramp:SPEED` or `move:DISTANCE:TIME`.
@@ -55,10 +55,10 @@ impl fmt::Display for Reference {
 jitterlab_model::as_text!(Reference);
 
 impl FromStr for Reference {
-    type Err = MotionError;
+    type Err = Error;
 
     /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`, `ramp:SPEED` or `move:DISTANCE:TIME`.
-    fn from_str(text: &str) -> Result<Self, MotionError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let number = |t: &str| t.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
         let mut parts = text.split(':');
         let found = match (parts.next(), parts.next().and_then(number), parts.next(), parts.next()) {
@@ -75,7 +75,11 @@ impl FromStr for Reference {
             }
             _ => None,
         };
-        Ok(found.ok_or_else(|| ServoError::NotAReference(text.into()))?)
+        found.ok_or_else(|| {
+            Error::bad_use(format!(
+                "{text:?} is not a reference: write step:1, sine:1:0.5Hz, ramp:2 or move:1:200ms, in the output's unit"
+            ))
+        })
     }
 }
 

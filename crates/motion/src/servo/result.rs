@@ -2,8 +2,8 @@
 //! constant delays.
 
 use jitterlab_analysis::random::Random;
-use jitterlab_model::Activation;
 use jitterlab_model::units::Human;
+use jitterlab_model::{Activation, Error};
 use serde::Serialize;
 
 use super::along_trace::Interval;
@@ -19,7 +19,6 @@ use super::question::Question;
 use super::record::Record;
 use super::verdict::{Verdict, asked_side, cost_side};
 use super::weakly_hard::UnderMisses;
-use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
 /// Loop that an answer is about.
@@ -117,29 +116,19 @@ pub struct LoopUnderExecution {
 
 impl ServoResult {
     /// Judges the activations of the run's task that closes the loop.
-    ///
-    /// # Errors
-    /// As [`Question::evaluate`].
     pub fn under_run<R: Record + ?Sized>(
         question: &Question,
         run: JudgedRun,
         record: &R,
         wishes: &Wishes,
-    ) -> Result<ServoResult, MotionError> {
+    ) -> Result<ServoResult, Error> {
         let (assessment, margins) = LoopAssessment::new(question, record, wishes)?;
         let under = LoopUnderRun { run, assessment };
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })
     }
 
     /// Judges a loop by starts that are late by anything up to a time, all alike likely.
-    ///
-    /// # Errors
-    /// As [`ServoResult::under_run`].
-    pub fn under_jitter(
-        question: &Question,
-        jitter_ns: i64,
-        wishes: &Wishes,
-    ) -> Result<ServoResult, MotionError> {
+    pub fn under_jitter(question: &Question, jitter_ns: i64, wishes: &Wishes) -> Result<ServoResult, Error> {
         const JOBS: u64 = 20_000;
         let mut random = Random::new(JOBS);
         let mut job = |index: u64| {
@@ -154,14 +143,7 @@ impl ServoResult {
     }
 
     /// Computes the cost of execution times (as [`Execution::parse`] reads them).
-    ///
-    /// # Errors
-    /// Execution times that cannot be read; otherwise as [`Question::under`].
-    pub fn under_execution(
-        question: &Question,
-        text: &str,
-        misses: &[AtMost],
-    ) -> Result<ServoResult, MotionError> {
+    pub fn under_execution(question: &Question, text: &str, misses: &[AtMost]) -> Result<ServoResult, Error> {
         let execution = Execution::parse(text, question.period_ns)?;
         let ideal = question.ideal()?;
         let (stationary, stability, cost_interval) =
@@ -189,17 +171,13 @@ impl ServoResult {
     }
 
     /// Computes the margins of a loop, without a run.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn alone(question: &Question) -> Result<ServoResult, MotionError> {
+    pub fn alone(question: &Question) -> Result<ServoResult, Error> {
         let margins = Margins::new(question, 0)?;
         let judged = Judged::ConstantDelays { costs: over_delays(question) };
         Ok(ServoResult { closed: question.into(), margins, judged })
     }
 
     /// The verdict, where there is something to judge by.
-    #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match &self.judged {
             Judged::Run(under) => Some(&under.assessment.verdict),

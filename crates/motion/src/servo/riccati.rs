@@ -2,9 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::numeric::{complex, eigenvalues};
-use crate::error::MotionError;
 
 /// The stabilising solution X of X = A'XA + Q - (A'XB + N)(R + B'XB)^-1 (B'XA + N'), and the gain
 /// L = (R + B'XB)^-1 (B'XA + N'), by the structure-preserving doubling algorithm (Chu, Fan, Lin and Wang 2004).
@@ -17,22 +17,28 @@ pub(super) fn dare(
     q: &DMatrix<f64>,
     r: &DMatrix<f64>,
     cross: &DMatrix<f64>,
-) -> Result<(DMatrix<f64>, DMatrix<f64>), MotionError> {
+) -> Result<(DMatrix<f64>, DMatrix<f64>), Error> {
     let x = match r.clone().cholesky() {
         Some(r) => doubled(a, b, q, &r.inverse(), cross),
         // An input that is used only after the period (a delay of all of it) has no weight within it.
         None => iterated(a, b, q, r, cross),
     }
-    .ok_or(ServoError::NotStabilised)?;
+    .ok_or_else(not_stabilised)?;
     let weight = r + b.transpose() * &x * b;
-    let gain =
-        weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(ServoError::NotStabilised)?;
+    let gain = weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or_else(not_stabilised)?;
     let closed = a - b * &gain;
     let stable = eigenvalues(complex(&closed)).is_some_and(|all| all.iter().all(|z| z.norm() < 1.0 + 1e-9));
     if !stable {
-        return Err(ServoError::NotStabilised.into());
+        return Err(not_stabilised());
     }
     Ok((x, gain))
+}
+
+fn not_stabilised() -> Error {
+    Error::bad_use(
+        "no controller of this kind stabilises the plant: some unstable part of it is not reached by the input, not seen by the \
+         output, or has no weight in the cost",
+    )
 }
 
 /// Change at which an iteration has converged, relative to the largest element.

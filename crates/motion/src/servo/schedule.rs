@@ -8,13 +8,14 @@ use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
 use serde::Serialize;
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::execution::Execution;
 use super::job_sequence::common_multiple;
 use super::loop_assignment::PlantAsked;
 use super::overrun::Late;
 use super::timing::Job;
-use crate::error::MotionError;
+use crate::error;
 
 /// A task's execution times, as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,11 +29,8 @@ pub struct GivenTimes {
 
 impl GivenTimes {
     /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
-    ///
-    /// # Errors
-    /// Text in another form, or a task with an unknown period.
-    pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, MotionError> {
-        let fail = || MotionError::from(ServoError::NotGivenTimes(text.into()));
+    pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, Error> {
+        let fail = || error::not_given_times(text);
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;
         let (name, period) = task.split_once('@').map_or((task, None), |(name, period)| (name, Some(period)));
         let mut loops = asked.iter().flat_map(|(_, plant)| &plant.loops);
@@ -68,18 +66,15 @@ const SEED: u64 = 1;
 
 impl Schedule {
     /// The tasks with these times.
-    ///
-    /// # Errors
-    /// Times that cannot be read, and periods without a common multiple.
-    pub fn new(given: &[GivenTimes]) -> Result<Schedule, MotionError> {
+    pub fn new(given: &[GivenTimes]) -> Result<Schedule, Error> {
         let of = |given: &GivenTimes| {
             let execution = Execution::parse(&given.execution, given.period_ns)?;
             Ok(Given { name: given.name.clone(), period_ns: given.period_ns, execution })
         };
-        let mut tasks = given.iter().map(of).collect::<Result<Vec<_>, MotionError>>()?;
+        let mut tasks = given.iter().map(of).collect::<Result<Vec<_>, Error>>()?;
         tasks.sort_by_key(|task| task.period_ns);
         let common_ns =
-            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or(ServoError::NeverTogether)?;
+            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or_else(error::never_together)?;
         let jobs: i64 = tasks.iter().map(|task| common_ns / task.period_ns).sum();
         let cycles = (MOST_JOBS / jobs.max(1)).clamp(20, MOST_CYCLES);
         Ok(Schedule { tasks, end_ns: common_ns.saturating_mul(cycles) })

@@ -5,7 +5,8 @@
 //! exact: no times are rounded. Loops on plants of their own affect each other through the timing alone;
 //! tasks of one plant also through the plant.
 
-use super::ServoError;
+use jitterlab_model::Error;
+
 use super::cascade::closings;
 use super::closed_loop::{Closing, Loop, LoopAction};
 use super::covariance_course::Course;
@@ -20,7 +21,7 @@ use super::plant::Plant;
 use super::replay::Replay;
 use super::sources::Source;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
-use crate::error::MotionError;
+use crate::error;
 
 /// A task that closes loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +60,8 @@ impl Several {
     }
 
     /// The common multiple of all periods.
-    ///
-    /// # Errors
-    /// It is too long.
-    pub fn common_ns(&self) -> Result<i64, MotionError> {
-        Ok(common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?)
+    pub fn common_ns(&self) -> Result<i64, Error> {
+        common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or_else(error::never_together)
     }
 
     /// The longest period of the tasks that close the plant; rates are per this period.
@@ -73,18 +71,14 @@ impl Several {
 
     /// The periods in which misses are counted: those of the plant's slowest task, or the common multiple of
     /// several tasks.
-    pub(super) fn owed(&self) -> Result<OutputsPerPeriod, MotionError> {
-        let period_ns =
-            common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
+    pub(super) fn owed(&self) -> Result<OutputsPerPeriod, Error> {
+        let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
+            .ok_or_else(error::never_together)?;
         let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
         Ok(OutputsPerPeriod { period_ns, outputs })
     }
 
-    /// The closed loop.
-    ///
-    /// # Errors
-    /// As [`super::Design::controller`].
-    pub fn closed(&self) -> Result<Loop, MotionError> {
+    pub fn closed(&self) -> Result<Loop, Error> {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
         let closings = if self.plant.loops.is_empty() {
             let design = &self.plant.design;
@@ -99,7 +93,7 @@ impl Several {
     }
 
     /// No cycles yet. Long bursts of one task are cut where its jobs start.
-    pub(super) fn cycles(&self) -> Result<Cycles, MotionError> {
+    pub(super) fn cycles(&self) -> Result<Cycles, Error> {
         const WHOLE: usize = 8;
         let is_alone = self.tasks.len() == 1 && self.others.is_empty();
         Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
@@ -112,7 +106,7 @@ impl Several {
         sources: &[S],
         is_timed: bool,
         mut give: impl FnMut(Result<Moment, IdleInstant>),
-    ) -> Result<Vec<Timings>, MotionError> {
+    ) -> Result<Vec<Timings>, Error> {
         let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
         if let ([task], [], [source]) = (self.tasks.as_slice(), self.others.as_slice(), sources) {
             let (mut moments, mut timings) = (self.moments(task, early_ns), Timings::new(task.period_ns));
@@ -174,7 +168,7 @@ impl Several {
     }
 
     /// Names of the outputs that follow a reference from outside.
-    pub(super) fn followed_outputs(&self) -> Result<Vec<String>, MotionError> {
+    pub(super) fn followed_outputs(&self) -> Result<Vec<String>, Error> {
         let name = |output: usize| self.plant.outputs.get(output).cloned();
         Ok(self.closed()?.followed().into_iter().filter_map(name).collect())
     }
@@ -183,7 +177,7 @@ impl Several {
     ///
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
-    pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, MotionError> {
+    pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
         if let ([task], [(wait_ns, execution_ns)]) = (self.tasks.as_slice(), waits_and_works) {
             let given = GivenTask {
                 period_ns: task.period_ns,
@@ -194,8 +188,8 @@ impl Several {
             };
             return given.stationary(&mut self.closed()?);
         }
-        let common_ns =
-            common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
+        let common_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
+            .ok_or_else(error::never_together)?;
         let mut closed = self.closed()?;
         let mut merged = Merged::new(common_ns);
         for (task, (wait, work)) in self.tasks.iter().zip(waits_and_works) {
@@ -223,35 +217,28 @@ impl Several {
             }
             Ok(_) => true,
         })?;
-        let found: Stretches = found.ok_or(ServoError::NeverTogether)?;
+        let found: Stretches = found.ok_or_else(error::never_together)?;
         Ok(Chain::independent(&found, self.period_ns()).stationary())
     }
 
     /// The stationary loop with every task punctual and no work to do.
-    ///
-    /// # Errors
-    /// As [`Several::constant`], and a loop that is not even stable then.
-    pub fn ideal(&self) -> Result<Stationary, MotionError> {
+    pub fn ideal(&self) -> Result<Stationary, Error> {
         let ideal = self.constant(&vec![(0, 0); self.tasks.len()])?;
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        let (plant, radius) = (self.plant.name.clone(), ideal.spectral_radius);
-        Err(ServoError::Unstable { plant, period_ns: self.period_ns(), radius }.into())
+        Err(error::unstable(&self.plant.name, self.period_ns(), ideal.spectral_radius))
     }
 
     /// Longest constant delay of each task's outputs with which the plant is stable, as it is for every
     /// shorter one, with all other tasks punctual; `None` if its whole period is.
-    ///
-    /// # Errors
-    /// As [`Several::constant`].
-    pub fn stands(&self) -> Result<Vec<Option<i64>>, MotionError> {
+    pub fn stands(&self) -> Result<Vec<Option<i64>>, Error> {
         (0..self.tasks.len()).map(|i| self.stands_of(i)).collect()
     }
 
-    fn stands_of(&self, i: usize) -> Result<Option<i64>, MotionError> {
+    fn stands_of(&self, i: usize) -> Result<Option<i64>, Error> {
         let longest_ns = self.tasks[i].period_ns - 1;
-        let is_stable = |delay_ns: i64| -> Result<bool, MotionError> {
+        let is_stable = |delay_ns: i64| -> Result<bool, Error> {
             let of = |other: usize| (0, if other == i { delay_ns } else { 0 });
             Ok(self.constant(&(0..self.tasks.len()).map(of).collect::<Vec<_>>())?.is_stable())
         };

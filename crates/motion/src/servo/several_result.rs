@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
+use jitterlab_model::Error;
+
 use super::assessment::Wishes;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
 use super::markov_chain::Stationary;
 use super::record::Record;
 use super::schedule::{GivenTimes, Schedule};
 use super::several::Several;
-use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
 /// Margins of a plant of several loops.
@@ -41,36 +42,23 @@ pub struct ServoLoops {
 
 impl PlantOfLoops {
     /// Judges a plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
-    ///
-    /// # Errors
-    /// As [`Several::under_run`].
     pub fn under_run<R: Record + ?Sized>(
         several: &Several,
         records: &[&R],
         wishes: &Wishes,
-    ) -> Result<Self, MotionError> {
+    ) -> Result<Self, Error> {
         let under = several.under_run(records, wishes)?;
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
     /// Judges a plant by jobs that a schedule makes.
-    ///
-    /// # Errors
-    /// As [`Several::under_schedule`].
-    pub fn under_schedule(
-        several: &Several,
-        schedule: &Schedule,
-        wishes: &Wishes,
-    ) -> Result<Self, MotionError> {
+    pub fn under_schedule(several: &Several, schedule: &Schedule, wishes: &Wishes) -> Result<Self, Error> {
         let under = several.under_schedule(schedule, wishes)?;
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
     /// Computes the margins of a plant, without a run.
-    ///
-    /// # Errors
-    /// As [`Several::ideal`].
-    pub fn alone(several: &Several) -> Result<Self, MotionError> {
+    pub fn alone(several: &Several) -> Result<Self, Error> {
         Ok(PlantOfLoops {
             plant: several.plant.name.clone(),
             tasks: several.tasks.iter().map(|task| several.described(task, None)).collect(),
@@ -84,7 +72,6 @@ impl PlantOfLoops {
 
 impl ServoLoops {
     /// The plant with the worst verdict, and its results; `None` without a run.
-    #[must_use]
     pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
         let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
         judged.max_by_key(|(_, under)| under.verdict.fitness)

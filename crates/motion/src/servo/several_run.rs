@@ -1,5 +1,7 @@
 //! Effect of timing on several loops: that of a run, or of given execution times put through a schedule.
 
+use jitterlab_model::Error;
+
 use super::along_trace::{CovarianceAlongTrace, TimeBase};
 use super::assessment::{Wishes, proved_of_seen};
 use super::closed_loop::Loop;
@@ -20,18 +22,14 @@ use super::several::{LoopTask, Several, steady};
 use super::sources::{Made, Recorded, Replayed, Source};
 use super::timing::{Job, Moment, done};
 use super::verdict::{LateTask, of_loops};
-use crate::error::MotionError;
 
 impl Several {
     /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
-    ///
-    /// # Errors
-    /// As [`Several::ideal`], too few activations, and records that cannot be read.
     pub fn under_run<R: Record + ?Sized>(
         &self,
         records: &[&R],
         wishes: &Wishes,
-    ) -> Result<PlantUnderRun, MotionError> {
+    ) -> Result<PlantUnderRun, Error> {
         let sources = self.recorded(records);
         let (judged, found) = self.judged(&sources, |late| self.replayed(&sources, late), wishes)?;
         let redesigns = if wishes.redesign && self.tasks.iter().all(|task| task.loops.is_empty()) {
@@ -63,7 +61,7 @@ impl Several {
     ///
     /// # Errors
     /// As [`Several::ideal`], and tasks that are never idle together.
-    pub fn under_schedule(&self, schedule: &Schedule, wishes: &Wishes) -> Result<PlantUnderRun, MotionError> {
+    pub fn under_schedule(&self, schedule: &Schedule, wishes: &Wishes) -> Result<PlantUnderRun, Error> {
         let made = |late: Option<Late>| -> Vec<Made> {
             let action = |task: &LoopTask| match late {
                 Some(late) if self.tasks.contains(task) => late,
@@ -81,7 +79,7 @@ impl Several {
         sources: &[S],
         under: impl Fn(Late) -> Vec<T>,
         wishes: &Wishes,
-    ) -> Result<(PlantUnderRun, Evaluated), MotionError>
+    ) -> Result<(PlantUnderRun, Evaluated), Error>
     where
         S: Source,
         T: Source,
@@ -139,12 +137,7 @@ impl Several {
     }
 
     /// Cost of each task along the run with the plant's other tasks punctual; empty if there are no others.
-    fn alone<S: Source>(
-        &self,
-        sources: &[S],
-        closed: &Loop,
-        ideal: &Stationary,
-    ) -> Result<Vec<f64>, MotionError> {
+    fn alone<S: Source>(&self, sources: &[S], closed: &Loop, ideal: &Stationary) -> Result<Vec<f64>, Error> {
         let own = self.tasks.len();
         let mut alone = Vec::new();
         for i in 0..if own > 1 { own } else { 0 } {
@@ -174,7 +167,7 @@ impl Several {
         rate: f64,
         timings: &[JobTiming],
         wishes: &Wishes,
-    ) -> Result<Vec<FollowedReference>, MotionError> {
+    ) -> Result<Vec<FollowedReference>, Error> {
         let share = |i: &usize| timings[*i].mean.worst_response_ns as f64 / self.tasks[*i].period_ns as f64;
         let Some(worst_ns) =
             (0..self.tasks.len()).max_by(|a, b| share(a).total_cmp(&share(b))).map(|i| timings[i].worst.1)
@@ -220,13 +213,13 @@ impl Several {
         closed: &Loop,
         (reference, event_ns, length_ns): (Reference, i64, i64),
         count: i64,
-    ) -> Result<FollowedReference, MotionError> {
+    ) -> Result<FollowedReference, Error> {
         const JOBS: i64 = 100_000;
         // As many as take no longer than the run itself.
         let tried = (JOBS * self.period_ns() / length_ns.max(1)).clamp(4, 24);
         let period_ns = self.period_ns();
         let window = |k: i64| (reference, event_ns.saturating_sub(k.saturating_mul(period_ns)), length_ns);
-        let worst_of = |from: i64, until: i64, each: i64| -> Result<(f64, i64), MotionError> {
+        let worst_of = |from: i64, until: i64, each: i64| -> Result<(f64, i64), Error> {
             let mut worst = (-1.0, from);
             for k in (from..=until).step_by(each.unsigned_abs() as usize) {
                 let found = self.followed(jobs, closed, window(k), POINTS / 4)?;
@@ -252,7 +245,7 @@ impl Several {
         closed: &Loop,
         (reference, begin_ns, length_ns): (Reference, i64, i64),
         points: i64,
-    ) -> Result<FollowedReference, MotionError> {
+    ) -> Result<FollowedReference, Error> {
         let end_ns = begin_ns.saturating_add(length_ns);
         let is_within = |job: &&Job| (begin_ns..=end_ns).contains(&job.due_ns);
         let recorded: Vec<Made> =
@@ -268,7 +261,7 @@ impl Several {
         let punctual: Vec<Made> = punctual.collect();
         let ends = self.tasks.iter().zip(&recorded).map(|(task, made)| last_ns(made) + task.period_ns);
         let length_ns = (ends.min().unwrap_or(begin_ns) - begin_ns).clamp(1, length_ns);
-        let moments = |of: &[Made]| -> Result<Vec<Moment>, MotionError> {
+        let moments = |of: &[Made]| -> Result<Vec<Moment>, Error> {
             let mut all = vec![Moment::Cut(begin_ns)];
             let merged = self.merged_own(of)?;
             merged.run(|moment| {
@@ -284,7 +277,7 @@ impl Several {
     }
 
     /// The jobs of the plant's tasks, all punctual but one.
-    fn merged_but<'a, S: Source>(&'a self, sources: &'a [S], but: usize) -> Result<Merged<'a>, MotionError> {
+    fn merged_but<'a, S: Source>(&'a self, sources: &'a [S], but: usize) -> Result<Merged<'a>, Error> {
         let mut merged = Merged::new(self.common_ns()?);
         for (i, (task, source)) in self.tasks.iter().zip(sources).enumerate() {
             let first = source.jobs().next().transpose()?.map_or(0, |job| job.due_ns);
@@ -297,7 +290,7 @@ impl Several {
     }
 
     /// The jobs of the plant's own tasks.
-    fn merged_own<'a>(&'a self, made: &'a [Made]) -> Result<Merged<'a>, MotionError> {
+    fn merged_own<'a>(&'a self, made: &'a [Made]) -> Result<Merged<'a>, Error> {
         let mut merged = Merged::new(self.common_ns()?);
         for (task, made) in self.tasks.iter().zip(made) {
             merged.add(task.period_ns, self.moments(task, 0), made.jobs());

@@ -3,14 +3,13 @@
 
 use std::collections::VecDeque;
 
-use super::ServoError;
 use super::job_sequence::Jobs;
 use super::overrun::Late;
 use super::record::Record;
 use super::replay::Replay;
 use super::timing::Job;
-use crate::error::MotionError;
-use jitterlab_model::Activation;
+use jitterlab_model::units::Human;
+use jitterlab_model::{Activation, Error};
 
 /// The jobs of one task in order, which can be read any number of times.
 pub(super) trait Source {
@@ -18,7 +17,7 @@ pub(super) trait Source {
     fn jobs(&self) -> Jobs<'_>;
 
     /// Goes through all of them.
-    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
         for job in self.jobs() {
             give(&job?);
         }
@@ -42,13 +41,18 @@ pub(super) struct Recorded<'a, R: ?Sized> {
 
 impl<R: ?Sized> Recorded<'_, R> {
     /// The job of an activation, if the loop is not left alone for too long before it is done.
-    fn job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, MotionError> {
+    fn job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, Error> {
         let job = Job::from(a);
         let last = before.replace(job).filter(|_| !job.after_gap);
         let begin_ns = last.map_or(job.due_ns, |last| last.due_ns).min(job.start_ns);
         let open_ns = job.end_ns.max(job.due_ns) - begin_ns;
         if open_ns > self.period_ns.saturating_mul(LONGEST_OUTAGE) {
-            return Err(ServoError::Outage(a.index, open_ns).into());
+            return Err(Error::not_measured(format!(
+                "around activation {} the task leaves its loop alone for {}: what a loop does for so long without its controller is \
+                 not computed. See what happened with `jitterlab analyze`, and measure again",
+                a.index,
+                Human(open_ns as f64)
+            )));
         }
         Ok(job)
     }
@@ -71,7 +75,7 @@ impl<R: Record + ?Sized> Source for Recorded<'_, R> {
         }))
     }
 
-    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
         let (mut before, mut outage) = (None, None);
         self.record.visit(&mut |rows| {
             for a in rows.iter().take(if outage.is_some() { 0 } else { rows.len() }) {
@@ -161,7 +165,7 @@ impl<S: Source> Source for Replayed<'_, S> {
         }))
     }
 
-    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
         match self.replaying() {
             Some(mut replaying) => self.source.visit(&mut |job| replaying.job(job, give)),
             None => self.source.visit(give),

@@ -2,12 +2,10 @@
 
 use std::str::FromStr;
 
-use jitterlab_model::{Activation, Flags};
+use jitterlab_model::{Activation, Error, Flags};
 
-use super::ServoError;
 use super::closed_loop::{Event, LoopAction};
 use super::overrun::MissedOutput;
-use crate::error::MotionError;
 
 /// Point at which the sensors are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,27 +33,29 @@ pub enum Actuation {
 }
 
 impl FromStr for Sampling {
-    type Err = MotionError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, MotionError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text {
             "start" => Ok(Sampling::AtStart),
             "due" => Ok(Sampling::AtDue),
-            _ => Err(ServoError::NotASampling(text.into()).into()),
+            _ => Err(Error::bad_use(format!("{text:?} is not a moment of sampling: write start or due"))),
         }
     }
 }
 
 impl FromStr for Actuation {
-    type Err = MotionError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, MotionError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text {
             "end" => Ok(Actuation::AtEnd),
             "start" => Ok(Actuation::AtStart),
             "next-start" => Ok(Actuation::AtNextStart),
             "next-due" => Ok(Actuation::AtNextDue),
-            _ => Err(ServoError::NotAnActuation(text.into()).into()),
+            _ => Err(Error::bad_use(format!(
+                "{text:?} is not a moment of actuation: write end, start, next-start or next-due"
+            ))),
         }
     }
 }

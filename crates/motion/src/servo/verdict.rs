@@ -35,7 +35,6 @@ const NOTHING: f64 = 0.02;
 pub enum Judgement {
     /// The loop is not stable in the mean square.
     Unstable {
-        /// Its radius per period.
         #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
     },
@@ -99,7 +98,6 @@ pub enum Judgement {
 /// A side with its fitness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// Fitness by this side.
     pub fitness: Fitness,
     /// Measure behind it.
     #[serde(flatten)]

@@ -1,6 +1,6 @@
 //! Complete assessment: the effect of a run's timing, or of an assumed jitter, on one axis.
 
-use jitterlab_model::{Known, TimingStats};
+use jitterlab_model::{Error, Known, TimingStats};
 
 use serde::Serialize;
 
@@ -11,7 +11,6 @@ use super::step_rate::{
     IntervalErrors, Reversal, STEPCONF_LONGEST_NS, StepConf, StepMode, TimingRisk, stepconf,
 };
 use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_share};
-use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -162,16 +161,13 @@ impl AxisAssessment {
     /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the
     /// choice of the base period: the run's own if it is at most 200 us, else StepConf's, which is never longer than
     /// 100 us. `speeds` are the table's full-step rates.
-    ///
-    /// # Errors
-    /// An axis that lacks figures.
     pub fn new(
         axis: &Axis,
         timing: StepTiming,
         errors: Option<IntervalErrors>,
         base_period_ns: Option<i64>,
         speeds: &[f64],
-    ) -> Result<AxisAssessment, MotionError> {
+    ) -> Result<AxisAssessment, Error> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
         let own = timing.period_ns.filter(|p| (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(p));
         let base_period_ns =
@@ -179,7 +175,7 @@ impl AxisAssessment {
         let ring_hz = axis.ring_hz()?;
         let jitter_s = timing.jitter_s();
         let threshold = |share| {
-            Ok::<_, MotionError>(Threshold {
+            Ok::<_, Error>(Threshold {
                 share,
                 linear_steps_per_s: speed_at_linear_share(share, jitter_s),
                 exact_steps_per_s: axis.speed_at_share(share, jitter_s)?,
@@ -217,10 +213,7 @@ impl AxisAssessment {
     }
 
     /// Ten speeds for a table, up to the fastest the motor carries its load at: even fractions of it.
-    ///
-    /// # Errors
-    /// An axis that lacks figures.
-    pub fn usual_speeds(axis: &Axis) -> Result<Vec<f64>, MotionError> {
+    pub fn usual_speeds(axis: &Axis) -> Result<Vec<f64>, Error> {
         let top = axis.torque_limited_steps_per_s()?;
         let digits = 10f64.powf((top / 10.0).log10().floor());
         let step = ((top / 10.0 / digits).floor() * digits).max(1.0);
@@ -228,13 +221,7 @@ impl AxisAssessment {
     }
 }
 
-fn row(
-    axis: &Axis,
-    f: f64,
-    jitter_s: f64,
-    base_period_ns: i64,
-    ring_hz: f64,
-) -> Result<SpeedRow, MotionError> {
+fn row(axis: &Axis, f: f64, jitter_s: f64, base_period_ns: i64, ring_hz: f64) -> Result<SpeedRow, Error> {
     let torque_nm = axis.torque_at(f)?;
     let carries = torque_nm > axis.load_torque_nm;
     let pulses = axis.pulses_per_s(f);

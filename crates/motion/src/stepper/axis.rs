@@ -4,6 +4,8 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
+use jitterlab_model::Error;
+
 use super::axis_defaults::Assumed;
 use super::drive::Drive;
 use super::motor::Motor;
@@ -11,7 +13,7 @@ use super::pull_out::{Supply, limited_torque_nm};
 use super::resonance::ring_frequency_hz;
 use super::step_loss::critical_jump;
 use super::torque::jitter_torque;
-use crate::error::{Bound, MotionError};
+use crate::error;
 
 /// Facts of an axis that a user gives; everything left out is assumed and listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,10 +103,7 @@ const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {
     /// Completes a user's facts with stated assumptions.
-    ///
-    /// # Errors
-    /// An impossible value: negative inertia, no microsteps, a load above the holding torque.
-    pub fn new(options: AxisOptions) -> Result<Axis, MotionError> {
+    pub fn new(options: AxisOptions) -> Result<Axis, Error> {
         let (motor, mut assumed) = options.motor.checked()?.completed();
         let drive = match options.drive {
             Some(drive) => drive.checked()?,
@@ -146,17 +145,17 @@ impl Axis {
             ("friction", options.friction.unwrap_or(0.0), false),
             ("travel of a revolution", options.lead_mm.unwrap_or(1.0), true),
         ] {
-            let bound = if positive { Bound::Positive } else { Bound::NotNegative };
+            let bound = if positive { error::POSITIVE } else { error::NOT_NEGATIVE };
             if !value.is_finite() || value < 0.0 || positive && value == 0.0 {
-                return Err(MotionError::range(what, &value, bound));
+                return Err(error::out_of_range(what, value, bound));
             }
         }
         if !(1..=256).contains(&microsteps) {
-            return Err(MotionError::range("microsteps", &microsteps, Bound::Microsteps));
+            return Err(error::out_of_range("microsteps", microsteps, error::MICROSTEPS));
         }
         if load_torque_nm >= motor.holding_torque_nm {
             let value = format!("{load_torque_nm} N m");
-            return Err(MotionError::range("load torque", &value, Bound::BelowHolding));
+            return Err(error::out_of_range("load torque", value, error::BELOW_HOLDING));
         }
         let inertia = rotor + load_inertia_kg_m2;
         let friction = options.friction.unwrap_or_else(|| {
@@ -201,35 +200,23 @@ impl Axis {
     }
 
     /// Torque the motor has at most at this speed (ideal upper bound, see [`limited_torque_nm`]).
-    ///
-    /// # Errors
-    /// As [`limited_torque_nm`].
-    pub fn torque_at(&self, full_steps_per_s: f64) -> Result<f64, MotionError> {
+    pub fn torque_at(&self, full_steps_per_s: f64) -> Result<f64, Error> {
         limited_torque_nm(&self.motor, self.supply, self.shaft_rad_per_s(full_steps_per_s))
     }
 
     /// Frequency at which rotor and load ring at the load torque.
-    ///
-    /// # Errors
-    /// As [`ring_frequency_hz`].
-    pub fn ring_hz(&self) -> Result<f64, MotionError> {
+    pub fn ring_hz(&self) -> Result<f64, Error> {
         ring_frequency_hz(&self.motor, self.load_torque_nm, self.load_inertia_kg_m2)
     }
 
     /// The fastest full-step rate at which the motor alone, with ideal timing, still has the load torque.
-    ///
-    /// # Errors
-    /// As [`limited_torque_nm`].
-    pub fn torque_limited_steps_per_s(&self) -> Result<f64, MotionError> {
+    pub fn torque_limited_steps_per_s(&self) -> Result<f64, Error> {
         self.fastest_while(|f| Ok(self.torque_at(f)? > self.load_torque_nm))
     }
 
     /// Exact torque of a jitter as a share of the reserve (torque at that speed less the load); infinite where no
     /// reserve is left.
-    ///
-    /// # Errors
-    /// As [`limited_torque_nm`].
-    pub fn jitter_share(&self, full_steps_per_s: f64, jitter_s: f64) -> Result<f64, MotionError> {
+    pub fn jitter_share(&self, full_steps_per_s: f64, jitter_s: f64) -> Result<f64, Error> {
         let torque = self.torque_at(full_steps_per_s)?;
         if torque <= self.load_torque_nm {
             return Ok(f64::INFINITY);
@@ -242,18 +229,12 @@ impl Axis {
     }
 
     /// The fastest full-step rate at which jitter takes at most `share` of the reserve.
-    ///
-    /// # Errors
-    /// As [`limited_torque_nm`].
-    pub fn speed_at_share(&self, share: f64, jitter_s: f64) -> Result<f64, MotionError> {
+    pub fn speed_at_share(&self, share: f64, jitter_s: f64) -> Result<f64, Error> {
         self.fastest_while(|f| Ok(self.jitter_share(f, jitter_s)? <= share))
     }
 
     /// The fastest full-step rate at which losing `lost_s` for good loses no step (equal-area criterion).
-    ///
-    /// # Errors
-    /// As [`limited_torque_nm`].
-    pub fn step_loss_speed(&self, lost_s: f64) -> Result<f64, MotionError> {
+    pub fn step_loss_speed(&self, lost_s: f64) -> Result<f64, Error> {
         self.fastest_while(|f| {
             let torque = self.torque_at(f)?;
             let holds = torque > self.load_torque_nm;
@@ -263,7 +244,7 @@ impl Axis {
 
     /// The largest rate up to which `holds` does, by bisection; `holds` is true at standstill and false from some
     /// speed on.
-    fn fastest_while(&self, holds: impl Fn(f64) -> Result<bool, MotionError>) -> Result<f64, MotionError> {
+    fn fastest_while(&self, holds: impl Fn(f64) -> Result<bool, Error>) -> Result<f64, Error> {
         let (mut low, mut high) = (0.0, 1e6);
         for _ in 0..60 {
             let middle = 0.5 * (low + high);

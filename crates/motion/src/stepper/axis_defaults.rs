@@ -49,10 +49,7 @@ pub enum Assumed {
         direction_ns: i64,
     },
     /// The supply voltage, the usual one for the size.
-    SupplyVoltage {
-        /// Voltage in V.
-        voltage_v: f64,
-    },
+    SupplyVoltage { voltage_v: f64 },
     /// Microsteps of a full step, a common setting.
     Microsteps {
         /// Microsteps of a full step.

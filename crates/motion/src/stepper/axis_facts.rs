@@ -1,8 +1,8 @@
 //! An axis as a user describes it: known facts of motor, supply, mechanics and drive.
 
-use super::StepperError;
 use super::{Axis, AxisOptions, Drive, Motor};
-use crate::{MotionError, catalog};
+use crate::catalog;
+use jitterlab_model::Error;
 
 /// Known facts of an axis; unknown ones come from the data sheet, or are assumed.
 #[derive(Debug, Clone, Default)]
@@ -39,14 +39,15 @@ pub struct AxisAsked {
 
 impl AxisAsked {
     /// The axis from a data sheet, the known facts, and assumptions.
-    ///
-    /// # Errors
-    /// No motor is named, a name is unknown, or a value is impossible.
-    pub fn axis(self) -> Result<Axis, MotionError> {
+    pub fn axis(self) -> Result<Axis, Error> {
         let motor = match (&self.motor, self.torque_nm) {
             (Some(name), _) => catalog::known::<Motor>(name)?,
             (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
-            (None, None) => return Err(StepperError::NoMotor.into()),
+            (None, None) => {
+                return Err(Error::bad_use(
+                    "which motor? Name one of `jitterlab stepper --list` with --motor, or give --torque \"1.9 N m\" (and --frame 23)",
+                ));
+            }
         };
         let motor = Motor {
             holding_torque_nm: self.torque_nm.unwrap_or(motor.holding_torque_nm),
@@ -67,7 +68,7 @@ impl AxisAsked {
     }
 
     /// The drive's timing, if anything is known of it.
-    fn drive(&self) -> Result<Option<Drive>, MotionError> {
+    fn drive(&self) -> Result<Option<Drive>, Error> {
         let times = [self.step_time_ns, self.step_space_ns, self.direction_setup_ns, self.direction_hold_ns];
         if self.drive.is_none() && times.iter().all(Option::is_none) {
             return Ok(None);

@@ -60,7 +60,6 @@ impl Chopper {
         self.resistance * current + emf + self.gain * (wanted - current)
     }
 
-    /// The current after a stretch.
     #[inline(always)]
     pub fn after(&self, stretch: Stretch, current: f64, wanted: f64, emf: f64) -> f64 {
         let free = wanted + (current - wanted) * stretch.decay;

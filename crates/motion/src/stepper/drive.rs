@@ -3,8 +3,10 @@
 use jitterlab_model::units::{Exact, parse_duration_ns};
 use serde::{Deserialize, Serialize};
 
+use jitterlab_model::Error;
+
 use crate::catalog::{self, Device};
-use crate::error::{Bound, Hint, MotionError};
+use crate::error;
 
 /// The shortest times a drive needs on its inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,15 +42,11 @@ impl Device for Drive {
     const FOLDER: &'static str = "drives";
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::DRIVES;
 
-    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
+    fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let sheet: DriveFile = catalog::layout(Self::KIND, name, text)?;
         let read = |key: &str, text: &str| {
-            parse_duration_ns(text).map_err(|error| MotionError::Layout {
-                kind: Self::KIND,
-                name: name.into(),
-                reason: format!("{key}: {error}"),
-                hint: Hint::None,
-            })
+            parse_duration_ns(text)
+                .map_err(|cause| error::layout(Self::KIND, name, &format!("{key}: {cause}"), ""))
         };
         Drive {
             step_time_ns: read("step_time", &sheet.step_time)?,
@@ -64,10 +62,7 @@ impl Device for Drive {
 
 impl Drive {
     /// The same drive if its times can be: from 1 ns to a second for steps, not negative for direction.
-    ///
-    /// # Errors
-    /// The first time that cannot be.
-    pub fn checked(self) -> Result<Self, MotionError> {
+    pub fn checked(self) -> Result<Self, Error> {
         const SECOND: i64 = 1_000_000_000;
         for (what, time, least) in [
             ("step time", self.step_time_ns, 1),
@@ -76,7 +71,7 @@ impl Drive {
             ("direction setup", self.direction_setup_ns, 0),
         ] {
             if !(least..=SECOND).contains(&time) {
-                return Err(MotionError::range(what, &Exact(time), Bound::DriveTime));
+                return Err(error::out_of_range(what, Exact(time), error::DRIVE_TIME));
             }
         }
         Ok(self)

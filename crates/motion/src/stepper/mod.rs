@@ -10,7 +10,6 @@ mod axis_defaults;
 mod axis_facts;
 mod chopper;
 mod drive;
-mod error;
 mod motor;
 mod playback;
 mod pull_out;
@@ -31,10 +30,9 @@ pub use axis::{Axis, AxisOptions};
 pub use axis_defaults::Assumed;
 pub use axis_facts::AxisAsked;
 pub use drive::Drive;
-pub use error::StepperError;
 pub use motor::Motor;
 pub use playback::{fastest_punctual, play};
-pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
+pub use pull_out::{Supply, limited_torque_nm};
 pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub(crate) use recommended::TOO_LATE_NS;
@@ -45,8 +43,6 @@ pub use result::{
     checked_simulation_ns,
 };
 pub use simulate::{AngleRange, RotorResponse, Watch, simulate};
-pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};
+pub use step_loss::{CriticalJump, critical_jump, load_angle_rad};
 pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf};
-pub use torque::{
-    JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share, spring_constant,
-};
+pub use torque::{JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share};

@@ -1,13 +1,14 @@
 //! A stepper motor as its data sheet describes it.
 
-use std::f64::consts::{PI, SQRT_2};
+use std::f64::consts::SQRT_2;
 
 use serde::{Deserialize, Serialize};
 
-use super::StepperError;
+use jitterlab_model::Error;
+
 use super::axis_defaults::Assumed;
 use crate::catalog::{self, Device};
-use crate::error::{Bound, MotionError};
+use crate::error;
 use crate::quantity::{Dimension, parse};
 
 /// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
@@ -58,11 +59,10 @@ impl Device for Motor {
     const FOLDER: &'static str = "motors";
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::MOTORS;
 
-    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
+    fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let sheet: MotorFile = catalog::layout(Self::KIND, name, text)?;
-        let read = |dimension, field, text: &str| {
-            parse(dimension, field, text).map_err(|error| MotionError::Quantity { name: name.into(), error })
-        };
+        let read =
+            |dimension, field, text: &str| parse(dimension, field, text).map_err(|error| error.within(name));
         let maybe =
             |dimension, field, text: Option<String>| text.map(|t| read(dimension, field, &t)).transpose();
         Motor {
@@ -86,10 +86,7 @@ const FRAMES: [u32; 10] = [6, 8, 11, 14, 16, 17, 23, 24, 34, 42];
 
 impl Motor {
     /// A motor with only the frame (0 if unknown) and the holding torque known; 1.8 degrees a step.
-    ///
-    /// # Errors
-    /// A frame that does not exist, or a holding torque that is not positive.
-    pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, MotionError> {
+    pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, Error> {
         let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
         Motor {
             name: format!("{size}{} N m", four_digits(holding_torque_nm)),
@@ -107,12 +104,9 @@ impl Motor {
     }
 
     /// The same motor if all its figures can be: positive, and a step angle that gives whole pole pairs.
-    ///
-    /// # Errors
-    /// The first figure that cannot be.
-    pub fn checked(self) -> Result<Self, MotionError> {
+    pub fn checked(self) -> Result<Self, Error> {
         if self.frame != 0 && !FRAMES.contains(&self.frame) {
-            return Err(MotionError::range("frame", &format!("NEMA {}", self.frame), Bound::Frame));
+            return Err(error::out_of_range("frame", format!("NEMA {}", self.frame), error::FRAME));
         }
         let positive = [
             ("holding torque", Some(self.holding_torque_nm), "N m"),
@@ -123,16 +117,16 @@ impl Motor {
         ];
         for (what, value, unit) in positive {
             if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
-                return Err(MotionError::range(what, &format!("{value} {unit}"), Bound::Positive));
+                return Err(error::out_of_range(what, format!("{value} {unit}"), error::POSITIVE));
             }
         }
         if let Some(detent) = self.detent_torque_nm.filter(|t| !(0.0..self.holding_torque_nm).contains(t)) {
-            return Err(MotionError::range("detent torque", &format!("{detent} N m"), Bound::Detent));
+            return Err(error::out_of_range("detent torque", format!("{detent} N m"), error::DETENT));
         }
         let pairs = 90.0 / self.step_angle_deg;
         if !(1.0..=1000.0).contains(&pairs) || (pairs - pairs.round()).abs() > 1e-6 * pairs {
             let value = format!("{} deg", self.step_angle_deg);
-            return Err(MotionError::range("step angle", &value, Bound::WholeSteps));
+            return Err(error::out_of_range("step angle", value, error::WHOLE_STEPS));
         }
         Ok(self)
     }
@@ -147,11 +141,6 @@ impl Motor {
         4.0 * self.pole_pairs()
     }
 
-    /// Angle of a full step in radians.
-    pub fn step_angle_rad(&self) -> f64 {
-        PI / 2.0 / self.pole_pairs()
-    }
-
     /// Km in N m/A: holding torque with both phases at the rated current, h / (sqrt(2) I). Data sheets differ on
     /// the convention (one or two phases on, rms or peak); this is the two-phase-on reading.
     pub fn torque_constant(&self) -> Option<f64> {
@@ -159,14 +148,17 @@ impl Motor {
     }
 
     /// The error for a figure this motor lacks.
-    pub(crate) fn lacks(&self, key: &'static str, purpose: &'static str) -> MotionError {
+    pub(crate) fn lacks(&self, key: &'static str, purpose: &'static str) -> Error {
         let (what, example) = match key {
             "current" => ("rated current", "2.8 A"),
             "resistance" => ("resistance", "1.1 ohm"),
             "inductance" => ("inductance", "3.6 mH"),
             _ => ("rotor inertia", "0.3 kg cm2"),
         };
-        StepperError::Missing { motor: self.name.clone(), what, key, example, purpose }.into()
+        Error::bad_use(format!(
+            "{} has no {what}, which {purpose} needs: add `{key} = \"{example}\"` to its file or give it as an option",
+            self.name
+        ))
     }
 
     /// The motor with every missing figure taken from the shipped motor of the same frame that is closest in

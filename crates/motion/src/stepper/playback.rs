@@ -2,12 +2,11 @@
 
 use std::iter::repeat_n;
 
-use jitterlab_model::Overrun;
+use jitterlab_model::{Error, Overrun};
 
 use super::axis::Axis;
 use super::pulses::PulseTrain;
 use super::simulate::{RotorResponse, Watch, simulate};
-use crate::error::MotionError;
 
 /// Punctual ticks before the recorded ones, so that the start's transient is over when they come.
 const SETTLE_NS: i64 = 500_000_000;
@@ -16,16 +15,13 @@ const CURVE_POINTS: f64 = 500.0;
 
 /// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
 /// second of punctual ticks that is not part of the figures.
-///
-/// # Errors
-/// As [`simulate`].
 pub fn play(
     axis: &Axis,
     full_steps_per_s: f64,
     base_period_ns: i64,
     latencies_ns: &[i64],
     policy: Overrun,
-) -> Result<RotorResponse, MotionError> {
+) -> Result<RotorResponse, Error> {
     let base_period_ns = base_period_ns.max(1);
     let settle = (SETTLE_NS / base_period_ns).max(1) as usize;
     let length_s = (settle + latencies_ns.len()) as f64 * base_period_ns as f64 * 1e-9;

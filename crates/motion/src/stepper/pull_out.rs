@@ -1,18 +1,18 @@
-//! The torque a motor has left at speed: voltage-fed pull-out and the ideal curve under a current limit.
+//! The torque a motor has left at speed: the ideal curve under a current limit.
 //!
-//! Both are ideal upper bounds: iron loss, saturation and the chopper's ripple take more.
+//! It is an upper bound: iron loss, saturation and the chopper's ripple take more.
 
 use std::f64::consts::SQRT_2;
 
 use serde::{Deserialize, Serialize};
 
+use jitterlab_model::Error;
+
 use super::motor::Motor;
-use crate::error::MotionError;
 
 /// Supply of a motor by its drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Supply {
-    /// Supply voltage in V.
     pub voltage_v: f64,
     /// Current of each phase with both phases on, in A; the peak while microstepping is sqrt(2) of it.
     pub current_a: f64,
@@ -26,7 +26,7 @@ struct Winding {
     reactance: f64,
 }
 
-fn winding(motor: &Motor) -> Result<Winding, MotionError> {
+fn winding(motor: &Motor) -> Result<Winding, Error> {
     let purpose = "the torque at speed";
     Ok(Winding {
         km: motor.torque_constant().ok_or_else(|| motor.lacks("current", purpose))?,
@@ -36,29 +36,10 @@ fn winding(motor: &Motor) -> Result<Winding, MotionError> {
     })
 }
 
-/// Pull-out torque when both phases are fed with sinusoidal voltages of amplitude V and nothing limits the
-/// current: Km V/Z - Km^2 w R/Z^2 with Z^2 = R^2 + (Nr w L)^2 (Acarnley, Stepping Motors, chapter 5; Kenjo).
-/// `shaft_rad_per_s` is w. At low speed it exceeds the holding torque: read it as the smaller of the two.
-///
-/// # Errors
-/// A motor without current, resistance or inductance.
-pub fn voltage_fed_torque_nm(
-    motor: &Motor,
-    voltage_v: f64,
-    shaft_rad_per_s: f64,
-) -> Result<f64, MotionError> {
-    let w = winding(motor)?;
-    let z2 = w.resistance.powi(2) + (shaft_rad_per_s * w.reactance).powi(2);
-    Ok(w.km * voltage_v / z2.sqrt() - w.km.powi(2) * shaft_rad_per_s * w.resistance / z2)
-}
-
 /// Largest torque with the phase currents limited to an amplitude of sqrt(2) I and the voltages to V, over all
 /// current phasors (so including field weakening): the highest quadrature current in the intersection of two
 /// discs. Zero where no current drives the motor any more.
-///
-/// # Errors
-/// A motor without current, resistance or inductance.
-pub fn limited_torque_nm(motor: &Motor, supply: Supply, shaft_rad_per_s: f64) -> Result<f64, MotionError> {
+pub fn limited_torque_nm(motor: &Motor, supply: Supply, shaft_rad_per_s: f64) -> Result<f64, Error> {
     let w = winding(motor)?;
     let peak = SQRT_2 * supply.current_a;
     let x = shaft_rad_per_s * w.reactance;
@@ -83,21 +64,6 @@ pub fn limited_torque_nm(motor: &Motor, supply: Supply, shaft_rad_per_s: f64) ->
     Ok((w.km * quadrature).max(0.0))
 }
 
-/// The shaft speed in rad/s up to which the drive can push the full current at its best angle:
-/// (R I + Km w)^2 + (Nr w L I)^2 = V^2 with the amplitude I. `None` when the voltage does not even suffice at
-/// standstill.
-///
-/// # Errors
-/// A motor without current, resistance or inductance.
-pub fn current_knee_rad_per_s(motor: &Motor, supply: Supply) -> Result<Option<f64>, MotionError> {
-    let w = winding(motor)?;
-    let peak = SQRT_2 * supply.current_a;
-    let a = w.km.powi(2) + (w.reactance * peak).powi(2);
-    let b = 2.0 * w.resistance * peak * w.km;
-    let c = (w.resistance * peak).powi(2) - supply.voltage_v.powi(2);
-    Ok((c < 0.0).then(|| ((b * b - 4.0 * a * c).sqrt() - b) / (2.0 * a)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,32 +74,36 @@ mod tests {
         catalog::find("as1050", None).unwrap()
     }
 
+    /// Pull-out torque when both phases are fed with sinusoidal voltages of amplitude V and nothing limits the
+    /// current: Km V/Z - Km^2 w R/Z^2 with Z^2 = R^2 + (Nr w L)^2 (Acarnley, Stepping Motors, chapter 5; Kenjo).
+    fn voltage_fed_torque_nm(voltage_v: f64, shaft_rad_per_s: f64) -> f64 {
+        let w = winding(&as1050()).unwrap();
+        let z2 = w.resistance.powi(2) + (shaft_rad_per_s * w.reactance).powi(2);
+        w.km * voltage_v / z2.sqrt() - w.km.powi(2) * shaft_rad_per_s * w.resistance / z2
+    }
+
     #[test]
     fn voltage_fed_pull_out_of_the_independent_computation() {
         let curve = [(10.0, 2.93028), (15.0, 1.95917), (20.0, 1.47087), (25.0, 1.17725), (30.0, 0.98130)];
         for (rev, nm) in curve {
-            assert!((voltage_fed_torque_nm(&as1050(), 48.0, TAU * rev).unwrap() - nm).abs() < 1e-5);
+            assert!((voltage_fed_torque_nm(48.0, TAU * rev) - nm).abs() < 1e-5);
         }
     }
 
     #[test]
-    fn knee_and_curve_under_a_current_limit() {
-        let supply = |voltage_v| Supply { voltage_v, current_a: 5.0 };
-        for (volt, rev) in [(48.0, 21.48391), (36.0, 15.99436), (24.0, 10.50005)] {
-            let knee = current_knee_rad_per_s(&as1050(), supply(volt)).unwrap().unwrap() / TAU;
-            assert!((knee - rev).abs() < 1e-5, "{volt} V: {knee}");
-        }
+    fn the_curve_under_a_current_limit() {
+        let supply = Supply { voltage_v: 48.0, current_a: 5.0 };
         // The published check values come from a search over a grid of phasors and lie up to 4.5e-4 below the
         // true maximum (at 25 rev/s 1.13997 against 1.14048); the closed form may only be above them.
         let grid =
             [(5.0, 1.2), (20.0, 1.2), (22.0, 1.19813), (25.0, 1.13997), (30.0, 0.98125), (40.0, 0.73586)];
         for (rev, nm) in grid {
-            let torque = limited_torque_nm(&as1050(), supply(48.0), TAU * rev).unwrap();
+            let torque = limited_torque_nm(&as1050(), supply, TAU * rev).unwrap();
             assert!((-1e-9..5e-4 * nm).contains(&(torque - nm)), "{rev} rev/s: {torque}");
         }
         // Maxima over four million phasors on the boundary of the current and of the voltage limit.
         for (rev, nm) in [(22.0, 1.19815), (25.0, 1.14048), (30.0, 0.98130), (40.0, 0.73616)] {
-            let torque = limited_torque_nm(&as1050(), supply(48.0), TAU * rev).unwrap();
+            let torque = limited_torque_nm(&as1050(), supply, TAU * rev).unwrap();
             assert!((torque - nm).abs() < 6e-6, "{rev} rev/s: {torque}");
         }
     }
@@ -142,15 +112,14 @@ mod tests {
     fn without_the_current_in_the_way_both_curves_are_one() {
         let plenty = Supply { voltage_v: 48.0, current_a: 500.0 };
         for rev in [10.0, 30.0, 60.0] {
-            let fed = voltage_fed_torque_nm(&as1050(), 48.0, TAU * rev).unwrap();
+            let fed = voltage_fed_torque_nm(48.0, TAU * rev);
             assert!((limited_torque_nm(&as1050(), plenty, TAU * rev).unwrap() - fed).abs() < 1e-12);
         }
     }
 
     #[test]
-    fn a_supply_too_weak_for_the_current_has_no_knee() {
+    fn a_supply_too_weak_for_the_current_gives_less_torque() {
         let supply = Supply { voltage_v: 1.0, current_a: 5.0 };
-        assert_eq!(current_knee_rad_per_s(&as1050(), supply).unwrap(), None);
         assert!(limited_torque_nm(&as1050(), supply, 0.0).unwrap() < 1.2);
         assert_eq!(limited_torque_nm(&as1050(), supply, TAU * 500.0).unwrap(), 0.0);
     }

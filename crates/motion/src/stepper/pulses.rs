@@ -30,7 +30,6 @@ pub struct PulseTrain<I> {
 /// Shortest distance of two pulses of a burst: two passes of the loop. Far below anything a motor follows.
 const BURST_NS: i64 = 10_000;
 
-/// One pulse of a train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pulse {
     /// Nanoseconds from the first due time.

@@ -66,7 +66,6 @@ pub struct StepperVerdict {
 }
 
 impl StepperVerdict {
-    /// The verdict on an axis.
     pub fn new(axis: &Axis, found: &AxisAssessment, asked_base_ns: Option<i64>) -> Self {
         let timing = &found.timing;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
@@ -165,15 +164,11 @@ pub struct BaseThread {
 
 impl BaseThread {
     /// True if step generators use such a period.
-    #[must_use]
     pub fn is_of(period_ns: i64) -> bool {
         (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(&period_ns)
     }
 
     /// Computes the base thread for a run's task and a drive.
-    ///
-    /// # Errors
-    /// The reason why the run gives no answer, or that software should not step.
     pub fn new(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
         let timing = StepTiming::from_stats(&run.stats).ok_or(NoSteps::Untold)?;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);

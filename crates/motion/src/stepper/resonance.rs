@@ -2,24 +2,17 @@
 
 use std::f64::consts::TAU;
 
-use super::StepperError;
+use jitterlab_model::Error;
+
 use super::motor::Motor;
 use super::step_loss::load_angle_rad;
-use crate::error::MotionError;
 
 /// Small-signal frequency of the rotor in its magnetic spring, at standstill on a full step:
 /// sqrt((Nr h cos d + 4 Nr T_d cos 4d) / J) / 2 pi, with the load angle d at which h sin d + T_d sin 4d = T_L
 /// (Acarnley, Stepping Motors, chapter 4, with the detent torque as a fourth-harmonic spring).
 ///
 /// `extra_inertia_kg_m2` moves with the rotor. An unknown detent torque counts as zero.
-///
-/// # Errors
-/// A motor without its rotor inertia, or a load it cannot hold.
-pub fn ring_frequency_hz(
-    motor: &Motor,
-    load_torque_nm: f64,
-    extra_inertia_kg_m2: f64,
-) -> Result<f64, MotionError> {
+pub fn ring_frequency_hz(motor: &Motor, load_torque_nm: f64, extra_inertia_kg_m2: f64) -> Result<f64, Error> {
     let rotor =
         motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the ring frequency"))?;
     let (h, detent) = (motor.holding_torque_nm, motor.detent_torque_nm.unwrap_or(0.0));
@@ -30,7 +23,10 @@ pub fn ring_frequency_hz(
     }
     let stiffness = motor.pole_pairs() * (h * angle.cos() + 4.0 * detent * (4.0 * angle).cos());
     if !(stiffness.is_finite() && stiffness > 0.0) {
-        return Err(StepperError::NotHeld { motor: motor.name.clone(), load_nm: load_torque_nm }.into());
+        return Err(Error::bad_use(format!(
+            "{} does not hold {load_torque_nm} N m at a stable angle: lower the load torque",
+            motor.name
+        )));
     }
     Ok((stiffness / (rotor + extra_inertia_kg_m2)).sqrt() / TAU)
 }

@@ -1,10 +1,10 @@
 //! Result of `stepper`: an axis, the effect of a run's timing on it, and the motor driven by that timing.
 
+use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Activation, Error, Overrun, TimingStats};
 use jitterlab_runs::OneTask;
 use serde::Serialize;
 
-use super::StepperError;
 use super::assessment::{AxisAssessment, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::drive::Drive;
@@ -15,7 +15,6 @@ use super::recommended::StepperVerdict;
 use super::simulate::RotorResponse;
 use super::step_rate::IntervalErrors;
 use crate::catalog::{self, Devices};
-use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
 /// Question about an axis.
@@ -129,26 +128,28 @@ const LATEST_PLAYED_NS: i64 = 10_000_000_000;
 const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
 
 /// Returns the simulated time in ns if it is long enough to show anything.
-///
-/// # Errors
-/// A time that is too short.
-pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, MotionError> {
-    let enough = simulate_ns >= SHORTEST_SIMULATION_NS;
-    Ok(enough
-        .then_some(simulate_ns)
-        .ok_or(StepperError::ShortSimulation(simulate_ns, SHORTEST_SIMULATION_NS))?)
+pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, Error> {
+    if simulate_ns >= SHORTEST_SIMULATION_NS {
+        return Ok(simulate_ns);
+    }
+    Err(Error::bad_use(format!(
+        "{} of simulation show nothing: give --simulate at least {}",
+        Exact(simulate_ns),
+        Exact(SHORTEST_SIMULATION_NS)
+    )))
 }
 
 impl StepperQuestion {
     /// A question about an axis. `speeds` as [`Axis::read_speeds`] reads them, for the table; ten up to the fastest at
     /// which the motor carries its load by default. `base_period_ns` of the step generator: the run's by default where
     /// it is one of step generators, else StepConf's.
-    ///
-    /// # Errors
-    /// Speeds that cannot be read, a base period below a microsecond, an axis that lacks figures.
-    pub fn new(axis: Axis, speeds: Option<&str>, base_period_ns: Option<i64>) -> Result<Self, MotionError> {
+    pub fn new(axis: Axis, speeds: Option<&str>, base_period_ns: Option<i64>) -> Result<Self, Error> {
         if let Some(base) = base_period_ns.filter(|base| *base < SHORTEST_BASE_NS) {
-            return Err(StepperError::ShortBasePeriod(base, SHORTEST_BASE_NS).into());
+            return Err(Error::bad_use(format!(
+                "no computer makes step pulses on a base period of {}: give --base-period at least {}",
+                Exact(base),
+                Exact(SHORTEST_BASE_NS)
+            )));
         }
         let mut speeds = match speeds {
             Some(text) => axis.read_speeds(text)?,
@@ -160,19 +161,18 @@ impl StepperQuestion {
     }
 
     /// Judges the axis by latencies assumed to spread over a range.
-    ///
-    /// # Errors
-    /// An axis that lacks figures.
-    pub fn under_jitter(self, jitter_ns: i64) -> Result<StepperResult, MotionError> {
+    pub fn under_jitter(self, jitter_ns: i64) -> Result<StepperResult, Error> {
         self.judged(StepTiming::assumed(jitter_ns), None, None)
     }
 
     /// Judges the axis by a run's task.
-    ///
-    /// # Errors
-    /// An axis that lacks figures, or a run whose source does not report its largest latency.
-    pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
-        let timing = StepTiming::from_stats(stats).ok_or(StepperError::NoLargest)?;
+    pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, Error> {
+        let timing = StepTiming::from_stats(stats).ok_or_else(|| {
+            Error::not_measured(
+                "how late its latest tick was is not told by this run's source, and a motor is judged by that: take an output that \
+                 holds the largest latency, or measure with `jitterlab run`",
+            )
+        })?;
         self.judged(timing, Some(IntervalErrors::from_stats(stats)), Some(run))
     }
 
@@ -181,7 +181,7 @@ impl StepperQuestion {
         timing: StepTiming,
         errors: Option<IntervalErrors>,
         run: Option<JudgedRun>,
-    ) -> Result<StepperResult, MotionError> {
+    ) -> Result<StepperResult, Error> {
         let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
         let verdict = StepperVerdict::new(&self.axis, &assessment, self.base_period_ns);
         let verdict = verdict.as_far_as_tested(&timing, run.as_ref());
@@ -233,7 +233,7 @@ impl StepperResult {
         beside: Option<&OneTask>,
         simulate_ns: i64,
         begun: &mut dyn FnMut(&str, i64, usize),
-    ) -> Result<Simulations, MotionError> {
+    ) -> Result<Simulations, Error> {
         let base_period_ns = self.assessment.base_period_ns;
         let half = (simulate_ns / base_period_ns).max(1) as u64 / 2;
         let run = Recorded::around_worst(run, half)?;
@@ -245,8 +245,14 @@ impl StepperResult {
         let most = self.assessment.most_pulses_per_s();
         let speeds = self.assessment.rows.iter().map(|row| row.steps_per_s);
         let (within, beyond): (Vec<f64>, Vec<f64>) = speeds.partition(|f| axis.pulses_per_s(*f) <= most);
-        let steps_per_s = fastest_punctual(axis, base_period_ns, &within)
-            .ok_or(StepperError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps })?;
+        let steps_per_s = fastest_punctual(axis, base_period_ns, &within).ok_or_else(|| {
+            Error::bad_use(format!(
+                "none of the speeds can be made on a base period of {} at {} microsteps, even by punctual steps; name a slower one \
+                 with --speed or a shorter --base-period",
+                Human(base_period_ns as f64),
+                axis.microsteps
+            ))
+        })?;
         let (made, lost): (Vec<f64>, Vec<f64>) =
             within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
@@ -260,7 +266,10 @@ impl StepperResult {
             let Some(recorded) = recorded else { continue };
             let latencies: Vec<i64> = latencies_ns(&recorded.activations).collect();
             if let Some(late_ns) = latencies.iter().find(|late_ns| late_ns.abs() > LATEST_PLAYED_NS) {
-                return Err(StepperError::TooLate(*late_ns).into());
+                let late = Human(*late_ns as f64);
+                return Err(Error::not_measured(format!(
+                    "a tick came {late} late, so the motor stood still for all that time"
+                )));
             }
             begun(&recorded.name, latencies.len() as i64 * base_period_ns, made.len());
             for policy in POLICIES {
@@ -287,7 +296,6 @@ pub struct StepperDevices {
 
 impl StepperDevices {
     /// The shipped and the user's.
-    #[must_use]
     pub fn known() -> StepperDevices {
         StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
     }

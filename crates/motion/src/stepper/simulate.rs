@@ -4,10 +4,10 @@ use std::f64::consts::FRAC_PI_2;
 
 use serde::Serialize;
 
-use super::StepperError;
+use jitterlab_model::Error;
+
 use super::axis::Axis;
 use super::two_phase::TwoPhase;
-use crate::error::MotionError;
 
 /// Observation of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,27 +69,29 @@ const STALLED_CYCLES: f64 = 50.0;
 
 /// Drives the axis with pulses at these times (nanoseconds, ascending, from any origin), starting at the given
 /// full-step rate.
-///
-/// # Errors
-/// A motor without the figures the model needs; an axis that cannot carry its load at this speed.
 pub fn simulate(
     axis: &Axis,
     full_steps_per_s: f64,
     pulses_ns: impl IntoIterator<Item = i64>,
     watch: Watch,
-) -> Result<RotorResponse, MotionError> {
+) -> Result<RotorResponse, Error> {
     let torque = axis.torque_at(full_steps_per_s)?;
     if torque <= axis.load_torque_nm {
         let load_nm = axis.load_torque_nm;
-        return Err(
-            StepperError::Overloaded { steps_per_s: full_steps_per_s, torque_nm: torque, load_nm }.into()
-        );
+        return Err(Error::bad_use(format!(
+            "at {full_steps_per_s:.0} full steps/s the motor has {torque:.3} N m, less than the load of {load_nm} N m even with \
+             ideal timing: lower the speed or the load, or raise the voltage"
+        )));
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
     let mut seen = RotorFigures::new(torque, wanted, watch, &motor);
     let mut pulses = pulses_ns.into_iter();
-    let mut last_ns = pulses.next().ok_or(StepperError::NoPulses)?;
+    let mut last_ns = pulses.next().ok_or_else(|| {
+        Error::not_measured(
+            "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed",
+        )
+    })?;
     motor.command(1);
     for pulse_ns in pulses {
         motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));

@@ -1,21 +1,25 @@
 //! Speeds of an axis in usual notations: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
 
-use super::StepperError;
+use jitterlab_model::Error;
+
 use super::axis::Axis;
-use crate::error::MotionError;
 
 impl Axis {
     /// Reads a speed into full steps per second.
-    ///
-    /// # Errors
-    /// No number above zero, an unknown unit, or millimetres on an axis of unknown travel.
-    pub fn read_speed(&self, text: &str) -> Result<f64, MotionError> {
+    pub fn read_speed(&self, text: &str) -> Result<f64, Error> {
         let text = text.trim();
-        let bad = || MotionError::from(StepperError::NotASpeed(text.into()));
+        let bad = || {
+            Error::bad_use(format!(
+                "{text:?} is not a speed: write a number above zero with rev/s, rpm, steps/s (full steps), Hz or kHz (step pulses), \
+                 mm/s or mm/min, such as 5rev/s"
+            ))
+        };
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let value = text[..end].parse::<f64>().ok().filter(|v| *v > 0.0 && v.is_finite()).ok_or_else(bad)?;
         let per_revolution = self.motor.steps_per_revolution();
-        let travel = || self.lead_mm.ok_or_else(|| StepperError::NoTravel(text.into()));
+        let no_travel =
+            || Error::bad_use(format!("{text:?} needs the travel of a revolution: give --travel 10mm/rev"));
+        let travel = || self.lead_mm.ok_or_else(no_travel);
         Ok(match text[end..].trim() {
             "rev/s" | "r/s" => value * per_revolution,
             "rpm" | "rev/min" => value * per_revolution / 60.0,
@@ -29,16 +33,15 @@ impl Axis {
     }
 
     /// Reads `2rev/s`, a list `2rev/s,5rev/s`, or a range `1rev/s..10rev/s` (ten even steps).
-    ///
-    /// # Errors
-    /// As [`Axis::read_speed`], and a range that does not rise.
-    pub fn read_speeds(&self, text: &str) -> Result<Vec<f64>, MotionError> {
+    pub fn read_speeds(&self, text: &str) -> Result<Vec<f64>, Error> {
         let Some((from, to)) = text.split_once("..") else {
             return text.split(',').map(|one| self.read_speed(one)).collect();
         };
         let (from, to) = (self.read_speed(from)?, self.read_speed(to)?);
         if from >= to {
-            return Err(StepperError::FallingRange(text.into()).into());
+            return Err(Error::bad_use(format!(
+                "{text:?} does not rise: write the lower speed first, such as 1rev/s..10rev/s"
+            )));
         }
         Ok((0..10).map(|k| from + (to - from) * f64::from(k) / 9.0).collect())
     }

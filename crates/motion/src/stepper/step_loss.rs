@@ -7,17 +7,16 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::error::{Bound, MotionError};
+use jitterlab_model::Error;
+
+use crate::error;
 
 /// delta_0 = asin(T_L/h): load angle of the rotor at rest under a load.
-///
-/// # Errors
-/// A load that the motor cannot hold (ratio not in 0..1).
-pub fn load_angle_rad(load_ratio: f64) -> Result<f64, MotionError> {
+pub fn load_angle_rad(load_ratio: f64) -> Result<f64, Error> {
     if (0.0..1.0).contains(&load_ratio) {
         Ok(load_ratio.asin())
     } else {
-        Err(MotionError::range("load torque / motor torque", &load_ratio, Bound::BelowTorque))
+        Err(error::out_of_range("load torque / motor torque", load_ratio, error::BELOW_TORQUE))
     }
 }
 
@@ -31,10 +30,7 @@ pub struct CriticalJump {
 }
 
 /// The critical jumps at a load of `load_ratio` = T_L/h, at constant speed and without damping.
-///
-/// # Errors
-/// A load that the motor cannot hold.
-pub fn critical_jump(load_ratio: f64) -> Result<CriticalJump, MotionError> {
+pub fn critical_jump(load_ratio: f64) -> Result<CriticalJump, Error> {
     let angle = load_angle_rad(load_ratio)?;
     let potential = |x: f64| -x.cos() - load_ratio * x;
     let barrier = potential(PI - angle);
@@ -45,15 +41,6 @@ pub fn critical_jump(load_ratio: f64) -> Result<CriticalJump, MotionError> {
         if potential(angle - middle) < barrier { low = middle } else { high = middle }
     }
     Ok(CriticalJump { ahead_steps: (PI - 2.0 * angle) / FRAC_PI_2, late_steps: low / FRAC_PI_2 })
-}
-
-/// The time a pulse train may lose for good before steps are lost, in seconds: the late jump divided by the
-/// speed. Valid when the loss is short against the rotor's swing (a quarter of the ring period).
-///
-/// # Errors
-/// A load that the motor cannot hold.
-pub fn lost_time_limit_s(load_ratio: f64, steps_per_s: f64) -> Result<f64, MotionError> {
-    Ok(critical_jump(load_ratio)?.late_steps / steps_per_s)
 }
 
 #[cfg(test)]

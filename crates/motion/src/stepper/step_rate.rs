@@ -1,6 +1,7 @@
 //! Fastest rate of a software step generator: LinuxCNC StepConf's formulas, and the probability of breaking a
 //! drive's timing.
 
+use jitterlab_analysis::exact_binomial::poisson_upper;
 use jitterlab_model::distribution::Beyond;
 use jitterlab_model::{Distribution, TimingStats};
 
@@ -81,11 +82,6 @@ impl StepConf {
     pub fn base_period_ns(&self, steps_per_s: f64) -> i64 {
         let wanted = 1e9 / (self.mode.periods_per_step() * steps_per_s);
         wanted.min(STEPCONF_LONGEST_NS as f64).max(self.min_period_ns as f64) as i64
-    }
-
-    /// The largest joint speed StepConf writes for a base period, in steps per second: 95 % of the rate.
-    pub fn joint_limit_hz(&self, base_period_ns: i64) -> f64 {
-        0.95 * self.mode.max_rate_hz(base_period_ns)
     }
 }
 
@@ -225,8 +221,7 @@ impl TimingRisk {
             seen,
             of,
             expected_per_hour: seen / of as f64 * intervals_per_hour,
-            at_most_per_hour: (poisson_upper_95(seen.ceil() as u64) / of as f64).min(1.0)
-                * intervals_per_hour,
+            at_most_per_hour: (poisson_upper(seen.ceil(), 0.95) / of as f64).min(1.0) * intervals_per_hour,
         })
     }
 
@@ -303,31 +298,6 @@ fn needed_interval_ns(drive: &Drive, mode: StepMode) -> i64 {
     }
 }
 
-/// 95 % upper confidence limit of a Poisson mean after `seen` events (Garwood 1936): the mean at which `seen` or
-/// fewer events have a probability of 5 %.
-fn poisson_upper_95(seen: u64) -> f64 {
-    const ALPHA: f64 = 0.05;
-    if seen > 500 {
-        // Wilson and Hilferty's chi-square approximation, below 1e-4 relative here.
-        let n = seen as f64 + 1.0;
-        return n * (1.0 - 1.0 / (9.0 * n) + 1.6448536 / (3.0 * n.sqrt())).powi(3);
-    }
-    let below = |mean: f64| {
-        let (mut term, mut sum) = ((-mean).exp(), 0.0);
-        for k in 0..=seen {
-            sum += term;
-            term *= mean / (k as f64 + 1.0);
-        }
-        sum
-    };
-    let (mut low, mut high) = (0.0, 2.0 * seen as f64 + 10.0);
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if below(middle) > ALPHA { low = middle } else { high = middle }
-    }
-    low
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,7 +344,6 @@ mod tests {
         assert_eq!(found.base_period_ns(20_000.0), 50_000);
         assert_eq!(found.base_period_ns(1.0), 100_000);
         assert_eq!(found.base_period_ns(1e6), 30_000);
-        assert!((found.joint_limit_hz(50_000) - 19_000.0).abs() < 1e-9);
         let single = stepconf(15_000, &drive(10_000, 10_000));
         assert_eq!((single.mode, single.base_period_ns(10_000.0)), (StepMode::SingleStep, 50_000));
     }
@@ -387,16 +356,6 @@ mod tests {
         assert!(!steady.broken_by_jitter && Reversal::new(&drive, 20_000, 5_001).broken_by_jitter);
         let free = Drive { direction_hold_ns: 0, direction_setup_ns: 0, ..drive };
         assert!(!Reversal::new(&free, 20_000, 1_000_000).broken_by_jitter);
-    }
-
-    #[test]
-    fn poisson_limits_are_garwoods() {
-        for (k, limit) in
-            [(0, 2.995732), (1, 4.743865), (2, 6.295794), (3, 7.753657), (5, 10.513035), (10, 16.962219)]
-        {
-            assert!((poisson_upper_95(k) - limit).abs() < 1e-5, "{k}");
-        }
-        assert!((poisson_upper_95(500) / poisson_upper_95(501) - 1.0).abs() < 3e-3);
     }
 
     #[test]

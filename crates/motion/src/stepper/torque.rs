@@ -5,14 +5,9 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use serde::Serialize;
 
-use super::step_loss::load_angle_rad;
-use crate::error::MotionError;
+use jitterlab_model::Error;
 
-/// NIST equation 6: k = (pi/2) h/S, the small-angle spring constant in N m/rad for a holding torque h in N m
-/// and a step angle S in rad.
-pub fn spring_constant(holding_torque_nm: f64, step_angle_rad: f64) -> f64 {
-    FRAC_PI_2 * holding_torque_nm / step_angle_rad
-}
+use super::step_loss::load_angle_rad;
 
 /// NIST equation 7 in the form it collapses to when the speed is f full steps per second:
 /// dT = (pi/2) h f dt, in the unit of h. Positive for a positive `jitter_s`.
@@ -42,15 +37,12 @@ pub struct JitterTorque {
 }
 
 /// T = h sin(delta) around the operating point delta_0 = asin(T_L/h), displaced by (pi/2) f dt.
-///
-/// # Errors
-/// A load that the motor cannot hold.
 pub fn jitter_torque(
     holding_torque_nm: f64,
     load_torque_nm: f64,
     steps_per_s: f64,
     jitter_s: f64,
-) -> Result<JitterTorque, MotionError> {
+) -> Result<JitterTorque, Error> {
     let angle = load_angle_rad(load_torque_nm / holding_torque_nm)?;
     let shift = FRAC_PI_2 * steps_per_s * jitter_s;
     let at = |delta: f64| holding_torque_nm * (delta.sin() - angle.sin());
@@ -100,17 +92,6 @@ mod tests {
             assert!((linear_torque_nm(*h, *f, 0.0988e-6) - torque).abs() < 6e-7);
             assert!((100.0 * linear_share(*f, 0.0988e-6) - percent).abs() < 6e-6);
             assert!((linear_torque_nm(*h, *f, 4.08e-6) - other).abs() < 6e-5 * other.max(1.0));
-        }
-    }
-
-    #[test]
-    fn spring_constants_in_oz_in_per_degree_and_in_si() {
-        let per_degree = |h| spring_constant(h, 0.9);
-        for (h, k, si) in
-            [(23.0, 40.142573, 16.241569), (80.0, 139.626340, 56.492415), (500.0, 872.664626, 353.077591)]
-        {
-            assert!((per_degree(h) - k).abs() < 1e-6);
-            assert!((spring_constant(h * OZ_IN, 0.9f64.to_radians()) - si).abs() < 1e-6);
         }
     }
 

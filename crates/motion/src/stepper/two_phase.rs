@@ -22,9 +22,10 @@
 
 use std::f64::consts::{FRAC_PI_2, SQRT_2, TAU};
 
+use jitterlab_model::Error;
+
 use super::axis::Axis;
 use super::chopper::{CHOPPER_S, Chopper, Stretch};
-use crate::error::MotionError;
 
 /// Longest solver step: two time constants of the current loop, and a little for the jitter of a base period of 50 us.
 const LONGEST_STEP_S: f64 = 55e-6;
@@ -60,7 +61,7 @@ struct State {
 
 impl TwoPhase {
     /// The motor running at a steady rate, at the load angle of its load: a start without much of a transient.
-    pub fn running(axis: &Axis, full_steps_per_s: f64) -> Result<TwoPhase, MotionError> {
+    pub fn running(axis: &Axis, full_steps_per_s: f64) -> Result<TwoPhase, Error> {
         let motor = &axis.motor;
         let purpose = "the simulation";
         let resistance = motor.resistance_ohm.ok_or_else(|| motor.lacks("resistance", purpose))?;

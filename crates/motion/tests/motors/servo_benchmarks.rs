@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Chain, CovarianceAlongTrace, Design, Event, Loop, LoopAction, Moment, Plant, Stationary, Stretches,
+    Chain, CovarianceAlongTrace, Design, Edge, Event, Loop, LoopAction, Moment, Plant, Stationary, Stretches,
     TimeBase,
 };
 use nalgebra::DMatrix;
@@ -244,7 +244,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
         (20.0, 72.696941, 72.77, 0.19),
     ] {
         let transitions = bursts(0.1, burst);
-        let found = Chain::of_classes(&classes, &transitions, h).stationary();
+        let found = chain_of(&classes, &transitions, h).stationary();
         close(found.cost, expected, 1e-8);
         assert!((found.cost - sampled).abs() < interval, "{burst}");
         let (along, error) = along_a_chain(&closed, [&short, &long], &transitions, h, &found);
@@ -256,7 +256,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
     // Between the cost of the mean delay and the mean of the costs of the delays.
     assert!(71.38418493 < mixed && mixed < 0.9 * 68.34829965 + 0.1 * 114.90692883);
     // Without memory the chain is the independent loop.
-    close(Chain::of_classes(&classes, &bursts(0.1, 1.0 / 0.9), h).stationary().cost, mixed, 1e-12);
+    close(chain_of(&classes, &bursts(0.1, 1.0 / 0.9), h).stationary().cost, mixed, 1e-12);
 }
 
 /// The cost along 100 000 periods whose patterns follow a chain (numbers of Park and Miller), from event to event, and
@@ -286,6 +286,15 @@ fn along_a_chain(
     let mean = batches.iter().sum::<f64>() / count;
     let variance = batches.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (count - 1.0);
     (found.cost, (variance / count).sqrt())
+}
+
+/// Classes of stretches, each followed by the others with these probabilities (from row to column).
+pub fn chain_of(classes: &[Stretches], transitions: &DMatrix<f64>, period_ns: i64) -> Chain {
+    let numbers = || 0..classes.len();
+    let all = numbers().flat_map(|from| numbers().map(move |to| (from, to)));
+    let edges = all.map(|(from, to)| Edge { from, to, stretches: from, factor: transitions[(from, to)] });
+    let classes: Vec<Stretches> = classes.iter().map(Stretches::normalised).collect();
+    Chain::new(classes.len(), classes.clone(), edges.filter(|edge| edge.factor > 0.0).collect(), period_ns)
 }
 
 /// Transitions of two classes where the second has a share and a mean length of its bursts.
@@ -323,8 +332,7 @@ fn missed_activations_cost_little_alone_and_stability_in_bursts() {
     let mut closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
     let served = periods(&mut closed, h, &[(delayed(0), 0.99)]);
     let missed = periods(&mut closed, h, &[(Vec::new(), 0.01)]);
-    let chain =
-        |burst| Chain::of_classes(&[served.clone(), missed.clone()], &bursts(0.01, burst), h).stationary();
+    let chain = |burst| chain_of(&[served.clone(), missed.clone()], &bursts(0.01, burst), h).stationary();
     assert!((percent(chain(2.0).cost) - 6.07560).abs() < 1e-5);
     let five = chain(5.0);
     assert!((percent(five.cost) - 541.99).abs() < 5e-3, "{five:?}");

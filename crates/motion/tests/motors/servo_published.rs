@@ -3,10 +3,12 @@
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{
-    Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, LoopAction, Moment, Plant, Question,
-    Stationary, Stretches, TimeBase, delay_margin, phase_margin,
+    Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, LoopAction, LoopMargins, Moment, Plant,
+    Question, Stationary, Stretches, TimeBase, delay_margin,
 };
 use nalgebra::DMatrix;
+
+use super::servo_benchmarks::chain_of;
 
 const MS: i64 = 1_000_000;
 const SECOND_NS: f64 = 1e9;
@@ -73,7 +75,7 @@ fn two_delays_that_are_stable_alone_are_not_in_turn() {
     let mut closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
     let classes = [0.2, 0.6].map(|share| periods(&mut closed, h, share));
     let in_turn = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, 1.0, 0.0]);
-    let found = Chain::of_classes(&classes, &in_turn, h).stationary();
+    let found = chain_of(&classes, &in_turn, h).stationary();
     assert!(!found.is_stable() && found.spectral_radius > 1.0, "{found:?}");
 }
 
@@ -98,10 +100,12 @@ fn doyle_and_stein_s_gains_and_margins() {
     for (found, expected) in feedback.d.iter().zip([50.0, 10.0]) {
         assert!((found + expected).abs() < 2e-3 * expected, "{}", feedback.d);
     }
-    let states = phase_margin(&plant, &feedback, h, 0, 0).unwrap();
+    let nearest =
+        |plant, controller| LoopMargins::new(plant, controller, h, 0, 0).unwrap().nearest().unwrap();
+    let states = nearest(&plant, &feedback);
     assert!(states.degrees > 60.0, "a linear-quadratic loop has at least 60 degrees: {states:?}");
     let (plant, filtered) = of("lqg");
-    let outputs = phase_margin(&plant, &filtered, h, 0, 0).unwrap();
+    let outputs = nearest(&plant, &filtered);
     assert!((14.0..15.0).contains(&outputs.degrees), "{outputs:?}");
     // The delay margin, a thousand periods, uses that phase up.
     let DelayMargin::UpTo(margin_ns) = delay_margin(&plant, &filtered, h) else { panic!("no margin") };

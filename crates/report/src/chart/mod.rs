@@ -68,7 +68,6 @@ pub struct Axis {
     pub holds: Option<[f64; 2]>,
 }
 
-/// Scale of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {

@@ -92,9 +92,6 @@ const TITLE: u32 = 30;
 const KEY: u32 = 84;
 
 /// The charts below each other, each with its caption.
-///
-/// # Errors
-/// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
     let title = charts.first().map(Chart::title).unwrap_or_default();
     let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.with_bars(BARS)).collect();
@@ -131,9 +128,6 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
 }
 
 /// The chart without its title and caption, on no ground.
-///
-/// # Errors
-/// The plotting library gives up.
 pub(crate) fn bare(chart: &Chart) -> Result<String, Error> {
     let mut text = String::new();
     let chart = chart.clone().with_bars(BARS);

@@ -40,16 +40,15 @@ impl Present for CheckReport {
 
     fn sections(&self) -> Vec<Section> {
         let first = first_of_all(self).map(Piece::Table);
-        vec![Section {
-            id: "check".into(),
-            title: "Check".into(),
-            lead: "How the machine is set up for real time: what is in the way, and what puts it right."
-                .into(),
-            pieces: first
+        vec![Section::new(
+            "check",
+            "Check",
+            "How the machine is set up for real time: what is in the way, and what puts it right.",
+            first
                 .into_iter()
                 .chain([Piece::details("All checks with their reasons, and all remedies", details(self))])
                 .collect(),
-        }]
+        )]
     }
 }
 

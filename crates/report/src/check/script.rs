@@ -39,7 +39,6 @@ change() {
 "#;
 
 /// The script, if there is anything that can be taken back.
-#[must_use]
 pub fn build(report: &CheckReport) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut steps = String::new();

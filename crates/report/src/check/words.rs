@@ -25,19 +25,15 @@ fn words(id: &str) -> Option<&'static Words> {
     TOPICS.iter().flat_map(|topic| topic.iter()).find(|words| words.id == id)
 }
 
-/// Title of a check.
-#[must_use]
 pub fn title(check: &Check) -> &str {
     words(&check.id).map_or(&check.id, |words| words.title)
 }
 
 /// Why a check matters, in one sentence.
-#[must_use]
 pub fn why(check: &Check) -> &'static str {
     words(&check.id).map_or("", |words| words.why)
 }
 
-#[must_use]
 pub fn found(check: &Check) -> String {
     let text = words(&check.id).and_then(|words| lookup(words.found, &check.found));
     let text = filled(text.unwrap_or(&check.found), check);
@@ -51,7 +47,6 @@ pub fn found(check: &Check) -> String {
 }
 
 /// Command or advice of a remedy.
-#[must_use]
 pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     match &remedy.action {
         Action::Exact(text) => text.clone(),
@@ -66,7 +61,6 @@ pub fn remedy(check: &Check, remedy: &Remedy) -> String {
 }
 
 /// Scope of a remedy in words.
-#[must_use]
 pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     match kind {
         RemedyKind::Command => "now",
@@ -79,7 +73,6 @@ pub fn remedy_kind(kind: RemedyKind) -> &'static str {
 }
 
 /// A status in a word.
-#[must_use]
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Fail => "fail",
@@ -91,7 +84,6 @@ pub fn status(status: Status) -> &'static str {
 
 /// Every finding and every piece of advice that there are words for, as `check: id`.
 #[doc(hidden)]
-#[must_use]
 pub fn all() -> Vec<String> {
     let of = |words: &Words| {
         let ids = words.found.iter().chain(words.advice).map(|(id, _)| format!("{}: {id}", words.id));

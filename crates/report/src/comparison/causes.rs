@@ -10,7 +10,6 @@ use crate::words::list;
 const WITH_WORST: usize = 2;
 
 /// Causes that delayed a task in each run, and those that disappeared or are new.
-#[must_use]
 pub fn piece(task: &str, found: &CausesCompared) -> Piece {
     let fates = fates(found).map_or(String::new(), |fates| format!(" {fates}"));
     let caption = format!(

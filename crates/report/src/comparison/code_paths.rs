@@ -114,12 +114,7 @@ mod tests {
     use crate::section::Section;
 
     fn text(paths: &PathsCompared, tolerance_ns: i64) -> String {
-        let section = Section {
-            id: "paths".into(),
-            title: String::new(),
-            lead: String::new(),
-            pieces: pieces("main", paths, tolerance_ns),
-        };
+        let section = Section::new("paths", "", "", pieces("main", paths, tolerance_ns));
         section.text(Terminal { columns: 80, ascii: true, colour: false })
     }
 

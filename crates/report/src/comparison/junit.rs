@@ -10,7 +10,6 @@ use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
 
 /// A test case for each figure: failed if it is shown to be worse by more than is tolerated, skipped if that
 /// cannot be decided.
-#[must_use]
 pub fn junit(judged: &Tolerated) -> String {
     let cases = judged.figures.iter().map(|figure| {
         let JudgedFigure { task, run, statistic, fitness, .. } = figure;
@@ -21,7 +20,6 @@ pub fn junit(judged: &Tolerated) -> String {
 }
 
 /// The conclusion and a table of each task in Markdown: for a note or a merge request.
-#[must_use]
 pub fn markdown(compared: &RunsCompared) -> String {
     let mut text = String::new();
     if let Some(head) = head::build(compared) {

@@ -102,7 +102,7 @@ fn decided(verdict: &PurposeVerdict) -> String {
 }
 
 fn section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Piece>) -> Section {
-    Section { id: format!("doctor-{id}"), title: title.into(), lead: lead.into(), pieces }
+    Section::new(format!("doctor-{id}"), title, lead, pieces)
 }
 
 /// True if the measurement says something about the purposes: under an ordinary policy it would judge the

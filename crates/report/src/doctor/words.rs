@@ -24,7 +24,6 @@ pub enum Question {
 }
 
 /// A job, as help and questions name it.
-#[must_use]
 pub fn job(name: &str) -> &'static str {
     match name {
         "cnc" => "a CNC machine, such as with LinuxCNC",
@@ -36,7 +35,6 @@ pub fn job(name: &str) -> &'static str {
 }
 
 /// A way of doing a job, as questions and the answer name it.
-#[must_use]
 pub fn way(job: &str, way: &str) -> &'static str {
     match (job, way) {
         ("cnc", "unsure") => "not decided yet: both are looked at",
@@ -53,7 +51,6 @@ pub fn way(job: &str, way: &str) -> &'static str {
 }
 
 /// A question with its choices; an empty line takes the first one.
-#[must_use]
 pub fn question(number: usize, question: Question) -> String {
     let (asked, choices): (&str, Vec<String>) = match question {
         Question::Job => {
@@ -80,13 +77,11 @@ pub fn question(number: usize, question: Question) -> String {
 }
 
 /// The answer was none.
-#[must_use]
 pub fn again(choices: usize) -> String {
     format!("   Please type a number from 1 to {choices}.")
 }
 
 /// Message before the first step.
-#[must_use]
 pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
     let purposes: Vec<String> =
         asked.way.served().map(|purpose| crate::purpose::title(purpose.name).to_owned()).collect();
@@ -117,7 +112,6 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
 }
 
 /// Warning that other programs measure at the same time, by the check that found them.
-#[must_use]
 pub fn others(report: &CheckReport) -> Option<String> {
     let check = report.faults().into_iter().find(|check| check.id == "other-measurements")?;
     let note = format!(
@@ -128,7 +122,6 @@ pub fn others(report: &CheckReport) -> Option<String> {
 }
 
 /// Name of a step.
-#[must_use]
 pub fn step(step: DoctorStep) -> &'static str {
     match step {
         DoctorStep::Check => "checking the settings",
@@ -142,7 +135,6 @@ pub fn step(step: DoctorStep) -> &'static str {
 }
 
 /// Announcement of a step: its work in a sentence, and its duration.
-#[must_use]
 pub fn begins(of: DoctorStep, length_ns: i64) -> String {
     let does = match of {
         DoctorStep::Check => "reads what kernel and firmware are set to; changes nothing",
@@ -164,7 +156,6 @@ pub fn begins(of: DoctorStep, length_ns: i64) -> String {
 }
 
 /// A step was left out.
-#[must_use]
 pub fn skipped(of: DoctorStep, why: &Skipped) -> String {
     let number = DoctorStep::ALL.iter().position(|one| *one == of).map_or(0, |at| at + 1);
     format!("[{number}/{}] {} is left out: {}", DoctorStep::ALL.len(), step(of), left_out(why))
@@ -187,13 +178,11 @@ pub(super) fn left_out(why: &Skipped) -> String {
 }
 
 /// Warning that a setting made by a measurement could not be restored.
-#[must_use]
 pub fn not_restored(what: &str) -> String {
     format!("could not be put back: {what}; run jitterlab restore as root")
 }
 
 /// Places of the page and of the settings.
-#[must_use]
 pub fn written(page: &Path, settings: Option<&Path>) -> String {
     let settings = settings.map_or_else(String::new, |folder| {
         let folder = folder.display();

@@ -36,15 +36,11 @@ pub struct Exposition<'a> {
 }
 
 impl<'a> Exposition<'a> {
-    /// Writes to `out`.
     pub fn new(out: &'a mut dyn Write, dialect: Dialect) -> Self {
         Exposition { out, dialect }
     }
 
     /// Begins a family; `name` has neither `_total` nor `_info`.
-    ///
-    /// # Errors
-    /// `out` takes no more.
     pub fn family(&mut self, name: &str, kind: Family, help: &str) -> io::Result<()> {
         let (suffix, kind) = match (kind, &self.dialect) {
             (Family::Info, Dialect::OpenMetrics { .. }) => ("", "info"),
@@ -62,9 +58,6 @@ impl<'a> Exposition<'a> {
     }
 
     /// Writes a sample; `name` is the family's with what its kind of sample adds.
-    ///
-    /// # Errors
-    /// `out` takes no more.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) -> io::Result<()> {
         let labels: Vec<String> =
             labels.iter().map(|(key, of)| format!("{key}=\"{}\"", escaped(of))).collect();
@@ -76,15 +69,11 @@ impl<'a> Exposition<'a> {
     }
 
     /// True if a histogram may have a sum: OpenMetrics has none where values are below 0.
-    #[must_use]
     pub fn takes_sum(&self, has_negative: bool) -> bool {
         !has_negative || self.dialect == Dialect::Classic
     }
 
     /// Ends the text.
-    ///
-    /// # Errors
-    /// `out` takes no more.
     pub fn end(self) -> io::Result<()> {
         match self.dialect {
             Dialect::OpenMetrics { .. } => writeln!(self.out, "# EOF"),

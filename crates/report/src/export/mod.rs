@@ -176,9 +176,6 @@ impl Format {
     }
 
     /// Writes the tasks of these numbers.
-    ///
-    /// # Errors
-    /// The run cannot be read or is damaged, it has no data for the format, or `out` does not take more.
     pub fn write(
         self,
         run: &Run,

@@ -9,7 +9,6 @@ use crate::warnings::sentence;
 use crate::words::{count, exact, plural, time};
 
 /// Readers of a format, or its contents.
-#[must_use]
 pub fn about(format: Format) -> &'static str {
     match format {
         Format::Csv => "Comma-separated values: a line per activation, the columns of the run file",
@@ -31,7 +30,6 @@ pub fn about(format: Format) -> &'static str {
 }
 
 /// Summary of an export in a line, and a line for each loss and warning.
-#[must_use]
 pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
     let what = match format {
         Format::Csv => plural(exported.values, "activation"),

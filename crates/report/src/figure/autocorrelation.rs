@@ -38,10 +38,10 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers,
         height: 340,
     };
-    Some(Section {
-        id: "autocorrelation".into(),
-        title: "Autocorrelation".into(),
-        lead: "Whether a late activation makes the ones after it late. A peak at k activations means that something comes back every k periods; a slow fall means that disturbances last.".into(),
-        pieces: vec![Piece::Figure(chart)],
-    })
+    Some(Section::new(
+        "autocorrelation",
+        "Autocorrelation",
+        "Whether a late activation makes the ones after it late. A peak at k activations means that something comes back every k periods; a slow fall means that disturbances last.",
+        vec![Piece::Figure(chart)],
+    ))
 }

@@ -27,7 +27,6 @@ impl Font {
         Ok(Font(face.map_err(no_png)?))
     }
 
-    /// Width of a text at this size.
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
         self.placed(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
     }

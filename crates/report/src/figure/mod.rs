@@ -118,15 +118,11 @@ impl Figure {
     pub const HISTOGRAM: Figure = of_quantity("histogram", histogram::section, histogram::charts);
 
     /// Every figure there is, with commas, for help and errors.
-    #[must_use]
     pub fn list() -> String {
         FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
     }
 
     /// Its charts: one, or one for each task. `documents` are results that are no runs.
-    ///
-    /// # Errors
-    /// There is nothing to draw.
     pub fn charts(
         self,
         quantity: Quantity,
@@ -179,9 +175,6 @@ impl FromStr for Figure {
 }
 
 /// The charts below each other as SVG, 900 pixels wide, white, with axes, units and explanatory captions.
-///
-/// # Errors
-/// The plotting library fails.
 pub fn svg(charts: &[Chart]) -> Result<String, Error> {
     chart::svg::svg(charts)
 }

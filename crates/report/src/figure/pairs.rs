@@ -21,12 +21,12 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     if pieces.is_empty() {
         return None;
     }
-    Some(Section {
-        id: "pairs".into(),
-        title: "Period to period".into(),
-        lead: "How much too long or short each period was, against the next one. A late start makes one period long and the next short: a point on the falling diagonal. Separate islands are separate causes. Both axes grow by powers of ten to either side of zero.".into(),
+    Some(Section::new(
+        "pairs",
+        "Period to period",
+        "How much too long or short each period was, against the next one. A late start makes one period long and the next short: a point on the falling diagonal. Separate islands are separate causes. Both axes grow by powers of ten to either side of zero.",
         pieces,
-    })
+    ))
 }
 
 fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {

@@ -11,9 +11,6 @@ use super::font::{Font, no_png};
 const SCALE: f32 = 2.0;
 
 /// The figure as PNG, at twice the size in pixels.
-///
-/// # Errors
-/// The SVG is not one that this library drew.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     pixels(svg, SCALE)?.encode_png().map_err(no_png)
 }

@@ -60,12 +60,14 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         })
     };
     let figures: Vec<Shown> = tasks(runs).filter_map(shown).collect();
-    (!figures.is_empty()).then(|| Section {
-        id: "series".into(),
-        title: "Series".into(),
-        lead: "Latency, execution time and period error over the whole run. Every spike is drawn at every zoom: the shaded band reaches from the smallest to the largest value of each step, and single activations appear as dots where they are kept exactly.".into(),
-        pieces: vec![Piece::Choice { label: "Task".into(), figures }],
-    })
+    (!figures.is_empty()).then(|| Section::new(
+        "series",
+        "Series",
+        "Latency, execution time and period error over the whole run. Every spike is drawn at every zoom: the shaded band \
+         reaches from the smallest to the largest value of each step, and single activations appear as dots where they are \
+         kept exactly.",
+        vec![Piece::Choice { label: "Task".into(), figures }],
+    ))
 }
 
 /// Describes the resolution of the page's data of a task.

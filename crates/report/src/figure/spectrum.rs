@@ -29,12 +29,12 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     if pieces.is_empty() {
         return None;
     }
-    Some(Section {
-        id: "spectrum".into(),
-        title: "Spectrum".into(),
-        lead: "What comes back at even distances: a peak is a disturbance with a period, such as the kernel's tick, a screen's refresh or another task. Without any pattern all frequencies are alike, at 1.".into(),
+    Some(Section::new(
+        "spectrum",
+        "Spectrum",
+        "What comes back at even distances: a peak is a disturbance with a period, such as the kernel's tick, a screen's refresh or another task. Without any pattern all frequencies are alike, at 1.",
         pieces,
-    })
+    ))
 }
 
 fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectrum: &Spectrum) -> Chart {

@@ -58,16 +58,11 @@ pub(super) fn choice(
         })
     };
     let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
-    (!figures.is_empty()).then(|| Section {
-        id: id.into(),
-        title: title.into(),
-        lead: lead.into(),
-        pieces: vec![Piece::Choice { label: "Quantity".into(), figures }],
-    })
+    (!figures.is_empty())
+        .then(|| Section::new(id, title, lead, vec![Piece::Choice { label: "Quantity".into(), figures }]))
 }
 
 impl Task<'_> {
-    /// Caption of its values.
     pub fn caption(&self, quantity: Quantity, values: &Distribution) -> String {
         let how = self.conditions().join(", ");
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))

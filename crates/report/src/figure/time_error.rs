@@ -39,10 +39,10 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers,
         height: 380,
     };
-    Some(Section {
-        id: "time-error".into(),
-        title: "Time error".into(),
-        lead: "The starts of the task seen as a clock. MTIE (maximum time interval error) is the largest change of latency within any stretch of the given length; TDEV (time deviation) is what remains when fast noise is averaged over that length. Both as in ITU-T G.810.".into(),
-        pieces: vec![Piece::Figure(chart)],
-    })
+    Some(Section::new(
+        "time-error",
+        "Time error",
+        "The starts of the task seen as a clock. MTIE (maximum time interval error) is the largest change of latency within any stretch of the given length; TDEV (time deviation) is what remains when fast noise is averaged over that length. Both as in ITU-T G.810.",
+        vec![Piece::Figure(chart)],
+    ))
 }

@@ -33,7 +33,6 @@ pub struct Head {
 
 impl Head {
     /// The three lines, each broken where the terminal ends.
-    #[must_use]
     pub fn text(&self, shown: Terminal) -> String {
         let verdict = wrap(&self.verdict);
         let (word, rest) = verdict.split_at(capitals(&verdict));
@@ -50,7 +49,6 @@ pub(crate) const ON_THE_MACHINE: &str =
     "measure on the computer that will drive the machine; this one is virtual";
 
 /// A file as a shell takes it.
-#[must_use]
 pub fn shown(name: &str) -> String {
     if name == STANDARD_INPUT {
         return KEPT.into();

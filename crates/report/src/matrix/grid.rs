@@ -23,7 +23,6 @@ fn sentence_case(words: &str) -> String {
 
 /// A number of each cell, a table for each condition with its title; several where one would be too wide for 80 columns.
 /// Cells are shaded from the best of a condition to its worst.
-#[must_use]
 pub fn tables(matrix: &Matrix, title: &str, statistic: CellStatistic) -> Vec<Piece> {
     matrix.conditions().into_iter().flat_map(|condition| table(matrix, condition, title, statistic)).collect()
 }

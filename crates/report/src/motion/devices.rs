@@ -100,6 +100,6 @@ impl<D> Table<D> {
 }
 
 fn section(id: &str, title: &str, pieces: Vec<Piece>) -> Section {
-    let lead = "The devices that jitterlab ships, and your own.".into();
-    Section { id: id.into(), title: title.into(), lead, pieces }
+    let lead = "The devices that jitterlab ships, and your own.";
+    Section::new(id, title, lead, pieces)
 }

@@ -100,14 +100,13 @@ pub(crate) fn section(result: &ServoResult) -> Section {
     if let Judged::Run(under) = &result.judged {
         pieces.extend(super::minded_pieces(super::of_run(&under.run)));
     }
-    Section {
-        id: "servo".into(),
-        title: "What it does to the control loop".into(),
-        lead: "The mean quadratic cost of the loop under this timing against punctual activations, which part of the timing \
-               costs how much, and how much more the loop stands."
-            .into(),
+    Section::new(
+        "servo",
+        "What it does to the control loop",
+        "The mean quadratic cost of the loop under this timing against punctual activations, which part of the timing \
+         costs how much, and how much more the loop stands.",
         pieces,
-    }
+    )
 }
 
 fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {

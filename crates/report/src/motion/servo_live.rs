@@ -154,12 +154,12 @@ pub fn section(live: &ServoLive) -> Section {
     }));
     pieces.extend(notes(live).into_iter().map(text));
     pieces.extend(super::minded_pieces(caveats(live)));
-    Section {
-        id: "servo-live".into(),
-        title: "The control loop in real time".into(),
-        lead: "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.".into(),
+    Section::new(
+        "servo-live",
+        "The control loop in real time",
+        "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.",
         pieces,
-    }
+    )
 }
 
 /// The ways under one load next to punctual activations.

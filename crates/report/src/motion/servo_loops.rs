@@ -204,10 +204,10 @@ pub(crate) fn section(result: &ServoLoops) -> Section {
     if let Some(run) = &result.run {
         pieces.extend(super::minded_pieces(super::of_run(run)));
     }
-    Section {
-        id: "servo".into(),
-        title: "What it does to the control loops".into(),
-        lead: "The mean quadratic cost of each plant under the joint timing of its tasks against punctual activations.".into(),
+    Section::new(
+        "servo",
+        "What it does to the control loops",
+        "The mean quadratic cost of each plant under the joint timing of its tasks against punctual activations.",
         pieces,
-    }
+    )
 }

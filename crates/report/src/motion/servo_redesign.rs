@@ -101,7 +101,6 @@ fn terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
 /// The numbers of the redesigns of each plant in the format of this extension. JSON holds all of them. TOML
 /// holds the table [controller] of the best one, for one plant; HAL holds LinuxCNC's commands for the best
 /// ones, plant by plant. `None` if there is none that such a file could hold.
-#[must_use]
 pub fn file(of_plants: &[&[Redesign]], extension: &str) -> Option<String> {
     let best = |all: &[Redesign], wanted: &dyn Fn(&Redesign) -> bool| {
         let found = all.iter().filter(|r| r.cost.is_finite() && wanted(r));

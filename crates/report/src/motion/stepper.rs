@@ -46,14 +46,13 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     details.extend(assumptions(axis));
     details.extend(super::notes(further(result)));
     pieces.push(Piece::details("Each speed and base period, and what was assumed", details));
-    Section {
-        id: "stepper".into(),
-        title: "What it does to the stepper motor".into(),
-        lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
-               torque goes into that. The faster the motor turns, the more."
-            .into(),
+    Section::new(
+        "stepper",
+        "What it does to the stepper motor",
+        "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
+         torque goes into that. The faster the motor turns, the more.",
         pieces,
-    }
+    )
 }
 
 /// A speed in step pulses, in millimetres where the travel is known, and in revolutions; header and cells.

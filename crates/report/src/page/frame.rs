@@ -49,7 +49,6 @@ pub fn answer(head: &Head, next: Option<&String>) -> Html {
     )
 }
 
-/// Links to the sections.
 pub fn links(sections: &[&Section]) -> Html {
     let link =
         |section: &&Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);

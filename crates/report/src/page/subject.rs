@@ -15,7 +15,6 @@ use crate::words::{exact, time};
 pub struct Subject<'a> {
     pub run: &'a PageRun,
     pub task: &'a PageTask,
-    /// The purpose that it is judged for.
     pub judged: Option<PurposeVerdict>,
     /// True if the quantity is the period error, false if it is the lateness of starts.
     pub is_off: bool,

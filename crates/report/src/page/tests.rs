@@ -50,12 +50,12 @@ fn foreign_text_stays_text() {
 
 #[test]
 fn sections_appear_when_their_data_exist() {
-    let torque = Section {
-        id: "torque".into(),
-        title: "Torque".into(),
-        lead: "What is left.".into(),
-        pieces: vec![Piece::table("Torque", &["rate", "torque"], [vec!["1 kHz", "0.5 Nm"]])],
-    };
+    let torque = Section::new(
+        "torque",
+        "Torque",
+        "What is left.",
+        vec![Piece::table("Torque", &["rate", "torque"], [vec!["1 kHz", "0.5 Nm"]])],
+    );
     let document = Document { sections: vec![torque], ..Document::new(&StepperDevices::known()) };
     let without = render(&[run("a.parquet")], &[]).unwrap();
     let with = render(&[run("a.parquet"), run("b.parquet")], &[document]).unwrap();

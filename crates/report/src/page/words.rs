@@ -13,7 +13,6 @@ use crate::summary::every_figure;
 use crate::warnings;
 use crate::words::{list, sentence};
 
-/// A run in words.
 #[derive(Debug)]
 pub struct RunWords {
     pub label: String,

@@ -9,7 +9,6 @@ use jitterlab_analysis::spectral_lines::Line;
 use crate::words::{count, share, time};
 
 /// A sentence for each pattern that was found; `period_ns` is the task's period.
-#[must_use]
 pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let period_ns = period_ns as f64;
     let rules: [fn(&Patterns, f64) -> Option<String>; 13] = [

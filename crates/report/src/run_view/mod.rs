@@ -15,7 +15,6 @@ use jitterlab_model::check::CheckReport;
 
 pub use read::read;
 
-/// One run of the page.
 #[derive(Debug)]
 pub struct PageRun {
     /// Name of the run on the page: its file's name.

@@ -8,9 +8,6 @@ use super::{PageRun, PageTask};
 
 /// Reads the page's data of runs; their series share its room. With a name only the task of this name is
 /// shown.
-///
-/// # Errors
-/// A file cannot be read, or a run has no task of this name.
 pub fn read(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let sizes = runs.iter().map(Run::series_rows).collect::<Result<Vec<_>, _>>()?;
     let total = sizes.iter().flatten().sum();

@@ -21,7 +21,6 @@ pub const FILE: &str = "jitterlab-starts.json";
 pub const GOES_ON: &str = "what was measured of this start counts; the same command measures more of it";
 
 /// Message before a start is measured.
-#[must_use]
 pub fn outset(known: usize) -> String {
     let before = match known {
         0 => "the first one".to_owned(),
@@ -173,14 +172,13 @@ fn section(result: &BootComparison) -> Section {
     let ways = (0..result.ways.len()).map(|at| (NAMES[at.min(1)].to_owned(), described(result, at)));
     pieces.extend(facts("The ways to start it", ways));
     pieces.extend(chart(result).map(Piece::Figure));
-    Section {
-        id: "starts".into(),
-        title: "Ways to start this machine".into(),
-        lead: "A start is one value: what differs from start to start is the same in all its blocks. Starts of one way in a row \
-               count as one."
-            .into(),
+    Section::new(
+        "starts",
+        "Ways to start this machine",
+        "A start is one value: what differs from start to start is the same in all its blocks. Starts of one way in a row \
+         count as one.",
         pieces,
-    }
+    )
 }
 
 /// Each start where it lies, way by way.

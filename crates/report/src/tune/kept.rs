@@ -92,7 +92,6 @@ fn programs(result: &TuneResult) -> CpuSet {
 
 /// Settings worth keeping that no file keeps, which must be set in the program or again after each restart;
 /// and how to start a program with the files in place.
-#[must_use]
 pub fn by_hand(result: &TuneResult) -> Vec<String> {
     let kept = |step: &&Step| lines(step, &CpuSet::new(), result.keeping).is_empty();
     let of = |found: &KnobFound| {
@@ -169,7 +168,6 @@ fn gain(found: &KnobFound, result: &TuneResult) -> String {
 }
 
 /// The files with their content, those of [`PLACES`] that something is kept in.
-#[must_use]
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let programs = programs(result);
     let of = |place: &'static str| {
@@ -209,13 +207,11 @@ pub const NOTHING_TO_KEEP: &str = "nothing to keep: no file was written";
 pub const NOTHING_KEPT: &str = "nothing was kept there";
 
 /// A file was written.
-#[must_use]
 pub fn kept(path: &Path, place: &str) -> String {
     format!("kept in {}; it holds after {}", path.display(), then(place))
 }
 
 /// A file was removed.
-#[must_use]
 pub fn removed(path: &Path, place: &str) -> String {
     format!("removed {}; what it set holds until {}", path.display(), until(place))
 }

@@ -18,7 +18,6 @@ use crate::warnings;
 use crate::words::{count, list, plural, share, time};
 
 /// The plan, and the least change that it decides.
-#[must_use]
 pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
     let pilot = plan.pilot;
@@ -81,7 +80,6 @@ fn name(result: &TuneResult, figure: Figure) -> &str {
     figure_name(figure, &result.tail)
 }
 
-/// A value of a figure.
 pub(crate) fn value(figure: Figure, value: f64) -> String {
     match figure {
         Figure::Missed => share(value),
@@ -240,14 +238,13 @@ fn section(result: &TuneResult) -> Section {
     folded.extend(facts(boots::RESTARTS, result.restart.iter().map(boots::restart)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
     pieces.extend(kept::pieces(result));
-    Section {
-        id: "settings".into(),
-        title: "Settings that help".into(),
-        lead: "Each setting was tried on the same start, one at a time and in turns; what helped was kept for the rest, and the \
-               smallest set measured against the start."
-            .into(),
+    Section::new(
+        "settings",
+        "Settings that help",
+        "Each setting was tried on the same start, one at a time and in turns; what helped was kept for the rest, and the \
+         smallest set measured against the start.",
         pieces,
-    }
+    )
 }
 
 /// Effect of each setting, by the measure of the proof.

@@ -8,7 +8,6 @@ use crate::why::cause;
 use crate::words::share;
 
 /// Effect of setting a knob, as the end of "setting ...".
-#[must_use]
 pub fn does(knob: Knob) -> &'static str {
     match knob {
         Knob::OtherThreads => "other programs off the task's processor",

@@ -9,7 +9,6 @@ use crate::section::{Cell, Piece};
 use crate::words::{count, time};
 
 /// One late activation with its parts, and in full with the activity around it.
-#[must_use]
 pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
     let at = run
         .epoch_offset_ns

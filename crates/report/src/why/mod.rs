@@ -66,12 +66,12 @@ impl Present for RunWhy {
 
 /// The section of causes.
 pub(crate) fn section(pieces: Vec<Piece>) -> Section {
-    Section {
-        id: "causes".into(),
-        title: "Why it was late".into(),
-        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it.".into(),
+    Section::new(
+        "causes",
+        "Why it was late",
+        "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it.",
         pieces,
-    }
+    )
 }
 
 /// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
@@ -105,7 +105,6 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 }
 
 /// The causes of a task after its run.
-#[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     let sentences = of_task(of, run).map(Piece::text);
     let task = run.tasks.iter().find(|task| task.spec.name == of.task);

@@ -5,7 +5,6 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, RunInfo, SystemFacts};
 
 /// A cause as a table names it.
-#[must_use]
 pub fn cause(cause: &Cause) -> String {
     let who = cause.who.as_deref();
     let named =
@@ -68,7 +67,6 @@ pub(super) fn certainty(certainty: Certainty) -> &'static str {
 }
 
 /// Evidence for a cause.
-#[must_use]
 pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Events => "the kernel's own events show it",
@@ -89,7 +87,6 @@ pub fn evidence(evidence: Evidence) -> &'static str {
 }
 
 /// A step of the usual way.
-#[must_use]
 pub fn step(step: Step) -> &'static str {
     match step {
         Step::Timer => "to the timer interrupt",
@@ -102,7 +99,6 @@ pub fn step(step: Step) -> &'static str {
 }
 
 /// Remedy for a cause, as a clause.
-#[must_use]
 pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     let facts = run.facts_before.as_ref();
     let virtual_machine = facts.and_then(|facts| facts.virtualisation.virtual_machine) == Some(true);

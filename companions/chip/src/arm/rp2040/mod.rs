@@ -33,7 +33,6 @@ use sio::Sio;
 use timer::Timer;
 use uart::Uart;
 
-/// Its name.
 pub const NAME: &str = "rp2040";
 /// The processors' clock after a usual start, in Hz.
 pub const CLOCK_HZ: u32 = 125_000_000;
@@ -72,7 +71,6 @@ struct Rp2040 {
     log: Log,
 }
 
-/// True if it has this pin.
 pub fn has(pin: Pin) -> bool {
     pin.port == Pin::GPIO && pin.bit < 30
 }

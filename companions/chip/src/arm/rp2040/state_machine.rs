@@ -16,7 +16,6 @@ pub struct PioBlock {
     pub input: u32,
 }
 
-/// A state machine.
 #[derive(Debug, Clone)]
 pub struct StateMachine {
     number: u32,
@@ -46,7 +45,6 @@ pub struct StateMachine {
     pub received: VecDeque<u32>,
 }
 
-/// Outcome of an instruction.
 enum InstructionOutcome {
     On,
     /// It jumped, and the program counter is set.

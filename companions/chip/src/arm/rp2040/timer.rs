@@ -8,7 +8,6 @@ use super::clocks::Clocks;
 use super::peripherals::Write;
 use crate::log::{Finding, Log};
 
-/// The timer.
 #[derive(Debug, Clone, Default)]
 pub struct Timer {
     /// Its count at the cycle `since`.

@@ -17,7 +17,6 @@ pub enum Family {
     Atmega128,
 }
 
-/// A chip.
 #[derive(Debug, Clone, Copy)]
 pub struct Chip {
     /// Its name, as avr-gcc has it.
@@ -44,7 +43,6 @@ pub struct Chip {
     pub has_usb: bool,
 }
 
-/// All chips.
 pub const CHIPS: [&Chip; 17] = [
     &atmega128::ATMEGA128,
     &atmega128::ATMEGA128A,
@@ -81,7 +79,6 @@ impl Chip {
         self.pins.iter().find(|(name, _)| *name == function).and_then(|(_, pin)| pin.parse().ok())
     }
 
-    /// True if it has this pin.
     pub fn has(&self, pin: Pin) -> bool {
         pin.bit < 8 && self.ports.contains(char::from(b'A' + pin.port))
     }

@@ -50,8 +50,8 @@ pub fn judge(
 /// The axis that options describe, or a usual one.
 fn usual(axis: &AxisArgs) -> Result<Axis, Error> {
     if axis.names_a_motor() {
-        return Ok(axis.axis()?);
+        return axis.axis();
     }
     let motor = Motor::of_frame(FRAME, TORQUE_NM)?;
-    Ok(Axis::new(AxisOptions { lead_mm: Some(TRAVEL_MM), ..AxisOptions::new(motor) })?)
+    Axis::new(AxisOptions { lead_mm: Some(TRAVEL_MM), ..AxisOptions::new(motor) })
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
-use jitterlab_host::tune::{Recording, TuneError, TuneRequest, Tuning, record_with};
+use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with};
 use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
@@ -105,12 +105,12 @@ impl Examination<'_> {
         };
         match self.tune(request) {
             Ok(result) => Ok((Some(result), None)),
-            Err(TuneError::Budget { .. }) => nothing(Skipped::NoTime),
+            Err(error) if error.is(TooShort) => nothing(Skipped::NoTime),
             Err(error) => nothing(Skipped::Failed { error: error.to_string() }),
         }
     }
 
-    fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, TuneError> {
+    fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, Error> {
         let mut tuning = Tuning::prepare(request, self.interrupted)?;
         self.begins(DoctorStep::Tune);
         let parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));

@@ -56,8 +56,6 @@ impl Here {
 }
 
 impl LiveBench for Here {
-    type Error = Error;
-
     fn begins(&mut self, way: &LiveWay, left_ns: f64) {
         output::note(&progress::live_way(&way.name(), &way.load, left_ns));
     }

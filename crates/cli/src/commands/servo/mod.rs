@@ -10,9 +10,9 @@ use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
     Actuation, AtMost, Design, Judged, OverrunAction, Plant, Question, Redesign, Reference, Sampling,
-    ServoError, ServoResult, TaskTiming, Wishes,
+    ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::{JudgedRun, MotionError, catalog};
+use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_report::chart::Chart;
 use jitterlab_report::{figure, motion};
 
@@ -137,7 +137,7 @@ pub fn execute(args: &Args) -> Ending {
             None => ServoResult::alone(&args.alone()?)?,
         },
         (None, [_, more, ..]) => {
-            return Err(MotionError::from(ServoError::NotGivenTimes(more.clone())).into());
+            return Err(error::not_given_times(more));
         }
     };
     args.draw(&motion::servo_charts::responses(&result))?;
@@ -148,13 +148,13 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 impl Args {
-    fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, MotionError> {
+    fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, Error> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
         let mut plant: Plant = catalog::known(self.plant.first().map_or(usual, String::as_str))?;
         match self.controllers.as_slice() {
             [] => {}
             [text] => plant.design = Design::parse(text, plant.outputs.len())?,
-            [_, more, ..] => return Err(ServoError::NotAController(more.clone()).into()),
+            [_, more, ..] => return Err(error::not_a_controller(more)),
         }
         let question = Question {
             timing: self.timing(),
@@ -175,13 +175,15 @@ impl Args {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
-        Ok(ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.wishes())?)
+        ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.wishes())
     }
 
     /// Draws responses where that is asked for.
     fn draw(&self, responses: &[Chart]) -> Result<(), Error> {
         match &self.figure {
-            Some(_) if responses.is_empty() => Err(MotionError::from(ServoError::NoResponse).into()),
+            Some(_) if responses.is_empty() => Err(Error::bad_use(
+                "there is no response to draw without a run, or the execution times of several loops: name a run file",
+            )),
             Some(file) => Ok(output::write_figure(file, &figure::svg(responses)?)?),
             None => Ok(()),
         }
@@ -192,8 +194,12 @@ impl Args {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::file(of_plants, &extension);
-        let text =
-            text.ok_or_else(|| MotionError::from(ServoError::NoSuchGains(extension.clone().into_owned())))?;
+        let text = text.ok_or_else(|| {
+            Error::bad_use(format!(
+                "no redesign fits into a file .{extension}: take .json (all of them), .toml (the best, as a plant's [controller]) or \
+                 .hal (LinuxCNC's pid, of a PD or PID)"
+            ))
+        })?;
         output::write_file(file, text.as_bytes())
     }
 
@@ -203,7 +209,7 @@ impl Args {
     }
 
     /// A loop without a run.
-    fn alone(&self) -> Result<Question, MotionError> {
-        self.question(self.read.period()?.ok_or(ServoError::NoPeriod)?, None)
+    fn alone(&self) -> Result<Question, Error> {
+        self.question(self.read.period()?.ok_or_else(error::no_period)?, None)
     }
 }

@@ -2,17 +2,16 @@
 
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_motion::servo::{
-    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoError, ServoLoops, Several, TaskThere,
-    control,
+    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoLoops, Several, TaskThere, control,
 };
-use jitterlab_motion::{JudgedRun, MotionError, catalog};
+use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_runs::OneTask;
 
 use super::Args;
 
 /// The plants that are judged together; `None` where it is one plant with one controller.
-pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
-    let read = |text: &String| -> Result<PlantAsked, MotionError> {
+pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, Error> {
+    let read = |text: &String| -> Result<PlantAsked, Error> {
         let named = text.split_once('=').filter(|(task, _)| !task.is_empty() && !task.contains(['/', '.']));
         let (task, name) = named.map_or((None, text.as_str()), |(task, name)| (Some(task.to_owned()), name));
         Ok((task, catalog::known::<Plant>(name)?))
@@ -34,7 +33,9 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
         (args.read.task.is_some(), "--task"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) => Err(ServoError::NotOfSeveral(option).into()),
+        Some((_, option)) => Err(Error::bad_use(format!(
+            "{option} is for one loop, and several are judged together: leave it out, or name one plant with one controller"
+        ))),
         None => {
             args.controllers.iter().try_for_each(|text| control(&mut plants, text))?;
             Ok(Some(plants))
@@ -44,7 +45,7 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
 
 /// Computes the margins of the loops, and the effect of the run or the given execution times on them.
 pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
-    let Some(path) = &args.run else { return Ok(without_run(args, plants)?) };
+    let Some(path) = &args.run else { return without_run(args, plants) };
     let there: Vec<TaskThere> =
         args.read.open(path)?.info().tasks.iter().map(|task| there(&task.spec)).collect();
     let loops = Several::bind(plants, &args.loops, Some(&there), args.timing())?;
@@ -63,7 +64,7 @@ pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     Ok(ServoLoops { run: tasks.first().map(JudgedRun::from_task), given: Vec::new(), plants })
 }
 
-fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, MotionError> {
+fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     if args.execution.is_empty() {
         let loops = Several::bind(plants, &args.loops, None, args.timing())?;
         let plants = loops.iter().map(PlantOfLoops::alone).collect::<Result<_, _>>()?;

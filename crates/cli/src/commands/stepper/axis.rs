@@ -1,9 +1,9 @@
 //! The options that describe a stepper axis: its motor, supply, mechanics and drive.
 
+use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_motion::MotionError;
-use jitterlab_motion::quantity::{self, Dimension, QuantityError};
-use jitterlab_motion::stepper::{Axis, AxisAsked, StepperError};
+use jitterlab_motion::quantity::{self, Dimension};
+use jitterlab_motion::stepper::{Axis, AxisAsked};
 
 use crate::values;
 
@@ -58,7 +58,7 @@ pub struct AxisArgs {
 
 macro_rules! readers {
     ($($name:ident: $dimension:ident),* $(,)?) => {
-        $(fn $name(text: &str) -> Result<f64, QuantityError> {
+        $(fn $name(text: &str) -> Result<f64, Error> {
             quantity::parse(Dimension::$dimension, "it", text)
         })*
     };
@@ -68,9 +68,11 @@ readers! {
     torque: Torque, current: Current, inertia: Inertia, voltage: Voltage, lead: Lead,
 }
 
-fn microsteps(text: &str) -> Result<u32, MotionError> {
+fn microsteps(text: &str) -> Result<u32, Error> {
     let number = text.trim().strip_prefix("1/").unwrap_or(text.trim());
-    number.parse().map_err(|_| StepperError::NotMicrosteps(text.into()).into())
+    number
+        .parse()
+        .map_err(|_| Error::bad_use(format!("{text:?} is not a number of microsteps: write 8 or 1/8")))
 }
 
 impl AxisArgs {
@@ -80,7 +82,7 @@ impl AxisArgs {
     }
 
     /// The axis from a data sheet, options, and assumptions.
-    pub fn axis(&self) -> Result<Axis, MotionError> {
+    pub fn axis(&self) -> Result<Axis, Error> {
         AxisAsked {
             motor: self.motor.clone(),
             frame: self.frame,

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_motion::stepper::{
-    StepperDevices, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
-};
-use jitterlab_motion::{JudgedRun, MotionError};
+use jitterlab_motion::stepper::{StepperDevices, StepperQuestion, StepperResult, checked_simulation_ns};
+use jitterlab_motion::{JudgedRun, error};
 use jitterlab_runs::OneTask;
 
 use self::axis::AxisArgs;
@@ -74,10 +72,7 @@ pub fn execute(args: &Args) -> Ending {
             let open = |path: &Path| args.read.one_task(path, |spec| spec.period_ns);
             under_run(question, &open, (path, args.beside.as_deref()), simulate_ns)?
         }
-        None => {
-            let jitter_ns = args.jitter.ok_or(MotionError::from(StepperError::NoTiming))?;
-            question.under_jitter(jitter_ns)?
-        }
+        None => question.under_jitter(args.jitter.ok_or_else(error::no_timing)?)?,
     };
     Ok(Status::from_fitness(args.output.show(&result)?))
 }

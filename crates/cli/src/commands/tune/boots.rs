@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use jitterlab_host::Experiment;
-use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
+use jitterlab_host::tune::{Kept, ThisStart, TuneRequest, Tuning};
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_report::document;
 use jitterlab_report::tune::boots::{self as words, FILE};
@@ -64,9 +64,9 @@ impl Args {
     }
 }
 
-fn keep(kept: &Kept) -> Result<(), TuneError> {
+fn keep(kept: &Kept) -> Result<(), Error> {
     let text = serde_json::to_string(kept).map_err(document::not_written)?;
-    Ok(atomic_file::write(FILE, text.as_bytes(), false)?)
+    atomic_file::write(FILE, text.as_bytes(), false)
 }
 
 /// Measures this start, keeps it, and prints the result of all starts.

@@ -1,5 +1,6 @@
 //! A measurement with settings on, which are put back after it.
 
+use std::io;
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
@@ -7,7 +8,6 @@ use jitterlab_analysis::tune::{Offered, Step};
 use jitterlab_model::{CpuSet, Error, Knob, RunInfo, SystemFacts};
 use jitterlab_trace::RunWriter;
 
-use super::TuneError;
 use super::running::Running;
 use crate::dma_latency::DmaLatency;
 use crate::facts::{self, Root};
@@ -38,14 +38,11 @@ pub struct Recording<'a> {
 
 /// Measures with settings on; settings of a task go to the first task. Everything is put back afterwards, and
 /// failures to do so are returned with the run.
-///
-/// # Errors
-/// Settings that are refused, tasks that cannot be measured.
 pub fn record_with(
     settings: &[Offered],
     request: Request,
     recording: Recording<'_>,
-) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+) -> Result<(MeasuredRun, Vec<String>), Error> {
     let root = Root::system();
     let facts = facts::read(&root);
     let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
@@ -59,7 +56,7 @@ impl Machine {
         settings: &[&Offered],
         mut request: Request,
         recording: Recording<'_>,
-    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+    ) -> Result<(MeasuredRun, Vec<String>), Error> {
         if let Some(task) = request.tasks.first_mut() {
             *task = settings.iter().try_fold(task.clone(), |task, knob| knob::task_with(knob, task))?;
         }
@@ -68,7 +65,7 @@ impl Machine {
             let measurement = Measurement::prepare(request)?;
             let Recording { writer, watch, interrupted } = recording;
             let writer = writer(measurement.info());
-            Ok(record(measurement, writer, watch, interrupted)?.whole()?)
+            record(measurement, writer, watch, interrupted)?.whole()
         })
     }
 
@@ -79,11 +76,10 @@ impl Machine {
         running: &Running,
         duration_ns: i64,
         interrupted: &AtomicBool,
-    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+    ) -> Result<(MeasuredRun, Vec<String>), Error> {
         self.with(settings, || {
             let latency = dma_latency(settings).unwrap_or_default();
-            let _held =
-                latency.hold().map_err(|error| TuneError::Refused { knob: Knob::IdleLatency, error })?;
+            let _held = latency.hold().map_err(|error| refused(Knob::IdleLatency, &error))?;
             running.measure(duration_ns, interrupted)
         })
     }
@@ -106,15 +102,15 @@ impl Machine {
     fn with(
         &self,
         settings: &[&Offered],
-        measure: impl FnOnce() -> Result<MeasuredRun, TuneError>,
-    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+        measure: impl FnOnce() -> Result<MeasuredRun, Error>,
+    ) -> Result<(MeasuredRun, Vec<String>), Error> {
         let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
             true => Some(self.alter()?),
             false => None,
         };
         if let Some(machine) = &mut machine {
             for knob in settings {
-                knob::set(knob, machine).map_err(|error| TuneError::Refused { knob: knob.knob, error })?;
+                knob::set(knob, machine).map_err(|error| refused(knob.knob, &error))?;
             }
         }
         let measured = measure()?;
@@ -128,4 +124,11 @@ fn dma_latency(settings: &[&Offered]) -> Option<DmaLatency> {
         Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
         _ => None,
     })
+}
+
+/// A knob that was set before is refused.
+fn refused(knob: Knob, cause: &io::Error) -> Error {
+    Error::refused(format!(
+        "{knob} could be set before, and now it cannot ({cause}): leave it out with --only"
+    ))
 }

@@ -5,10 +5,11 @@ use jitterlab_analysis::tune::{
     BLOCK_OVERHEAD_NS, Boot, BootComparison, FEWEST_OF_START, Pace, Restart, Way, blocks_of_start,
 };
 use jitterlab_model::check::{Action, RemedyKind, Status};
-use jitterlab_model::{CpuSet, SystemFacts};
+use jitterlab_model::units::Exact;
+use jitterlab_model::{CpuSet, Error, SystemFacts};
 use serde::{Deserialize, Serialize};
 
-use super::{TuneError, TuneRequest, Tuning, tail};
+use super::{TuneRequest, Tuning, tail};
 use crate::check::check;
 use crate::experiment::engine::Experiment;
 use crate::facts::{self, Root};
@@ -30,7 +31,6 @@ pub struct Kept {
 
 impl Kept {
     /// Nothing is measured yet.
-    #[must_use]
     pub fn begin(request: &TuneRequest) -> Self {
         Kept {
             task: request.task.to_string(),
@@ -42,7 +42,6 @@ impl Kept {
     }
 
     /// True if the request measures the same.
-    #[must_use]
     pub fn is_of(&self, request: &TuneRequest) -> bool {
         Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
     }
@@ -57,16 +56,19 @@ pub struct ThisStart {
 
 impl ThisStart {
     /// Reads it from the kernel; a person may give it a name.
-    ///
-    /// # Errors
-    /// The kernel does not report it.
-    pub fn now(name: Option<&str>) -> Result<Self, TuneError> {
+    pub fn now(name: Option<&str>) -> Result<Self, Error> {
         Self::new(&Root::system(), name)
     }
 
-    fn new(root: &Root, name: Option<&str>) -> Result<Self, TuneError> {
+    fn new(root: &Root, name: Option<&str>) -> Result<Self, Error> {
         let kernel = facts::read(root).kernel;
-        let known = |text: Option<String>, what| text.ok_or(TuneError::UnknownStart { what });
+        let known = |text: Option<String>, what| {
+            text.ok_or_else(|| {
+                Error::refused(format!(
+                    "this system does not tell {what}, without which its starts cannot be told apart"
+                ))
+            })
+        };
         let release = known(kernel.release, "the kernel's release")?;
         let boot = known(root.text(BOOT).filter(|text| !text.is_empty()), BOOT)?;
         let way = Way {
@@ -79,10 +81,15 @@ impl ThisStart {
 
     /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
     /// ways at most.
-    fn fits(&self, starts: &[Boot]) -> Result<bool, TuneError> {
+    fn fits(&self, starts: &[Boot]) -> Result<bool, Error> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
-            let same = known.way == self.way;
-            return if same { Ok(true) } else { Err(TuneError::SameStart { name: known.way.name.clone() }) };
+            if known.way == self.way {
+                return Ok(true);
+            }
+            let name = known.way.name.as_deref().unwrap_or("one without a name");
+            return Err(Error::bad_use(format!(
+                "this start of the machine was measured before as {name}: restart it first"
+            )));
         }
         let mut ways: Vec<&Way> = Vec::new();
         for way in starts.iter().map(|start| &start.way).filter(|way| **way != self.way) {
@@ -90,7 +97,13 @@ impl ThisStart {
                 ways.push(way);
             }
         }
-        if ways.len() > 1 { Err(TuneError::ThirdWay) } else { Ok(false) }
+        if ways.len() > 1 {
+            return Err(Error::bad_use(
+                "two other ways to start this machine are being compared here: start it as one of them, or begin anew in another \
+                 directory",
+            ));
+        }
+        Ok(false)
     }
 }
 
@@ -98,7 +111,6 @@ impl ThisStart {
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
 /// The kernel's identifier of this boot; `None` if it does not report one.
-#[must_use]
 pub fn boot() -> Option<String> {
     Root::system().text(BOOT).filter(|text| !text.is_empty())
 }
@@ -114,12 +126,16 @@ impl Tuning {
         mut self,
         this: &ThisStart,
         kept: &mut Kept,
-        keep: &mut dyn FnMut(&Kept) -> Result<(), TuneError>,
+        keep: &mut dyn FnMut(&Kept) -> Result<(), Error>,
         experiment: &mut Experiment<'_>,
-    ) -> Result<BootComparison, TuneError> {
+    ) -> Result<BootComparison, Error> {
         let budget_ns = self.request.budget_ns;
         let Some((blocks, block_ns)) = blocks_of_start(budget_ns, self.task.period_ns) else {
-            return Err(TuneError::StartBudget { budget_ns, least_ns: least_ns(self.task.period_ns) });
+            return Err(Error::bad_use(format!(
+                "--budget {} is too short to tell what a start of the machine is like: give {} or more",
+                Exact(budget_ns),
+                Exact(least_ns(self.task.period_ns))
+            )));
         };
         (self.block_ns, self.tail) = (block_ns, tail(block_ns, self.task.period_ns));
         if !this.fits(&kept.starts)? {
@@ -247,10 +263,10 @@ mod tests {
         let found = judged(&starts);
         assert_eq!((found.judgement, found.pairs, found.ways.len()), (Judgement::Helps, 3, 2), "{found:?}");
         let third = started(&machine, 9, "nohz_full=7");
-        assert!(matches!(third.fits(&starts), Err(TuneError::ThirdWay)));
+        assert!(third.fits(&starts).unwrap_err().to_string().contains("two other ways"));
         let renamed =
             ThisStart { way: Way { name: Some("bios".into()), ..third.way }, ..started(&machine, 5, "") };
-        assert!(matches!(renamed.fits(&starts), Err(TuneError::SameStart { .. })));
+        assert!(renamed.fits(&starts).unwrap_err().to_string().contains("restart it first"));
     }
 
     #[test]

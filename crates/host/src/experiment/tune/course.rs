@@ -6,7 +6,8 @@ use jitterlab_analysis::tune::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::TuneError;
+use jitterlab_model::Error;
+
 use crate::experiment::engine::Experiment;
 
 /// A block, and its time with everything around it, in ns.
@@ -15,7 +16,7 @@ pub(super) type Timed = (BlockFigures, i64);
 pub(super) struct Source<'s, 'a> {
     pub experiment: &'s mut Experiment<'a>,
     /// Measures a block with these knobs set.
-    pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
+    pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, Error>,
 }
 
 /// The plan with its progress.
@@ -61,7 +62,7 @@ impl Course {
     }
 
     /// Runs the screening rounds over `knobs` knobs.
-    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, TuneError> {
+    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, Error> {
         let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, Figure::Tail, self.seed)) };
         let mut screening = Judged::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
         let step = |round| TrialStep::KnobRound { round, of: plan.rounds.max(round) };
@@ -74,7 +75,7 @@ impl Course {
         &mut self,
         kept: &[bool],
         source: &mut Source<'_, '_>,
-    ) -> Result<Option<Judged>, TuneError> {
+    ) -> Result<Option<Judged>, Error> {
         let Some(plan) = self.plan else { return Ok(None) };
         let mut proof = Judged::new(1, 2 * plan.pairs, plan.pilot.figure, self.seed.wrapping_add(1));
         let knobs = kept.iter().filter(|kept| **kept).count();
@@ -91,7 +92,7 @@ impl Course {
         step: &dyn Fn(usize) -> TrialStep,
         settings: impl Fn(&Row) -> Vec<bool>,
         source: &mut Source<'_, '_>,
-    ) -> Result<(), TuneError> {
+    ) -> Result<(), Error> {
         let mut told = None;
         while let Some(round) = judged.next_round() {
             if !self.pace.has_time(round.rows.len(), until_ns) {
@@ -115,7 +116,7 @@ impl Course {
         round: &Round,
         settings: &impl Fn(&Row) -> Vec<bool>,
         source: &mut Source<'_, '_>,
-    ) -> Result<Option<Vec<BlockFigures>>, TuneError> {
+    ) -> Result<Option<Vec<BlockFigures>>, Error> {
         let budget_ns = self.plan.map_or(0, |plan| plan.budget_ns);
         let mut blocks = Vec::with_capacity(round.rows.len());
         for row in &round.rows {

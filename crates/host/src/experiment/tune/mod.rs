@@ -13,7 +13,7 @@ use jitterlab_analysis::tune::{
     Pilot, Proven, Remedied, TuneNote, TunePlan, TuneResult, USUAL, in_order, median_of, remedies,
 };
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
+use jitterlab_model::{Error, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 
 use super::engine::Experiment;
 use crate::facts::{self, Root};
@@ -26,15 +26,17 @@ use crate::record::record;
 mod applied;
 mod boots;
 mod course;
-mod error;
 mod running;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
 pub use boots::{Kept, ThisStart, boot};
 use course::{Course, Source, Timed};
-pub use error::TuneError;
 pub use running::Running;
+
+/// Case of an error: the budget does not allow to try even one setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooShort;
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -94,10 +96,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// Reads the machine, and tries for a moment which knobs can be set.
-    ///
-    /// # Errors
-    /// A task that cannot be measured here, and a budget that is too short for one knob.
-    pub fn prepare(request: TuneRequest, interrupted: &AtomicBool) -> Result<Self, TuneError> {
+    pub fn prepare(request: TuneRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let begun = Instant::now();
         let root = Root::system();
         let facts = facts::read(&root);
@@ -143,7 +142,12 @@ impl Tuning {
         });
         if !fits_one(request.budget_ns, task.period_ns) && !able.is_empty() {
             let least_ns = least_ns(request.budget_ns, task.period_ns);
-            return Err(TuneError::Budget { budget_ns: request.budget_ns, least_ns });
+            return Err(Error::bad_use(format!(
+                "--budget {} is too short to try one setting and prove it: give {} or more",
+                Exact(request.budget_ns),
+                Exact(least_ns)
+            ))
+            .case(TooShort));
         }
         let mut notes: Vec<TuneNote> =
             warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
@@ -170,10 +174,7 @@ impl Tuning {
 
     /// Plans the time, from the time of a block here, which is measured unless an earlier call did. Knobs
     /// that do not fit into the time are left out.
-    ///
-    /// # Errors
-    /// A block that cannot be measured.
-    pub fn plan(&mut self, experiment: &mut Experiment<'_>) -> Result<(), TuneError> {
+    pub fn plan(&mut self, experiment: &mut Experiment<'_>) -> Result<(), Error> {
         if self.offered.is_empty() {
             return Ok(());
         }
@@ -188,7 +189,7 @@ impl Tuning {
         Ok(())
     }
 
-    fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, TuneError> {
+    fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, Error> {
         let ([near, far], overhead_ns) = self.pilot(interrupted)?;
         // Until now time went by as well.
         let left_ns = self.request.budget_ns - nanoseconds(self.begun);
@@ -216,7 +217,7 @@ impl Tuning {
     /// Measures pilot blocks of the start, judged by p99 and by p99.9, and the average time that a block takes
     /// beyond its measurement, setting and putting back included. For this time two blocks have a knob set: the
     /// first and the last knob to try.
-    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), TuneError> {
+    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), Error> {
         let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
         let usual = TunePlan::new(
@@ -249,19 +250,16 @@ impl Tuning {
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
-    #[must_use]
     pub fn planned(&self) -> Option<TunePlan> {
         self.course.plan()
     }
 
     /// Name of the percentile of a block that is compared.
-    #[must_use]
     pub fn tail(&self) -> &str {
         self.tail.name
     }
 
     /// Knobs that will be tried; before it is planned, those that can be.
-    #[must_use]
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
@@ -270,7 +268,7 @@ impl Tuning {
     ///
     /// # Errors
     /// A block that cannot be measured, a knob that is refused all at once. The machine is as it was in any case.
-    pub fn measure(mut self, experiment: &mut Experiment<'_>) -> Result<TuneResult, TuneError> {
+    pub fn measure(mut self, experiment: &mut Experiment<'_>) -> Result<TuneResult, Error> {
         let knobs = self.offered.len();
         let mut course = self.course;
         experiment.plan(course.plan().map_or(0, |plan| plan.budget_ns));
@@ -346,7 +344,7 @@ impl Tuning {
     }
 
     /// A block, and its time with everything around it, in ns.
-    fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
+    fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, Error> {
         let begin = Instant::now();
         let (measured, repeated) = self.measured(on, interrupted)?;
         Ok((BlockFigures { repeated, ..self.figures(&measured, self.tail) }, nanoseconds(begin)))
@@ -354,7 +352,7 @@ impl Tuning {
 
     /// Measures a block with these knobs set, again where the host took the CPU; returns the number of measurements that
     /// were discarded for that.
-    fn measured(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<(MeasuredRun, usize), TuneError> {
+    fn measured(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<(MeasuredRun, usize), Error> {
         let mut repeated = 0;
         loop {
             let measured = self.measured_once(on, interrupted)?;
@@ -377,7 +375,7 @@ impl Tuning {
     }
 
     /// Sets the knobs, measures, and puts them back.
-    fn measured_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, TuneError> {
+    fn measured_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.block_ns;
@@ -405,7 +403,6 @@ impl Tuning {
         Ok(measured)
     }
 
-    /// Figures of a block, by this percentile.
     fn figures(&self, measured: &MeasuredRun, tail: Percentile) -> BlockFigures {
         let summary = measured.summaries().next();
         let latency = summary.map(|summary| summary.corrected_latency);
@@ -453,13 +450,7 @@ const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
 /// Finds the causes of the task's late starts, before anything is set; takes its time from the budget. `None`
 /// if that is not permitted, or without a result.
-///
-/// # Errors
-/// A task that cannot be measured here.
-pub fn find_causes(
-    request: &mut TuneRequest,
-    interrupted: &AtomicBool,
-) -> Result<Option<TaskWhy>, TuneError> {
+pub fn find_causes(request: &mut TuneRequest, interrupted: &AtomicBool) -> Result<Option<TaskWhy>, Error> {
     let begin = Instant::now();
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
     if let Some(name) = &request.watch {

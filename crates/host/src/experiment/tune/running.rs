@@ -3,9 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_model::{CpuSet, TaskRun, TaskSpec, Watched};
+use jitterlab_model::{CpuSet, Error, TaskRun, TaskSpec, Watched};
 
-use super::TuneError;
 use crate::record::record_watched;
 use crate::watch::{NotWatched, Target, Watch, WatchRequest};
 
@@ -30,21 +29,16 @@ pub struct Running {
 
 impl Running {
     /// Finds the one periodic thread of this name.
-    pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, TuneError> {
+    pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, Error> {
         let watch = Watch::find(&request(name, FIND_NS, None), interrupted)?;
         let task = only(name, &watch.info().tasks)?;
         let cpus = task.granted.iter().flat_map(|granted| granted.cpus.iter().copied()).collect();
-        let watched =
-            task.watched.clone().ok_or_else(|| TuneError::Threads { name: name.into(), found: 0 })?;
+        let watched = task.watched.clone().ok_or_else(|| not_one(name, 0))?;
         Ok(Running { task: task.spec.clone(), cpus, watched })
     }
 
     /// Watches it for this time.
-    pub(super) fn measure(
-        &self,
-        duration_ns: i64,
-        interrupted: &AtomicBool,
-    ) -> Result<MeasuredRun, TuneError> {
+    pub(super) fn measure(&self, duration_ns: i64, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
         let find_ns = self.task.period_ns.saturating_mul(PERIODS).clamp(LEAST_FIND_NS, FIND_NS);
         let request = request(&self.task.name, find_ns, Some(duration_ns));
         let mut tries = 1;
@@ -55,7 +49,7 @@ impl Running {
             }
         };
         only(&self.task.name, &watch.info().tasks)?;
-        Ok(record_watched(watch, None, &mut |_| (), interrupted)?.whole()?)
+        record_watched(watch, None, &mut |_| (), interrupted)?.whole()
     }
 }
 
@@ -63,10 +57,16 @@ fn request(name: &str, find_ns: i64, duration_ns: Option<i64>) -> WatchRequest {
     WatchRequest { target: Target::Thread(name.into()), find_ns, duration_ns, command: Vec::new() }
 }
 
+fn not_one(name: &str, found: usize) -> Error {
+    Error::bad_use(format!(
+        "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
+    ))
+}
+
 /// The only task: figures of several are no figure of one.
-fn only<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, TuneError> {
+fn only<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, Error> {
     match tasks {
         [task] => Ok(task),
-        _ => Err(TuneError::Threads { name: name.into(), found: tasks.len() }),
+        _ => Err(not_one(name, tasks.len())),
     }
 }

@@ -69,14 +69,6 @@ impl Guarantee {
     }
 }
 
-impl Growth {
-    /// Guarantee by the bounds.
-    pub fn guarantee(&self) -> Guarantee {
-        Guarantee::new(self.lower, Some(self.upper))
-    }
-}
-
-/// Stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StoppingRule {
     /// Stop as soon as it is known if all sequences die out.
@@ -327,7 +319,7 @@ mod tests {
             assert!((found.lower - exact).abs() < 1e-9, "{of}: {found:?}");
             assert!(found.upper >= exact - 1e-12 && found.upper < exact + 1e-4, "{of}: {}", found.upper);
             assert!(found.certificate.holds(&graph), "{of}");
-            assert_eq!(found.guarantee(), Guarantee::Unstable);
+            assert_eq!(Guarantee::new(found.lower, Some(found.upper)), Guarantee::Unstable);
         }
     }
 
@@ -335,7 +327,7 @@ mod tests {
     fn a_certificate_that_lacks_a_walk_or_claims_too_much_does_not_hold() {
         let graph = graph(1, 3, &(shear(1.0, 0.0) * 0.5), &(shear(0.0, 1.0) * 0.5));
         let found = growth(&graph, StoppingRule::Decide);
-        assert_eq!(found.guarantee(), Guarantee::Stable);
+        assert_eq!(Guarantee::new(found.lower, Some(found.upper)), Guarantee::Stable);
         assert!(found.certificate.holds(&graph));
         let mut claims = found.certificate.clone();
         claims.bound *= 0.9;

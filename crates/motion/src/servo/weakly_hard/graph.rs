@@ -36,7 +36,6 @@ pub struct Graph {
     pub steps: Vec<Step>,
 }
 
-/// Most nodes of a graph.
 const MOST_NODES: usize = 600;
 
 impl Graph {
