@@ -45,7 +45,7 @@ pub fn pack(args: &PackArgs) -> Ending {
             .remedy("mount the stick and name its folder"));
     }
     let mut intake = Intake::new(&args.target, None)?;
-    intake.add_all(&[args.place.folder().outbox()])?;
+    intake.add_all(&[args.place.folder().outbox().to_path_buf()])?;
     let packed = intake.finish();
     let (_, damaged) = adding::check(&args.target, false)?;
     let left_out: Vec<_> = packed.left_out.iter().chain(&damaged).collect();
