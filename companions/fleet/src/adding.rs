@@ -76,10 +76,10 @@ impl Intake {
     }
 
     /// Takes in files, or all files of folders. Without a pattern, a host's name must not stand for several machines.
-    pub fn add_all(&mut self, from: &[PathBuf]) -> Result<Hosts, Error> {
+    pub fn add_all(&mut self, from: &[impl AsRef<Path>]) -> Result<Hosts, Error> {
         let mut files = Vec::new();
         for from in from {
-            self.find(from, &mut files)?;
+            self.find(from.as_ref(), &mut files)?;
         }
         let mut hosts = Hosts::default();
         if self.machine.is_none() {

@@ -449,14 +449,16 @@ fn decided(machine: &MachineAnswer) -> Option<String> {
 }
 
 fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
-    let header =
-        ["", "verdict", "decided by", "seen", "usable", "p99.9", "missed", "activations", "kernel", "labels"];
+    let header = ["", "verdict", "decided by", "seen", "usable", "p99.9", "missed", "kernel", "labels"];
+    // Without labels it fits into 80 characters.
+    let has_labels = answer.machines.iter().any(|machine| !machine.labels.is_empty());
+    let columns = header.len() - usize::from(!has_labels);
     let rows = answer.machines.iter().take(most).map(|machine| {
         let largest =
             |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| ns(machine.tasks.iter().filter_map(of).max());
         let decides = machine.decided.as_ref().and_then(|of| of.decided_by.as_ref());
         let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
-        vec![
+        let mut row = vec![
             Cell::from(machine.machine.as_str()),
             Cell::Verdict { fitness: machine.fitness, text: purpose::word(machine.fitness).into() },
             Cell::new(decides.map(|by| measure(by.limit.measure)), Cell::from),
@@ -464,12 +466,13 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
             Cell::new(decides.map(|by| by.limit), |limit| value(limit.measure, limit.limited)),
             largest(|task| task.p999_ns),
             Cell::new(missed, Cell::Count),
-            Cell::Count(machine.tasks.iter().map(|task| task.ran).sum()),
             Cell::from(named(&machine.kernel)),
             Cell::new(Some(labels(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
-        ]
+        ];
+        row.truncate(columns);
+        row
     });
-    let mut pieces = vec![Piece::table("Times in µs; p99.9 is of the latency", &header, rows)];
+    let mut pieces = vec![Piece::table("Times in µs; p99.9 is of the latency", &header[..columns], rows)];
     let more = answer.machines.len().saturating_sub(most) as u64;
     if more > 0 {
         let folder = shown(&answer.folder);

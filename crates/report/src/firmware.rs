@@ -127,6 +127,9 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
                         "jitterlab mcu run again with --period {}, if that is meant (every start against that grid)",
                         Exact(meant_ns)
                     ),
+                    None if !pin.disturbed.is_empty() => {
+                        "jitterlab mcu recommend (how a timer drives a pin, which nothing disturbs)".into()
+                    }
                     None => {
                         let bound = Exact(rounded_up(jitter_ns(summary)));
                         format!(
@@ -196,16 +199,17 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     };
     let worst = time(ns(first.worst_cycles));
     let name = |vector: &Option<String>| vector.clone().unwrap_or_else(|| "interrupts off".into());
-    let others = pin.disturbed.iter().skip(1).map(|of| format!("{} {}", count(of.starts), name(&of.vector)));
-    let own = (pin.unexplained > 0).then(|| format!("{} the program itself", count(pin.unexplained)));
+    let others =
+        pin.disturbed.iter().skip(1).map(|of| format!("{} by {}", count(of.starts), name(&of.vector)));
+    let own = (pin.unexplained > 0).then(|| format!("{} by the program itself", count(pin.unexplained)));
     let others: Vec<String> = others.chain(own).collect();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", list_some(&others)) };
+    let others =
+        if others.is_empty() { String::new() } else { format!("; the others: {}", list_some(&others)) };
     // The source file of the Arduino core in which the handler is.
     let is_millis = first.place.line.as_ref().is_some_and(|line| line.starts_with("wiring.c:"));
     let millis = if is_millis { ", the tick of Arduino's millis()," } else { "" };
     format!(
-        "{what}{at}{millis} disturbs it most: {} of {}, by up to {worst}{others}. A pin that a timer drives is not disturbed \
-         (jitterlab mcu recommend).",
+        "{what}{at}{millis} disturbs it most: {} of {}, by up to {worst}{others}.",
         count(first.starts),
         plural(pin.late, "late start")
     )
