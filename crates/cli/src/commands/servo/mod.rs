@@ -136,9 +136,7 @@ pub fn execute(args: &Args) -> Ending {
             Some(jitter_ns) => ServoResult::under_jitter(&args.alone()?, jitter_ns, &args.wishes())?,
             None => ServoResult::alone(&args.alone()?)?,
         },
-        (None, [_, more, ..]) => {
-            return Err(error::not_given_times(more));
-        }
+        (None, [_, more, ..]) => return Err(error::not_given_times(more)),
     };
     args.draw(&motion::servo_charts::responses(&result))?;
     if let Judged::Run(under) = &result.judged {
