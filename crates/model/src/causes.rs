@@ -19,6 +19,8 @@ pub enum CauseClass {
     Tracer,
     /// The task was not waiting yet: its activation before this one took that long.
     OwnWork,
+    /// The task seemed to work, but no event shows it: something outside this kernel may have had the processor.
+    WorkOrOutside,
     /// The task asked to be woken later than its due time.
     AskedLate,
     /// Timer slack: the kernel may be late by as much on purpose.
@@ -128,6 +130,10 @@ pub enum Evidence {
     UpTo,
     /// Events show that it was possible, counters that it happened about then.
     Counted,
+    /// A timer tick was due meanwhile, and came only afterwards.
+    LateTick,
+    /// No event came meanwhile, for far longer than the task usually works.
+    Silence,
     /// Events show that its priority changed while it had the processor, and was this at the end.
     PriorityAtEnd,
     /// No evidence.
@@ -159,7 +165,11 @@ impl Evidence {
             | Evidence::Counted
             | Evidence::PriorityAtEnd
             | Evidence::KernelModeOrOutside => Certainty::Likely,
-            Evidence::Interruptible | Evidence::WasIdle | Evidence::None => Certainty::Undecided,
+            Evidence::Interruptible
+            | Evidence::WasIdle
+            | Evidence::LateTick
+            | Evidence::Silence
+            | Evidence::None => Certainty::Undecided,
         }
     }
 }

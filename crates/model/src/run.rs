@@ -388,6 +388,15 @@ impl TaskRun {
         self.knows(Gap::Overrun).then_some(self.spec.overrun).into()
     }
 
+    /// Sets its overrun policy, as far as it is known.
+    pub fn state_overrun(&mut self, seen: Known<Overrun>) {
+        self.unknown.retain(|gap| *gap != Gap::Overrun);
+        match seen.exactly() {
+            Some(overrun) => self.spec.overrun = overrun,
+            None => self.unknown.push(Gap::Overrun),
+        }
+    }
+
     /// Returns T, as the source or the user states it.
     pub fn period_ns(&self) -> Known<i64> {
         self.is_periodic().then_some(self.spec.period_ns).filter(|_| self.knows(Gap::Period)).into()

@@ -43,6 +43,8 @@ pub struct Functions {
     pub quota: Name,
     /// Wakes a thread that sleeps.
     pub sleep: Name,
+    /// The kernel's tick, by its older and its newer name.
+    pub ticks: [Name; 2],
 }
 
 /// Something that happened on a processor.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use jitterlab_model::causes::{CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
+use jitterlab_model::causes::{Bins, CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
 use super::cause_sums::{Gathered, Judged, SplitActivation};
@@ -42,6 +42,8 @@ struct Task {
     queue: VecDeque<Activation>,
     /// The activation before the next one.
     previous: Option<Activation>,
+    /// Lengths of its work.
+    work: Bins,
     gathered: Gathered,
 }
 
@@ -53,11 +55,13 @@ impl Explainer {
             limit: names.number("sched_rt_period_timer"),
             quota: names.number("sched_cfs_period_timer"),
             sleep: names.number("hrtimer_wakeup"),
+            ticks: ["tick_sched_timer", "tick_nohz_handler"].map(|name| names.number(name)),
         };
         let task = |pid: &i32| Task {
             thread: Thread::new(*pid),
             queue: VecDeque::new(),
             previous: None,
+            work: Bins::default(),
             gathered: Gathered::default(),
         };
         Explainer {
@@ -183,6 +187,7 @@ impl Explainer {
                 let Some(activation) = task.queue.pop_front() else { break };
                 let draft = task.explain(&activation, processors, names, *machine, periods);
                 task.gathered.push(draft, names);
+                task.work.record(activation.execution_ns());
                 task.previous = Some(activation);
             }
         }
@@ -215,6 +220,7 @@ impl Task {
             periods,
             before: self.previous.map(|p| p.cpu),
             worked_until_ns: self.previous.map(|p| p.end_ns),
+            work: &self.work,
         };
         let mut cuts: Vec<i64> =
             armed.into_iter().flat_map(|armed| [armed.t_ns, armed.soft_ns, armed.hard_ns]).collect();
@@ -228,6 +234,7 @@ impl Task {
         }
         let faults = self.thread.faults.iter().filter(|t| (a.due_ns - FAULT_NS..a.start_ns).contains(*t));
         cuts.extend(faults.flat_map(|t| [*t, t + FAULT_NS]));
+        cuts.extend(processors.values().flat_map(|on| on.silences.edges(a.due_ns, a.start_ns)));
         let held = processors.values().flat_map(|on| &on.held_off);
         cuts.extend(held.flat_map(|held| [held.from_ns, held.to_ns]));
         let late = split(&self.thread, processors, (a.due_ns, a.start_ns), a.cpu, &cuts);

@@ -12,6 +12,13 @@ pub struct Machine {
     pub limits: Limits,
 }
 
+impl Machine {
+    /// True if something outside this kernel can have the processor.
+    pub(super) const fn has_outside(&self) -> bool {
+        !matches!(self.below, Platform::Nothing { .. })
+    }
+}
+
 /// Limits that keep real-time threads from running in favour of ordinary ones, by the kernel's version and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {

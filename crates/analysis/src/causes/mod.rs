@@ -13,8 +13,10 @@ mod inversion;
 mod machine;
 mod merge;
 mod not_runnable;
+mod own_work;
 mod periods;
 mod processor;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod thread;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Name, PrevState};
 use super::machine::{Machine, Platform};
+use super::silence::Silences;
 use super::track::Track;
 
 /// Occupant of a processor.
@@ -108,6 +109,8 @@ pub struct Processor {
     /// Threads that left it.
     pub left: VecDeque<Left>,
     reprioritized: VecDeque<Reprioritized>,
+    /// Times in which it had a thread and no event came.
+    pub silences: Silences,
     /// The idle state it went into last, over time.
     pub idle: Track<Option<u32>>,
     functions: Functions,
@@ -154,6 +157,7 @@ impl Processor {
             held_off: VecDeque::new(),
             left: VecDeque::new(),
             reprioritized: VecDeque::new(),
+            silences: Silences::default(),
             idle: Track::new(None),
             functions,
             replenished_ns: i64::MIN,
@@ -179,6 +183,7 @@ impl Processor {
                 self.held_off.pop_back();
             }
             self.let_in_ns = t;
+            self.silences.lost();
             // Nothing is known from the last event before the gap on.
             self.ran.push(self.last_ns.max(i64::MIN + 1), Occupant::Unknown);
             self.last_ns = t;
@@ -188,7 +193,10 @@ impl Processor {
         let is_current = self.thread.pid == event.pid;
         if !is_current {
             self.came(event, before_ns, known);
+        } else if self.thread.pid > 0 && self.nest.is_empty() && self.machine.has_outside() {
+            self.silences.ran(before_ns, t);
         }
+        self.silences.event(t, &event.what, self.functions);
         if let (EventKind::Enter(handler), true) = (&event.what, self.nest.is_empty())
             && handler.kind == HandlerKind::Timer
         {
@@ -410,6 +418,7 @@ impl Processor {
     pub fn forget_before(&mut self, t_ns: i64) {
         self.ran.forget_before(t_ns);
         self.idle.forget_before(t_ns);
+        self.silences.forget_before(t_ns);
         while self.stolen.front().is_some_and(|stolen| stolen.to_ns < t_ns) {
             self.stolen.pop_front();
         }

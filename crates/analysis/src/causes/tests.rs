@@ -1,5 +1,6 @@
 //! Synthetic events of known cause, and arbitrary events: the parts add up to the latency.
 
+mod own_work;
 mod states;
 
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Part, TaskCauses, Tracer};
@@ -451,29 +452,6 @@ fn an_idle_processor_is_undecided() {
     });
     let causes = scene.causes();
     assert_eq!((one(&causes).0, one(&causes).3), (Class::Idle, Evidence::WasIdle));
-}
-
-#[test]
-fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
-    let mut scene = Scene::new();
-    let due_ns = scene.due();
-    scene.activation(&Twist::default());
-    // It continues at once with the due times that passed while it worked.
-    let task = scene.switch(OTHER, TASK);
-    scene.send(-400_000, OTHER, task);
-    let activation = Activation {
-        index: scene.k,
-        due_ns: due_ns + PERIOD_NS,
-        start_ns: due_ns + PERIOD_NS + 200_000,
-        end_ns: due_ns + PERIOD_NS + 200_100,
-        cpu: CPU,
-        ..Activation::default()
-    };
-    scene.explainer.activations(0, &[activation]);
-    scene.sleep(202_000, PERIOD_NS);
-    scene.k += 1;
-    let causes = scene.causes();
-    assert_eq!((one(&causes).0, one(&causes).4), (Class::OwnWork, 200_000));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
+use jitterlab_model::causes::{Bins, CauseClass as Class, Evidence, Step};
 
 use super::event::{HandlerKind, Name, Names, same_clock};
 use super::fragments::Fragment;
@@ -75,6 +75,8 @@ pub struct FragmentContext<'a> {
     pub before: Option<u16>,
     /// End of its previous work, if known, in ns.
     pub worked_until_ns: Option<i64>,
+    /// Lengths of its work so far.
+    pub work: &'a Bins,
 }
 
 impl FragmentContext<'_> {
@@ -93,7 +95,8 @@ impl FragmentContext<'_> {
             }
             false
                 if matches!(verdict.evidence, Evidence::Events | Evidence::LetIn)
-                    && self.may_be_outside(verdict.cause.class) =>
+                    && (self.may_be_outside(verdict.cause.class)
+                        || matches!(fragment.state, State::Ready(_)) && self.has_late_tick(fragment)) =>
             {
                 Verdict { evidence: Evidence::EventsOrOutside, ..verdict }
             }
@@ -175,7 +178,7 @@ impl FragmentContext<'_> {
         if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
             return match last {
                 Some(t) if fragment.from_ns - t < FAULT_NS => all(Class::PageFault, Evidence::UpTo),
-                _ => all(Class::OwnWork, Evidence::Events),
+                _ => self.own_work(fragment),
             };
         }
         match last.is_some_and(|t| self.wake.is_none_or(|wake| *t >= wake.t_ns)) {

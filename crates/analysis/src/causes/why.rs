@@ -319,7 +319,7 @@ pub const fn is_unusual(class: CauseClass) -> bool {
 /// Returns the check that has more about a cause.
 const fn check(class: CauseClass) -> Option<&'static str> {
     Some(match class {
-        CauseClass::Outside => "steal",
+        CauseClass::Outside | CauseClass::WorkOrOutside => "steal",
         CauseClass::Idle => "idle-states",
         CauseClass::InterruptsOff | CauseClass::NotPreemptible => "preemption",
         CauseClass::Interrupt => "irq-affinity",

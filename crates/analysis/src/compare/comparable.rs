@@ -41,7 +41,10 @@ pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> V
     };
     let exact = |ns: i64| jitterlab_model::units::Exact(ns).to_string();
     look("period", Weight::Refuse, &|_, t| Some(exact(t.period_ns().exactly()?)));
-    look("overrun policy", Weight::Refuse, &|_, t| Some(t.overrun().exactly()?.to_string()));
+    // What was seen of a watched task is a finding, not a condition.
+    look("overrun policy", Weight::Refuse, &|_, t| {
+        t.overrun().exactly().filter(|_| t.watched.is_none()).map(|policy| policy.to_string())
+    });
     look("what was measured", Weight::Refuse, &|_, t| {
         Some(if t.is_periodic() { "periodic" } else { "aperiodic" }.into())
     });

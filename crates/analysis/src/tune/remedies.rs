@@ -72,7 +72,10 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     // A program, an interrupt or the kernel's own work may have held off the timer interrupt.
     let open = matches!(class, Class::LateInterrupt | Class::InterruptsOff);
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
-    let speed = matches!(class, Class::Usual | Class::OwnWork | Class::SlowReturn | Class::TimerInterrupt);
+    let speed = matches!(
+        class,
+        Class::Usual | Class::OwnWork | Class::WorkOrOutside | Class::SlowReturn | Class::TimerInterrupt
+    );
     let memory = matches!(class, Class::PageFault | Class::Vector);
     let waits = matches!(class, Class::Blocked | Class::Lock | Class::LockInheriting | Class::Inversion);
     let limited = matches!(class, Class::Throttled | Class::Quota);

@@ -1,7 +1,7 @@
 //! Activations of a found loop, from its waits.
 
-use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::{Activation, Known, Overrun};
 
 use super::find::{Found, left_out};
 use super::pass::Pass;
@@ -76,6 +76,18 @@ impl Follower {
         &self.found
     }
 
+    /// Returns the overrun policy, as far as it was seen. A thread that waits for a later due time may have skipped
+    /// those that passed, or served them without a wait.
+    #[must_use]
+    pub fn overrun(&self) -> Known<Overrun> {
+        match self.found.waits {
+            // Each of its times counts from its last wait.
+            Waits::NanosleepRelative => Known::Exactly(Overrun::RePhase),
+            _ if self.caught_up > 0 => Known::Exactly(Overrun::CatchUp),
+            _ => Known::Unknown,
+        }
+    }
+
     /// Takes the thread's next pass, and returns an activation that is complete.
     ///
     /// An activation ends when its thread waits for the next one. Missed due times are known when that begins.
@@ -140,7 +152,11 @@ impl Follower {
         let periods = (asked_ns - before.due_ns) as f64 / self.found.period_ns;
         let next_ns = before.due_ns + self.found.period_ns as i64;
         let on_grid = periods >= 0.5 && (periods - periods.round()).abs() < ON_GRID;
-        self.caught_up += u64::from(on_grid);
+        // One that skips does not serve a due time when the next one has passed. A timer of the kernel's gives all that
+        // have passed at once.
+        let is_behind = next_ns.saturating_add(self.found.period_ns as i64) <= pass.began_ns;
+        let gives_all = matches!(self.found.waits, Waits::Timerfd | Waits::TimerSignal);
+        self.caught_up += u64::from((on_grid || is_behind) && !gives_all);
         Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })
     }
 

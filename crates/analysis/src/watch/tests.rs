@@ -1,7 +1,7 @@
 //! Threads that wait in the ways programs do.
 
-use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::{Activation, Known, Overrun};
 
 use super::*;
 use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevState};
@@ -64,6 +64,14 @@ impl Script {
 
     fn found(&self) -> Found {
         find(&self.waits).expect("a periodic wait")
+    }
+
+    fn overrun(&self) -> Known<Overrun> {
+        let mut follower = Follower::new(self.found());
+        for pass in &self.waits {
+            let _ = follower.pass(pass);
+        }
+        follower.overrun()
     }
 
     fn activations(&self) -> Vec<Activation> {
@@ -196,6 +204,7 @@ fn due_times_that_passed_are_missed_or_served_late() {
     let over: Vec<_> = rows.iter().filter(|a| a.missed > 0).map(|a| (a.index, a.missed)).collect();
     assert_eq!(over, [(19, 3)]);
     assert_eq!(rows.last().map(|a| a.index), Some(37));
+    assert_eq!(script.overrun(), Known::Unknown, "skipped, or served without a wait");
 }
 
 #[test]
@@ -219,6 +228,7 @@ fn a_thread_that_catches_up_without_waiting_keeps_its_due_times() {
     let rows = script.activations();
     assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
     assert_eq!(rows[19].latency_ns(), 4_305_000);
+    assert_eq!(script.overrun(), Known::Exactly(Overrun::CatchUp));
 }
 
 #[test]
@@ -246,6 +256,7 @@ fn a_timer_read_as_a_file_is_set_anew_while_it_is_read() {
     assert_eq!(rows.len(), 38);
     assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
     assert_eq!(rows[8].latency_ns(), 301_000);
+    assert_eq!(script.overrun(), Known::Unknown, "the read gave all that had passed");
 }
 
 #[test]
@@ -398,5 +409,6 @@ fn times_that_nobody_asked_for_are_not_missed() {
     }
     let rows = script.activations();
     assert!(rows.iter().all(|row| row.missed == 0 && row.latency_ns() == 5_000), "{rows:?}");
+    assert_eq!(script.overrun(), Known::Exactly(Overrun::RePhase));
     assert!(rows.windows(2).all(|pair| pair[1].index == pair[0].index + 1));
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use jitterlab_analysis::watch::Found;
 use jitterlab_model::watched::{DueTimes, Waits, Watched};
-use jitterlab_model::{CpuSet, Granted, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
+use jitterlab_model::{
+    CpuSet, Granted, Known, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning,
+};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
@@ -58,7 +60,9 @@ pub(super) fn tasks<'a>(
             caught_up: 0,
             stack_ready: None,
         };
-        tasks.push(TaskRun { granted: Some(granted), watched: Some(watched), ..TaskRun::new(spec) });
+        let mut task = TaskRun { granted: Some(granted), watched: Some(watched), ..TaskRun::new(spec) };
+        task.state_overrun(Known::Unknown);
+        tasks.push(task);
     }
     tasks
 }

@@ -238,6 +238,7 @@ impl Watch {
         let Watch { mut info, root, loops, events, explainer, command, .. } = self;
         for (task, of) in info.tasks.iter_mut().zip(&loops) {
             task.result = Some(of.before.since(of.result.clone(), &of.thread));
+            task.state_overrun(of.follower.overrun());
             if let Some(watched) = &mut task.watched {
                 watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;

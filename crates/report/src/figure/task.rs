@@ -114,11 +114,12 @@ impl Task<'_> {
     /// Duration and conditions of its measurement.
     pub fn conditions(&self) -> [String; 5] {
         let (info, summary) = (&self.run.info, &self.task.measured.summary);
-        let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
+        let task = info.tasks.iter().find(|task| task.spec.name == summary.task);
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
-        let how = match spec {
-            Some(spec) if !info.is_imported() => {
-                format!("wake-up by {}, overrun policy {}", spec.wake, spec.overrun)
+        let how = match task {
+            Some(task) if !info.is_imported() => {
+                let overrun = task.overrun().exactly().map_or("unknown".into(), |policy| policy.to_string());
+                format!("wake-up by {}, overrun policy {overrun}", task.spec.wake)
             }
             _ => "wake-up not told".into(),
         };

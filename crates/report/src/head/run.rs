@@ -1,6 +1,7 @@
 //! The head of a run: which purposes it shows to be served.
 
 use jitterlab_analysis::Summary;
+use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::CONTROL_LOOP;
 use jitterlab_analysis::task_analysis::RunAnalysis;
@@ -12,6 +13,7 @@ use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, TaskRun, Warning};
 use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
 use crate::purpose::{by_fitness, decision, period};
 use crate::warnings::gap;
+use crate::why;
 use crate::words::{exact, plural, time};
 
 /// Length of a measurement under load that the field asks for before it trusts a machine: "several minutes".
@@ -33,7 +35,7 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
         return crate::firmware::head(&measured.run, measured.summaries());
     };
     let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));
-    Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))
+    Some(head(&measured.run, verdict, measured.summaries(), file.as_deref(), &measured.why))
 }
 
 pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
@@ -41,7 +43,7 @@ pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
     let Some(verdict) = &analysis.verdict else {
         return crate::firmware::head(&analysis.run, summaries);
     };
-    let head = head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file)));
+    let head = head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file)), &[]);
     Some(Head { next: after_keeping(head.next, &analysis.file), ..head })
 }
 
@@ -50,6 +52,7 @@ fn head<'a>(
     verdict: &Verdict,
     summaries: impl Iterator<Item = &'a Summary>,
     file: Option<&str>,
+    causes: &[TaskWhy],
 ) -> Head {
     let number = spoken_of(verdict)
         .and_then(|purpose| Some(decision(&purpose.purpose, purpose.decided_by.as_ref()?, run.tasks.len())));
@@ -58,7 +61,7 @@ fn head<'a>(
         asked: verdict.asked.is_some(),
         verdict: sentence(run, verdict),
         number: number.unwrap_or_else(|| undecided(run, summaries)) + elsewhere(verdict),
-        next: next(run, verdict, file),
+        next: next(run, verdict, file, causes),
     }
 }
 
@@ -204,7 +207,7 @@ fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) ->
 }
 
 /// Next step, the most useful first.
-fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
+fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]) -> String {
     let no_period = [Untested::Period, Untested::Gap { gap: Gap::Period }].map(Some);
     let of_its_period = || verdict.purposes.iter().find(|purpose| !no_period.contains(&purpose.untested));
     let asked = verdict.purposes.first().filter(|_| verdict.asked.is_some());
@@ -223,8 +226,16 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
         return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
     let is_bad = verdict.fitness == Fitness::Unfit && is_ordinary(run, verdict);
+    let is_late = matches!(verdict.fitness, Fitness::Limited | Fitness::Unfit);
+    let wants_policy = is_bad || without(Untested::Policy);
+    if is_late
+        && !wants_policy
+        && let Some(remedy) = why::next_of_run(causes, run)
+    {
+        return remedy;
+    }
     match verdict.fitness {
-        _ if is_bad || without(Untested::Policy) => match refused_policy(run) {
+        _ if wants_policy => match refused_policy(run) {
             Some(refusal) => format!("{}, then measure again", first_way(&refusal.remedy)),
             None if run.tasks.iter().any(of_linuxcnc) => {
                 "a kernel with PREEMPT_RT, and rtapi_app set-uid root, as LinuxCNC needs for real time; then the same again".into()

@@ -27,7 +27,7 @@ fn letter(class: Class) -> char {
         Class::TimerInterrupt | Class::LateInterrupt => 'T',
         Class::Budget => 'U',
         Class::Vector => 'V',
-        Class::OwnWork => 'W',
+        Class::OwnWork | Class::WorkOrOutside => 'W',
         Class::Tracer => 'X',
         Class::TimerSlack => 'Y',
         Class::Stopped | Class::Traced | Class::Frozen => 'Z',

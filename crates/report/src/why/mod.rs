@@ -17,8 +17,8 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
 pub(crate) use words::remedy;
-use words::when;
 pub use words::{cause, step};
+use words::{is_measurement, when};
 
 /// Activations that are shown one by one.
 const LATEST: usize = 10;
@@ -46,7 +46,8 @@ impl Present for RunWhy {
         let each = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
-                let sentences = if is_answered(of, self) { gaps(of) } else { beside_the_answer(of, self) };
+                let sentences =
+                    if is_answered(of, self) { gaps(of) } else { of_task(of, &self.run).collect() };
                 sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
@@ -78,11 +79,15 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
-    let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
+    let mut remedies = remedies(of, &why.run).into_iter().map(Piece::note);
+    // The next step is the first remedy.
+    let said = is_answered(of, why).then(|| remedies.next()).flatten();
     let audit = audit::pieces(of, task, &why.run);
-    let starts: Vec<Piece> = latest.into_iter().chain(audit).chain(remedies).collect();
-    // Of several tasks, one screen holds the starts and habits of the one that the answer is about.
+    let starts = latest.into_iter().chain(audit).chain(remedies);
+    // Of several tasks, one screen holds the causes, starts and habits of the one that the answer is about.
+    let starts: Vec<Piece> = piece(of).into_iter().chain(starts).collect();
     let (shown, mut details) = if is_answered(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
+    details.extend(said);
     details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
     details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::text));
@@ -90,7 +95,7 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     details.push(Piece::text(tracer(&why.tracer)));
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
-    piece(of).into_iter().chain(shown).chain([folded]).collect()
+    shown.into_iter().chain([folded]).collect()
 }
 
 /// One activation in full.
@@ -114,30 +119,41 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
 
 /// The task that the answer is about: the one that started latest, of those that something unusual delayed if there are any.
 fn answered(why: &RunWhy) -> Option<&TaskWhy> {
-    let tasks = why.tasks.iter().filter(|task| !why.one_event && task.explained > 0);
-    tasks.max_by_key(|task| (task.main_cause().is_some(), task.max_ns))
+    latest(&why.tasks).filter(|_| !why.one_event)
+}
+
+fn latest(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
+    let explained = tasks.iter().filter(|task| task.explained > 0);
+    explained.max_by_key(|task| (task.main_cause().is_some(), task.max_ns))
+}
+
+/// The next step after a run whose causes are known.
+pub(crate) fn next_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
+    next_step(latest(tasks)?, run)
 }
 
 fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
     answered(why).is_some_and(|answered| std::ptr::eq(answered, of))
 }
 
-/// Main facts about another task than the one that the answer is about: a next step is said once.
-fn beside_the_answer(of: &TaskWhy, why: &RunWhy) -> Vec<String> {
-    let said = answered(why).and_then(|answered| next_step(answered, &why.run));
-    of_task(of, &why.run)
-        .filter(|sentence| !said.as_ref().is_some_and(|said| sentence.ends_with(said)))
-        .collect()
-}
-
-/// Main facts about a task and the next step, each with its name.
+/// Main facts about a task, each with its name.
 fn of_task(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
     head(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
 }
 
-/// The next step against the main cause.
+/// The next step: the remedy that removes most.
 fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
-    of.main_cause().map(|main| format!("Next: {}.", remedy(&main.cause, run)))
+    let most = remedied(of, run).into_iter().next()?;
+    let more = most.rows.len() - 1;
+    let together = match more {
+        0 => String::new(),
+        _ => format!(
+            " (for this and {}: {} together)",
+            plural(more as u64, "other cause"),
+            share(most.latest_share)
+        ),
+    };
+    Some(format!("{}{together}", most.remedy))
 }
 
 /// The three lines: the main cause of the task with the latest start; `None` for a single activation.
@@ -158,7 +174,6 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
             next: "jitterlab predict (how much worse it can get), or a longer run".into(),
         });
     };
-    let next = remedy(&main.cause, &why.run);
     if main.cause.class == CauseClass::Lost {
         let part = share(main.latest_share);
         return Some(Head {
@@ -171,7 +186,7 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
                 count(task.latest),
             ),
             number: worst(task, main),
-            next,
+            next: remedy(&main.cause, &why.run),
         });
     }
     Some(Head {
@@ -186,30 +201,32 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
             task.task
         ),
         number: worst(task, main),
-        next,
+        next: next_step(task, &why.run).unwrap_or_else(|| remedy(&main.cause, &why.run)),
     })
 }
 
-/// Largest delay by a cause; the latest start, and the same without that cause and all of its kind, or
-/// without the kind that made it late.
+/// Largest delay by a cause; the latest start, and how late it would have been without the kind of cause that made it
+/// later most.
 fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
-    let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
-    let most = unusual.filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
-    let less = most.map_or(String::new(), |(row, ns)| {
-        let others =
-            of.causes.iter().any(|other| other.cause.class == row.cause.class && other.cause != row.cause);
-        let named = match row.cause.class == main.cause.class {
-            true => "it".into(),
-            false => format!("“{}”", cause(&row.cause)),
-        };
-        let equals = if others { " and causes of its kind" } else { "" };
-        format!("; without {named}{equals} at most {}", time(ns as f64))
-    });
+    let most = unusual(of).filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
+    let less = most.map_or(String::new(), |(row, ns)| {
+        let without = time(ns as f64);
+        let has_equals =
+            of.causes.iter().any(|other| other.cause.class == row.cause.class && other.cause != row.cause);
+        match row.cause.class == main.cause.class {
+            true if has_equals => format!("; without causes of that kind, at most {without}"),
+            true => format!("; without that cause, at most {without}"),
+            false if has_equals => {
+                format!("; without causes such as “{}”, at most {without}", cause(&row.cause))
+            }
+            false => format!("; without “{}”, at most {without}", cause(&row.cause)),
+        }
+    });
     let delayed = match main.cause.class {
         CauseClass::Lost => String::new(),
-        _ => format!("It delayed a start by up to {worst}. "),
+        _ => format!("The largest delay by that cause was {worst}. "),
     };
     format!("{delayed}The latest start was {latest} late{less}.")
 }
@@ -241,7 +258,7 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
     lost.into_iter().chain(left_out).chain(quota).collect()
 }
 
-/// Main facts about a task, and the next step.
+/// Main facts about a task.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
         let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
@@ -268,7 +285,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         count(of.latest),
         worst(of, main)
     );
-    [said].into_iter().chain(next_step(of, run)).chain(gaps(of)).collect()
+    [said].into_iter().chain(gaps(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.
@@ -397,31 +414,63 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     )
 }
 
-/// Remedies for each large cause, those of a class once.
-fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
-    let mut remedies: Vec<(&CauseRow, String, Vec<String>)> = Vec::new();
-    for row in of.causes.iter().filter(|row| row.latest_share >= 0.01).take(REMEDIES) {
+/// A remedy, and the causes that it removes.
+struct Remedied<'a> {
+    remedy: String,
+    /// The largest comes first.
+    rows: Vec<&'a CauseRow>,
+    latest_share: f64,
+}
+
+/// The remedies for all causes of the latest starts, those that remove most first.
+fn remedied<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<Remedied<'a>> {
+    let mut all: Vec<Remedied> = Vec::new();
+    for row in of.causes.iter().filter(|row| row.latest_share > 0.0) {
         let remedy = remedy(&row.cause, run);
-        let is_like = |known: &(&CauseRow, String, _)| {
-            known.1 == remedy || known.0.cause.class == row.cause.class && row.cause.who.is_some()
+        let is_alike = |known: &Remedied| {
+            let first = &known.rows[0].cause;
+            known.remedy == remedy || is_like(first, &row.cause)
         };
-        match remedies.iter_mut().find(|known| is_like(known)) {
-            Some((_, known, likewise)) if *known != remedy => likewise.push(cause(&row.cause)),
-            Some(_) => {}
-            None => remedies.push((row, remedy, Vec::new())),
+        match all.iter_mut().find(|known| is_alike(known)) {
+            Some(known) => {
+                known.rows.push(row);
+                known.latest_share += row.latest_share;
+            }
+            None => all.push(Remedied { remedy, rows: vec![row], latest_share: row.latest_share }),
         }
     }
-    let sentence = |(row, remedy, likewise): (&CauseRow, String, Vec<String>)| {
+    // Many short parts have many remedies.
+    let is_mixed = |of: &Remedied| of.rows[0].cause.class == CauseClass::Mixed;
+    all.sort_by(|a, b| is_mixed(a).cmp(&is_mixed(b)).then(b.latest_share.total_cmp(&a.latest_share)));
+    all
+}
+
+/// True if the remedies for two causes differ in their names only.
+fn is_like(a: &Cause, b: &Cause) -> bool {
+    let [measures_a, measures_b] = [a, b].map(|cause| cause.who.as_deref().is_some_and(is_measurement));
+    // What helps against these depends on which of them it is.
+    let differs = matches!(a.class, CauseClass::Softirq | CauseClass::OtherTimer);
+    a.class == b.class && b.who.is_some() && measures_a == measures_b && !differs
+}
+
+/// Remedies for each large cause, those of a class once.
+fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
+    let sentence = |Remedied { remedy, rows, .. }: Remedied| {
+        let (row, likewise) = (rows[0], &rows[1..]);
         let check = row.check.as_ref().map_or(String::new(), |id| format!(" (check: {id})"));
         let functions: Vec<String> =
             row.functions.iter().take(FUNCTIONS).map(|(name, _)| name.clone()).collect();
         let within =
             if functions.is_empty() { String::new() } else { format!(", mostly in {}", list(&functions)) };
-        let likewise =
-            if likewise.is_empty() { String::new() } else { format!("; likewise for {}", list(&likewise)) };
+        let likewise = match likewise {
+            [] => String::new(),
+            [only] => format!("; likewise for {}", cause(&only.cause)),
+            more => format!("; likewise for {}", plural(more.len() as u64, "other cause")),
+        };
         format!("{}, {}{within}: {remedy}{check}{likewise}", cause(&row.cause), sureness(row))
     };
-    remedies.into_iter().map(sentence).collect()
+    let large = remedied(of, run).into_iter().filter(|remedied| remedied.latest_share >= 0.01);
+    large.take(REMEDIES).map(sentence).collect()
 }
 
 fn usual(of: &TaskWhy) -> Option<String> {
@@ -503,7 +552,7 @@ mod tests {
             ),
             "{said}"
         );
-        assert!(!said.contains("delayed a start"), "{said}");
+        assert!(!said.contains("largest delay"), "{said}");
         let row = &of.causes[0];
         assert_eq!((row.max_without_ns, row.p99_9_without_ns), (None, None), "{row:?}");
         let why =
@@ -546,6 +595,88 @@ mod tests {
         let tasks = vec![TaskWhy::new("main", &causes, ListedEvents::Latest(9))];
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
+    }
+
+    /// Why a task was late by these causes, with their shares of its latest starts in percent.
+    fn late_by(causes: &[(CauseClass, Option<&str>, i64)]) -> TaskWhy {
+        let mut all = TaskCauses { explained: 1, max_ns: 100_000, ..TaskCauses::default() };
+        let mut at_ns = 0;
+        let mut part = |(number, (.., percent)): (usize, &(CauseClass, Option<&str>, i64))| {
+            let part = Part {
+                cause: number,
+                at_ns,
+                ns: percent * 1_000,
+                evidence: Evidence::Events,
+                function: None,
+            };
+            at_ns += part.ns;
+            part
+        };
+        let parts = causes.iter().enumerate().map(&mut part).collect();
+        all.causes = causes
+            .iter()
+            .map(|(class, who, percent)| {
+                let mut sum = CauseSum::new(Cause { class: *class, who: who.map(str::to_owned) });
+                sum.count(100_000, percent * 1_000, percent * 1_000, 0);
+                sum
+            })
+            .collect();
+        all.latencies.record(100_000);
+        all.latest =
+            vec![LateStart { index: 0, due_ns: 0, latency_ns: 100_000, cpu: 0, parts, spans: Vec::new() }];
+        TaskWhy::new("main", &all, ListedEvents::Latest(1))
+    }
+
+    #[test]
+    fn the_next_step_is_the_remedy_that_removes_most() {
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        let threads = [("rustc", 25), ("cargo", 20), ("sh", 10)];
+        let mut causes: Vec<_> =
+            threads.iter().map(|(who, percent)| (CauseClass::Shared, Some(*who), *percent)).collect();
+        causes.insert(0, (CauseClass::Outside, None, 45));
+        let next = next_step(&late_by(&causes), &run).unwrap();
+        assert!(
+            next.contains("above that of rustc")
+                && next.contains("(for this and 2 other causes: 55 % together)"),
+            "{next}"
+        );
+        causes[0].2 = 65;
+        assert!(next_step(&late_by(&causes), &run).unwrap().contains("firmware"));
+        // Parts that are not named one by one have no remedy.
+        let mixed = late_by(&[(CauseClass::Mixed, None, 70), (CauseClass::PageFault, None, 30)]);
+        assert!(next_step(&mixed, &run).unwrap().contains("mlockall"));
+    }
+
+    #[test]
+    fn a_measurement_is_not_moved_away_but_made_smaller() {
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        for class in [CauseClass::NotPreemptible, CauseClass::Shared, CauseClass::Preempted] {
+            let of = |who: &str| {
+                let named = Cause { class, who: Some(who.into()) };
+                (cause(&named), remedy(&named, &run))
+            };
+            let (named, remedy) = of("jitterlab");
+            assert!(
+                named.contains("(a measurement)") && remedy.contains("fewer events"),
+                "{named}: {remedy}"
+            );
+            let (named, remedy) = of("rustc");
+            assert!(!named.contains("measurement") && !remedy.contains("fewer events"), "{named}: {remedy}");
+        }
+    }
+
+    #[test]
+    fn the_latest_start_may_have_another_cause_than_the_largest() {
+        let mut of = late_by(&[(CauseClass::Outside, None, 60), (CauseClass::Shared, Some("cargo"), 40)]);
+        of.max_ns = 30_000_000;
+        for (row, ns) in of.causes.iter_mut().zip([30_000_000, 2_000_000]) {
+            row.max_without_class_ns = Some(ns);
+        }
+        assert_eq!(
+            worst(&of, &of.causes[0]),
+            "The largest delay by that cause was 60 µs. The latest start was 30 ms late; without “thread cargo”, \
+             at most 2 ms."
+        );
     }
 
     #[test]

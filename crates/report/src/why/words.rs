@@ -7,12 +7,16 @@ use jitterlab_model::{Bench, RunInfo, SystemFacts};
 /// A cause as a table names it.
 pub fn cause(cause: &Cause) -> String {
     let who = cause.who.as_deref();
-    let named =
-        |before: &str, without: &str| who.map_or_else(|| without.to_owned(), |who| format!("{before}{who}"));
+    let named = |before: &str, without: &str| match who {
+        Some(who) if is_measurement(who) => format!("{before}{who} (a measurement)"),
+        Some(who) => format!("{before}{who}"),
+        None => without.to_owned(),
+    };
     match cause.class {
         Class::Usual => "the usual way".into(),
         Class::Tracer => "jitterlab's own tracing".into(),
         Class::OwnWork => "the task's own work".into(),
+        Class::WorkOrOutside => "its own work, or something outside this kernel".into(),
         Class::AskedLate => "a wake-up asked for too late".into(),
         Class::TimerSlack => "timer slack".into(),
         Class::Outside => "outside this kernel".into(),
@@ -49,6 +53,11 @@ pub fn cause(cause: &Cause) -> String {
     }
 }
 
+/// True for threads of jitterlab's programs.
+pub(super) fn is_measurement(who: &str) -> bool {
+    who.starts_with("jitterlab") || matches!(who, "journal" | "journal sync" | "status line")
+}
+
 fn from(who: Option<&str>) -> String {
     who.map_or(String::new(), |who| format!(" ({who})"))
 }
@@ -70,7 +79,9 @@ pub(super) fn certainty(certainty: Certainty) -> &'static str {
 pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Events => "the kernel's own events show it",
-        Evidence::EventsOrOutside => "the kernel's own events show it; the host may have a part in it",
+        Evidence::EventsOrOutside => {
+            "the kernel's own events show it; something outside it may have a part in it"
+        }
         Evidence::Stolen => "the hypervisor says that it took this time",
         Evidence::LetIn => "the timer interrupt came in where this function lets interrupts in",
         Evidence::UserMode => "a program ran, and programs cannot hold interrupts off",
@@ -79,6 +90,8 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
         Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is not told",
         Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
+        Evidence::LateTick => "a timer tick was due meanwhile, and came only afterwards",
+        Evidence::Silence => "no event came meanwhile, far longer than it usually works",
         Evidence::UpTo => "events show its begin; this is an upper limit",
         Evidence::Counted => "the kernel counted it about then, and events fit",
         Evidence::PriorityAtEnd => "its priority was changed meanwhile, and was this at the end",
@@ -110,11 +123,22 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         false => format!("{parameters} on the kernel's command line"),
     };
     match cause.class {
+        Class::Preempted | Class::Shared | Class::NotPreemptible | Class::InterruptsOff | Class::Blocked
+            if cause.who.as_deref().is_some_and(is_measurement) =>
+        {
+            "it is a measurement that delays it: leave jitterlab a CPU of its own (bind the task to others), or make it fewer events (fewer tasks, --why only where it is needed)".into()
+        }
         Class::LateInterrupt if run.bench == Bench::Kernel => {
             "nothing: in virtual time, so much is how the emulator lets interrupts in".into()
         }
         Class::Idle | Class::TimerInterrupt if run.bench == Bench::Kernel => {
             "keep the processor from idling, and other timers off it, to see what they cost (idle=poll, on ARM nohlt; nohz_full=)".into()
+        }
+        Class::WorkOrOutside if virtual_machine => {
+            "watch steal in /proc/stat meanwhile: it grows where the host had the processor (its CPUs are the remedy then); otherwise shorten the work".into()
+        }
+        Class::WorkOrOutside => {
+            "jitterlab check smi tells whether the firmware had the processor; otherwise shorten the work".into()
         }
         Class::Outside | Class::LateInterrupt if virtual_machine => {
             "only the host can help: give this virtual machine CPUs of its own, or measure without one".into()
@@ -127,7 +151,9 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         }
         Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
         Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {
-            "it is the task's own call of the kernel: look into what makes that slow (jitterlab why --event 1)".into()
+            let is_own = run.tasks.iter().any(|task| task.spec.name == who && task.watched.is_none());
+            let fewer = if is_own { "; fewer events delay a measured task less (--why only where it is needed)" } else { "" };
+            format!("it is the task's own call of the kernel: look into what makes that slow (jitterlab why --event 1){fewer}")
         }
         Class::InterruptsOff | Class::NotPreemptible if real_time || of_host => {
             format!("keep {who} off this CPU: jitterlab run --isolate, or {}", at_boot("isolcpus="))
@@ -147,7 +173,7 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         Class::Vector => "isolate the CPU, so that others have no reason to interrupt it (jitterlab run --isolate)".into(),
         Class::Softirq => match who {
             "RCU" => format!("let other CPUs do it: {}", at_boot("rcu_nocbs=")),
-            "TIMER" | "SCHED" => "keep other threads and timers off this CPU (isolcpus=, nohz_full=)".into(),
+            "TIMER" | "HRTIMER" | "SCHED" => "keep other threads and timers off this CPU (isolcpus=, nohz_full=)".into(),
             _ => "move the device whose work this is to another CPU (its interrupt's smp_affinity_list)".into(),
         },
         Class::OtherTimer => match who {
@@ -161,9 +187,6 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         }
         Class::TimerInterrupt => "keep other timers off this CPU (isolcpus=, nohz_full=)".into(),
         Class::Preempted => format!("give the task a higher priority than {who}, or move {who} to another CPU"),
-        Class::Shared if who == "jitterlab" => {
-            "give the task a real-time priority: jitterlab, this measurement or another, runs beside it".into()
-        }
         Class::Shared => format!("give the task a real-time priority above that of {who}, or move {who} to another CPU"),
         Class::Throttled => {
             "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()

@@ -1,7 +1,7 @@
 //! Reading the measurements of other tools.
 //!
 //! Few of them keep single activations; most print a histogram, some only extremes. Properties that an output leaves
-//! open are unknown (see [`Gap`] and [`SourceGaps`](jitterlab_model::distribution::SourceGaps)) and named in the run's
+//! open are unknown (see [`Gap`](jitterlab_model::Gap) and [`SourceGaps`](jitterlab_model::distribution::SourceGaps)) and named in the run's
 //! warnings. A value of a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
 mod buckets;
@@ -40,7 +40,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use jitterlab_model::bounds::{self, LINE};
-use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
+use jitterlab_model::{
+    Activation, Error, Known, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats,
+};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
 pub use self::hal_pins::{HalThread, hal_thread};
@@ -254,8 +256,7 @@ pub fn import_columns(
         ))
     })?;
     if let (Some(overrun), Some(task)) = (overrun, import.info.tasks.first_mut()) {
-        task.spec.overrun = overrun;
-        task.unknown.retain(|gap| *gap != Gap::Overrun);
+        task.state_overrun(Known::Exactly(overrun));
     }
     Ok(import)
 }

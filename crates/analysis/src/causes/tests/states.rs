@@ -9,7 +9,7 @@ const THREAD: bool = false;
 
 impl Scene {
     /// Events of the next activation, each with whether it is in an interrupt; the task starts then, and sleeps again.
-    fn scripted(&mut self, events: Vec<(i64, i32, bool, EventKind)>, start: i64) {
+    pub(super) fn scripted(&mut self, events: Vec<(i64, i32, bool, EventKind)>, start: i64) {
         for (at, pid, in_interrupt, what) in events {
             self.send_in(at, pid, in_interrupt, what);
         }
@@ -25,7 +25,7 @@ impl Scene {
     }
 
     /// The timer interrupt that wakes the task, over this thread.
-    fn timer(&mut self, at: i64, over: i32) -> Vec<(i64, i32, bool, EventKind)> {
+    pub(super) fn timer(&mut self, at: i64, over: i32) -> Vec<(i64, i32, bool, EventKind)> {
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
         vec![

@@ -1,0 +1,54 @@
+//! Verdicts on a task that seems to work: events alone show that it had the processor without a break.
+
+use jitterlab_model::causes::{CauseClass as Class, Evidence};
+
+use super::fragments::Fragment;
+use super::machine::Platform;
+use super::processor::Processor;
+use super::silence::{Silence, Ticks};
+use super::verdict::{FragmentContext, Verdict, all};
+
+/// Activations from which the usual length of the work is known.
+const LEAST_WORK: u64 = 16;
+/// Multiples of the usual length that are still no question.
+const MOST_USUAL: i64 = 4;
+
+impl FragmentContext<'_> {
+    /// Judges a fragment in which the task had not begun to wait.
+    pub(super) fn own_work(&self, fragment: &Fragment) -> Verdict {
+        let Some((silence, ticks, stolen_ns)) = self.silence(fragment) else {
+            return all(Class::OwnWork, Evidence::Events);
+        };
+        let usual_ns = (self.work.count() >= LEAST_WORK).then(|| self.work.quantile_ns(0.5)).flatten();
+        let silent_ns = silence.to_ns - silence.from_ns - stolen_ns;
+        let is_long = usual_ns.is_some_and(|usual_ns| silent_ns > MOST_USUAL.saturating_mul(usual_ns));
+        match (ticks, self.machine.below) {
+            (Ticks::Late, _) => all(Class::WorkOrOutside, Evidence::LateTick),
+            (Ticks::InTime, _) => all(Class::OwnWork, Evidence::Events),
+            (_, Platform::Hardware) if is_long => all(Class::OwnWork, Evidence::EventsOrOutside),
+            _ if is_long => all(Class::WorkOrOutside, Evidence::Silence),
+            (Ticks::NotDue, _) => all(Class::OwnWork, Evidence::Events),
+            (Ticks::Unseen, _) => all(Class::OwnWork, Evidence::EventsOrOutside),
+        }
+    }
+
+    /// True if a tick was due while a thread had the processor, and came only after the fragment: something
+    /// outside this kernel may have had a part of it.
+    pub(super) fn has_late_tick(&self, fragment: &Fragment) -> bool {
+        self.silence(fragment).is_some_and(|(_, ticks, _)| ticks == Ticks::Late)
+    }
+
+    /// Returns the silence that a fragment is in, the ticks for it, and the time in it that the hypervisor
+    /// reports as taken.
+    fn silence(&self, fragment: &Fragment) -> Option<(Silence, Ticks, i64)> {
+        let on = self.processors.get(&fragment.cpu)?;
+        let silence = *on.silences.at(fragment.from_ns)?;
+        let stolen_ns = stolen_in(on, &silence);
+        Some((silence, on.silences.ticks(&silence, stolen_ns), stolen_ns))
+    }
+}
+
+fn stolen_in(on: &Processor, silence: &Silence) -> i64 {
+    let most = |from_ns: i64, to_ns: i64| to_ns.min(silence.to_ns) - from_ns.max(silence.from_ns);
+    on.stolen.iter().map(|stolen| stolen.ns.min(most(stolen.from_ns, stolen.to_ns)).max(0)).sum()
+}
