@@ -363,17 +363,16 @@ fn change(scan: &TaskScan) -> (Change, Course) {
     (Change { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, course)
 }
 
-/// Fewest bins that a spread must cover to be known.
-const COARSE: f64 = 8.0;
+/// Fewest occupied bins that a spread must cover to be known: a clock that ticks, and the wide bins of large latencies, let it
+/// jump from one to the next.
+const COARSE: usize = 9;
 
 /// Returns the drift or jumps of the spread of the parts, found like those of the level, on its logarithm.
 fn spread_change(parts: &[(u64, Part)]) -> Option<SpreadChange> {
     let of = |(_, part): &(u64, Part)| {
         let (low, high) = (part.quantile_ns(0.1)?, part.quantile_ns(0.9)?);
-        let bin = part.bins.iter().rev().find(|bin| bin.low_ns as f64 <= high)?;
-        // Bins of larger latencies are wider, and the spread within them is unknown.
-        let is_fine = (bin.high_ns - bin.low_ns) as f64 <= (high - low) / COARSE;
-        is_fine.then(|| (high - low).ln())
+        let covered = part.bins.iter().filter(|bin| bin.high_ns as f64 >= low && bin.low_ns as f64 <= high);
+        (covered.count() >= COARSE).then(|| (high - low).ln())
     };
     // The spread of equal values is unknown.
     let logs: Vec<f64> = parts.iter().filter_map(of).filter(|log| log.is_finite()).collect();

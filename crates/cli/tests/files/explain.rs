@@ -167,7 +167,7 @@ fn differences_are_told_with_their_intervals() {
     let after = run_file(folder.path(), "after.parquet", 1_000_000, 40_000, |k| 3_000 + noise(k + 7, 900.0));
     let text = fine(&["compare", "--ascii"], &[&before, &after]);
     assert!(text.starts_with("BETTER: after against before: lower "), "{text}");
-    assert!(text.contains("runs, not settings"), "{text}");
+    assert!(text.contains("two runs of"), "{text}");
     assert!(fine(&["compare", "--details"], &[&before, &after]).contains("Shift of each quantile"));
     let found = json(&["compare", "--json"], &[&before, &after]);
     let differences =
