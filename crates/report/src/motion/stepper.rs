@@ -123,10 +123,8 @@ fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     let worst = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs())?;
     let at = super::stepper_head::speed(axis, simulations.steps_per_s);
     Some(Piece::text(match (worst.response.lost_steps, worst.response.lost_at_s) {
-        (0, None) => format!("Simulated at {at}, the limit without jitter: no step lost."),
-        (lost, _) => {
-            format!("Simulated at {at}, the limit without jitter: {} full steps LOST.", lost.unsigned_abs())
-        }
+        (0, None) => format!("Simulated at {at}: no step lost."),
+        (lost, _) => format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs()),
     }))
 }
 
