@@ -83,7 +83,7 @@ impl Intake {
         }
         let mut hosts = Hosts::default();
         if self.machine.is_none() {
-            hosts = Hosts::of(files.iter().map(PathBuf::as_path));
+            hosts = Hosts::from_files(files.iter().map(PathBuf::as_path));
             hosts.check()?;
         }
         files.iter().try_for_each(|file| self.add_file(file))?;

@@ -45,7 +45,7 @@ pub fn named(pattern: &str, run: &RunInfo, path: &Path) -> String {
 #[derive(Debug, Default)]
 pub struct Hosts(BTreeMap<String, Vec<Seen>>);
 
-/// What tells a run's machine from others.
+/// Facts of a run's machine by which it differs from others.
 #[derive(Debug)]
 struct Seen {
     path: PathBuf,
@@ -55,7 +55,7 @@ struct Seen {
 
 impl Hosts {
     /// Reads descriptions of run files; everything else is left to those who take it in.
-    pub fn of<'a>(files: impl Iterator<Item = &'a Path>) -> Self {
+    pub fn from_files<'a>(files: impl Iterator<Item = &'a Path>) -> Self {
         let mut hosts = Hosts::default();
         for path in files.filter(|path| DeliveryName::from_path(path).is_none()) {
             let Ok(reader) = RunReader::open(path) else { continue };
@@ -95,7 +95,7 @@ impl Seen {
     }
 }
 
-/// Two runs that one machine cannot have made. (Those that overlap are told apart by the answer.)
+/// Two runs that one machine cannot have made. Runs at the same time are separated later, by the answer.
 fn two_machines(runs: &[Seen]) -> Option<(&Seen, &Seen, Differs)> {
     let (first, others) = runs.split_first()?;
     for other in others {

@@ -283,12 +283,11 @@ impl Present for OneMachine {
             let of = machine.decided.as_ref()?;
             Some(decision(&of.purpose, of.decided_by.as_ref()?, machine.tasks.len()))
         };
-        let late = machine.shifts.filter(|of| of.late > 0).map(shifts);
         Some(Head {
             fitness: machine.fitness,
             asked: self.purpose.is_some(),
             verdict: format!("{} for {}: {name}.", word(machine.fitness), purposes([machine])),
-            number: late
+            number: late_shifts(machine)
                 .or_else(decides)
                 .or_else(latest)
                 .map_or_else(String::new, |number| sentence(&number)),
@@ -409,8 +408,8 @@ fn next(answer: &FleetAnswer) -> String {
             None => "nothing; every machine is good or usable".into(),
         };
     }
-    let late = first.shifts.filter(|of| of.late > 0).map(shifts);
-    let mut why = late.or_else(|| decided(first)).unwrap_or_else(|| purpose::word(first.fitness).into());
+    let mut why =
+        late_shifts(first).or_else(|| decided(first)).unwrap_or_else(|| purpose::word(first.fitness).into());
     if let Some(cause) = &first.leading {
         why += &format!(", {}", leading(cause));
     }
@@ -426,6 +425,11 @@ fn purposes<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> String
         true => "any usual purpose".into(),
         false => names.into_iter().collect::<Vec<_>>().join(" or "),
     }
+}
+
+/// The shifts with late or missed starts, if there are any.
+fn late_shifts(machine: &MachineAnswer) -> Option<String> {
+    machine.shifts.filter(|of| of.late > 0).map(shifts)
 }
 
 fn shifts(of: ShiftShare) -> String {
