@@ -9,16 +9,14 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use nix::time::clock_gettime;
 use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::shared::machine::alone;
+use crate::storm;
 
 fn trials() -> usize {
     std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(0)
@@ -145,46 +143,10 @@ fn a_hog_is_moved_off_the_processor() {
     });
 }
 
-/// Number of the storm's timers, interval of their expiry, and its longest duration.
-const TIMERS: usize = 4_000;
-const EVERY: Duration = Duration::from_millis(5);
-const STORM: Duration = Duration::from_secs(120);
-
-/// A program of its own, started by the test of the storm: thousands of timers that expire at once, all
-/// handled in one interrupt.
-#[test]
-fn storm_itself() {
-    if std::env::var_os("JITTERLAB_STORM").is_none() {
-        return;
-    }
-    let timer = || TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::empty()).unwrap();
-    let timers: Vec<TimerFd> = (0..TIMERS).map(|_| timer()).collect();
-    let began = Instant::now();
-    while began.elapsed() < STORM {
-        let armed = Instant::now();
-        let at = now() + TimeSpec::from_duration(EVERY);
-        for timer in &timers {
-            timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME).unwrap();
-        }
-        std::thread::sleep(EVERY.saturating_sub(armed.elapsed()));
-    }
-}
-
-/// Time of the timers' clock.
-fn now() -> TimeSpec {
-    clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()
-}
-
 #[test]
 fn a_storm_of_timer_interrupts_is_moved_off_the_processor() {
     all_are_first("storm", || {
-        // Before ordinary programs, so that they do not hold it up, and behind the task.
-        let own = std::env::current_exe().unwrap();
-        let run = format!(
-            "ulimit -n 8192; JITTERLAB_STORM=1 exec chrt -f 1 {} --exact known_effects::storm_itself",
-            own.display()
-        );
-        let _storm = Beside::on(1, &run);
+        let _storm = Beside::on(1, &storm::script());
         std::thread::sleep(Duration::from_millis(300));
         Trial { knob: "other-threads", more: "", within: None }.run()
     });

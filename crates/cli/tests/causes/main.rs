@@ -3,6 +3,8 @@
 
 #[path = "../shared/mod.rs"]
 mod shared;
+#[path = "../shared/storm.rs"]
+mod storm;
 
 mod injected;
 mod kinds;

@@ -2,6 +2,8 @@
 
 #[path = "../shared/mod.rs"]
 mod shared;
+#[path = "../shared/storm.rs"]
+mod storm;
 
 mod isolation;
 mod killed;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::shared::machine::{State, alone};
+use crate::storm;
 
 /// The CPU that is disturbed: the last one, where the task is put.
 fn cpu() -> usize {
@@ -72,23 +73,6 @@ fn throttled() -> Box<dyn Any> {
     Box::new((Running(busy), Group(group.into())))
 }
 
-/// Timers of one thread that expire together, thousands of times a second.
-const STORM: &str = "
-import ctypes, os, select, struct
-libc = ctypes.CDLL(None)
-fds = []
-for _ in range(400):
-    fd = libc.timerfd_create(1, 0o4000)
-    libc.timerfd_settime(fd, 0, struct.pack('qqqq', 0, 2000000, 0, 1), None)
-    fds.append(fd)
-poll = select.epoll()
-for fd in fds:
-    poll.register(fd, select.EPOLLIN)
-while True:
-    for fd, _ in poll.poll():
-        os.read(fd, 8)
-";
-
 const DISTURBANCES: [Disturbance; 3] = [
     Disturbance {
         name: "hog",
@@ -106,8 +90,8 @@ const DISTURBANCES: [Disturbance; 3] = [
     },
     Disturbance {
         name: "interrupt storm",
-        remedies: &["other-threads", "cpuset", "timer-migration"],
-        begin: || python(STORM),
+        remedies: &["other-threads", "cpuset", "timer-migration", "wake-early"],
+        begin: || Box::new(shell(&storm::script())),
         group: None,
         policy: "fifo:80",
     },
@@ -147,9 +131,9 @@ const EXAMINED: [Examined; 3] = [
     Examined { name: "throttled group", begin: throttled, group: GROUP, right: &["group-time"] },
     Examined {
         name: "interrupt storm",
-        begin: || python(STORM),
+        begin: || Box::new(shell(&storm::script())),
         group: "",
-        right: &["other-threads", "cpuset", "timer-migration"],
+        right: &["other-threads", "cpuset", "timer-migration", "wake-early"],
     },
 ];
 
