@@ -75,6 +75,8 @@ pub(super) struct Explained {
     of_linux: Vec<bool>,
     threads: Vec<i32>,
     cpus: CpuSet,
+    /// The other processors.
+    others: CpuSet,
     /// Activations a second, of all tasks.
     rate_hz: f64,
     machine: Machine,
@@ -83,10 +85,12 @@ pub(super) struct Explained {
 impl Explained {
     /// Tasks with their threads, in their order.
     pub(super) fn new(tasks: &[TaskSpec], threads: &[TaskThread], facts: &SystemFacts) -> Self {
+        let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
         Explained {
             of_linux: tasks.iter().map(|task| !task.wake.traits().core).collect(),
             threads: threads.iter().map(TaskThread::number).collect(),
-            cpus: threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect(),
+            others: facts.online().without(&cpus),
+            cpus,
             rate_hz: tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum(),
             machine: machine(facts),
         }
@@ -106,12 +110,12 @@ pub(super) struct Why {
 impl Why {
     /// Begins to record.
     pub(super) fn begin(explained: &Explained) -> Result<Self, Error> {
-        let Explained { of_linux, threads, cpus, rate_hz, machine } = explained;
+        let Explained { of_linux, threads, cpus, others, rate_hz, machine } = explained;
         let mut names = Names::default();
         let mut events = TraceEvents::open(&mut names)?;
         // If events of a processor are lost, its task's own events stay known.
         events.record_threads(Detail::Threads, cpus, threads)?;
-        events.record_everything(cpus, *rate_hz)?;
+        events.record_everything(cpus, others, *rate_hz)?;
         let mut explainer = Explainer::new(threads, names, *machine);
         let groups = Groups::new(std::process::id() as i32, threads, &mut explainer);
         Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: Kept::default() })

@@ -84,6 +84,11 @@ pub enum EventKind {
         /// Its priority in kernel numbering: lower is preferred, below 100 is real-time, below 0 is deadline.
         priority: i16,
     },
+    /// The thread has this name from now on.
+    Named {
+        /// Its name.
+        name: Name,
+    },
     /// A thread is being woken.
     Waking {
         /// Thread being woken.
@@ -236,6 +241,8 @@ pub enum Call {
     Signal,
     /// `sched_yield`, which under SCHED_DEADLINE waits for the next period.
     Yield,
+    /// `restart_syscall`, by which the kernel goes on with a call that a stop interrupted.
+    Restart,
     /// Any other, by its number.
     Other(i64),
 }

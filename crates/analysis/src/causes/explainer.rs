@@ -121,6 +121,11 @@ impl Explainer {
             EventKind::Migrate { pid, .. } => {
                 processors.values_mut().for_each(|processor| processor.moved(*pid));
             }
+            EventKind::Named { name } => {
+                let seen = ObservedThread { pid: event.pid, name: None, priority: None };
+                known.entry(event.pid).or_insert(seen).name = Some(*name);
+                return;
+            }
             EventKind::Expire { function, .. } => periods.expired(event.t_ns, *function, functions),
             EventKind::Freeze { group, on } => {
                 let by = known.get(&event.pid).and_then(|seen| seen.name);
@@ -130,7 +135,10 @@ impl Explainer {
             _ => {}
         }
         let processor = processors.entry(event.cpu).or_insert_with(|| Processor::new(machine, functions));
-        processor.event(event, known);
+        // Of other processors, no more is recorded than who stops or freezes threads.
+        if !matches!(event.what, EventKind::Signal { .. } | EventKind::Freeze { .. }) {
+            processor.event(event, known);
+        }
         let by = known.get(&event.pid).and_then(|seen| seen.name);
         for task in tasks {
             task.thread.event(event, processor, functions, by);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::causes::Bins;
 use jitterlab_model::watched::CallCount;
 
-use super::pass::Pass;
-use crate::causes::{Event, EventKind};
+use super::pass::{Pass, goes_on};
+use crate::causes::{Call, Event, EventKind};
 
 /// Calls that are named, those that took longest.
 const NAMED: usize = 12;
@@ -32,8 +32,13 @@ impl Audit {
     /// Takes the next event of the thread's own context.
     pub fn event(&mut self, event: &Event) {
         match &event.what {
-            EventKind::Call { number, .. } => self.open = Some((*number, event.t_ns)),
-            EventKind::Return { .. } => {
+            EventKind::Call { call, number, .. } => {
+                let goes_on = self.open.is_some_and(|(open, _)| open == *number || *call == Call::Restart);
+                if !goes_on {
+                    self.open = Some((*number, event.t_ns));
+                }
+            }
+            EventKind::Return { answer } if !goes_on(*answer) => {
                 if let Some((number, since_ns)) = self.open.take() {
                     let (times, ns) = self.since.entry(number).or_default();
                     *times += 1;

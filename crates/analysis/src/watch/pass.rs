@@ -41,6 +41,16 @@ struct Functions {
     budget: Name,
 }
 
+/// Answers of calls that a stop interrupted, and that go on after it (include/linux/errno.h): they have not returned.
+const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+/// A tracer stops a call's return within this, before the program has its processor again.
+const RETURNS_NS: i64 = 20_000;
+
+/// True if this answer is none: the call goes on.
+pub(super) fn goes_on(answer: i64) -> bool {
+    RESTARTS.contains(&answer)
+}
+
 /// Source of the end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
@@ -60,6 +70,24 @@ struct Open {
     ended: Option<Ended>,
 }
 
+/// A wait whose call has returned, as far as the kernel's part of it.
+#[derive(Debug)]
+struct Returned {
+    /// The wait; `None` if the call was none.
+    pass: Option<Pass>,
+    /// The stop by a tracer on the way back to the program.
+    stop: Stop,
+    /// The call and its timers, if it was interrupted: a stop lets it go on, a handler of a signal ends it.
+    interrupted: Option<(Open, HashMap<u64, Timer>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    None,
+    GoesOn,
+    Over,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Timer {
     soft_ns: i64,
@@ -74,6 +102,7 @@ pub struct Passes {
     /// Offset from CLOCK_REALTIME to CLOCK_MONOTONIC, in ns.
     to_monotonic_ns: i64,
     open: Option<Open>,
+    returned: Option<Returned>,
     /// Timers that are set. If a timer is set again in the call that takes its expiry, that expiry is kept
     /// here instead.
     timers: HashMap<u64, Timer>,
@@ -97,6 +126,7 @@ impl Passes {
             functions,
             to_monotonic_ns,
             open: None,
+            returned: None,
             timers: HashMap::new(),
             taken: None,
             nest: HashMap::new(),
@@ -105,12 +135,12 @@ impl Passes {
 
     /// Notes that events were left out: open calls are unknown from here on.
     pub fn restart(&mut self) {
-        (self.open, self.taken) = (None, None);
+        (self.open, self.returned, self.taken) = (None, None, None);
         self.timers.clear();
         self.nest.clear();
     }
 
-    /// Takes the next event of any processor, and returns the wait that it ends.
+    /// Takes the next event of any processor, and returns the wait after which the program is known to have gone on.
     pub fn event(&mut self, event: &Event) -> Option<Pass> {
         match &event.what {
             EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
@@ -130,9 +160,17 @@ impl Passes {
                 if let Some(open) = &mut self.open {
                     open.slept |= *leaves != PrevState::Ready || open.call == Call::Yield;
                 }
+                return self.left(event.t_ns, *leaves);
             }
-            EventKind::Switch { .. } => {
+            EventKind::Switch { to, .. } => {
                 self.nest.remove(&event.cpu);
+                if let Some(returned) = self.returned.as_mut().filter(|_| *to == self.pid)
+                    && returned.stop == Stop::GoesOn
+                    && let Some(pass) = &mut returned.pass
+                {
+                    returned.stop = Stop::Over;
+                    (pass.ended_ns, pass.cpu) = (event.t_ns, event.cpu);
+                }
             }
             EventKind::CallsLost => self.restart(),
             _ if event.pid != self.pid => {}
@@ -140,19 +178,44 @@ impl Passes {
                 self.set(*timer, *function, *soft_ns, event.t_ns);
             }
             EventKind::Call { call, arguments, .. } => {
-                self.open = Some(Open {
-                    call: *call,
-                    arguments: *arguments,
-                    began_ns: event.t_ns,
-                    slept: false,
-                    ended: None,
-                });
                 self.taken = None;
+                let (call, arguments, began_ns) = (*call, *arguments, event.t_ns);
+                let returned = self.returned.take();
+                let (pass, interrupted) = returned.map_or((None, None), |of| (of.pass, of.interrupted));
+                if let Some((open, timers)) = interrupted
+                    && [Call::Restart, open.call].contains(&call)
+                {
+                    self.timers = timers;
+                    self.open = Some(Open { ended: None, ..open });
+                    return None;
+                }
+                self.open = Some(Open { call, arguments, began_ns, slept: false, ended: None });
+                return pass;
             }
-            EventKind::Return { .. } => return self.returned(event),
+            EventKind::Return { answer } => {
+                let interrupted =
+                    self.open.filter(|_| goes_on(*answer)).map(|open| (open, self.timers.clone()));
+                let pass = self.wait_until(event);
+                self.returned = Some(Returned { pass, stop: Stop::None, interrupted });
+            }
             _ => {}
         }
         None
+    }
+
+    /// Notes that the thread has left its processor.
+    fn left(&mut self, t_ns: i64, leaves: PrevState) -> Option<Pass> {
+        let returned = self.returned.as_mut()?;
+        let pass = returned.pass?;
+        let is_on_its_way = returned.stop == Stop::None && t_ns - pass.ended_ns <= RETURNS_NS;
+        if leaves == PrevState::Traced && is_on_its_way {
+            returned.stop = Stop::GoesOn;
+            return None;
+        }
+        if returned.interrupted.is_some() {
+            return None;
+        }
+        returned.pass.take()
     }
 
     fn waker(&self, event: &Event) -> Ended {
@@ -179,9 +242,10 @@ impl Passes {
         }
     }
 
-    fn returned(&mut self, event: &Event) -> Option<Pass> {
+    /// Returns the wait that the open call was, which has returned now.
+    fn wait_until(&mut self, event: &Event) -> Option<Pass> {
         let open = self.open.take()?;
-        if matches!(open.call, Call::Other(_) | Call::Lock { .. }) {
+        if matches!(open.call, Call::Other(_) | Call::Lock { .. } | Call::Restart) {
             return None;
         }
         // An expired timer ends the wait, whether the thread slept for it or found it past; the last of several.

@@ -39,6 +39,15 @@ impl Script {
 
     fn back(&mut self, t_ns: i64) {
         self.send(t_ns, THREAD, false, EventKind::Return { answer: 0 });
+        self.leave(t_ns, PrevState::Ready);
+    }
+
+    fn leave(&mut self, t_ns: i64, leaves: PrevState) {
+        self.send(t_ns, THREAD, false, switch(THREAD, leaves, 0));
+    }
+
+    fn come(&mut self, t_ns: i64) {
+        self.send(t_ns, 0, false, switch(0, PrevState::Ready, THREAD));
     }
 
     fn timer(&mut self, t_ns: i64, timer: u64, function: &str, soft_ns: i64) {
@@ -370,6 +379,68 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
     let [write] = &calls[..] else { panic!("the wait is none of its work: {calls:?}") };
     assert_eq!((&*write.name, write.times, write.activations, write.worst_ns), ("call 1", 59, 59, 63_000));
     assert!((62_000..=63_000).contains(&write.p99_ns), "{write:?}");
+}
+
+const INTERRUPTED: i64 = -514;
+const HANDLED: i64 = 15;
+
+#[test]
+fn a_stop_ends_no_wait_and_a_handled_signal_does() {
+    let mut script = Script::new();
+    let due = 10 * PERIOD_NS;
+    let sleep = |script: &mut Script, at| {
+        script.call(at, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(at + 10, 1, "hrtimer_wakeup", due);
+        script.leave(at + 20, PrevState::Sleeps);
+    };
+    let interrupt = |script: &mut Script, at| {
+        script.send(at, 9, false, EventKind::Waking { pid: THREAD, cpu: 2 });
+        script.come(at + 100);
+        script.send(at + 200, THREAD, false, EventKind::Return { answer: INTERRUPTED });
+    };
+    let end = |script: &mut Script| {
+        script.send(due, 0, true, EventKind::Waking { pid: THREAD, cpu: 2 });
+        script.come(due + 1_000);
+        script.back(due + 2_000);
+    };
+    // Stopped and continued, with the call again and with the kernel's own.
+    for restart in [(Call::ClockNanosleep, [1, 1, 0]), (Call::Restart, [0; 3])] {
+        script.waits.clear();
+        sleep(&mut script, PERIOD_NS);
+        interrupt(&mut script, 2 * PERIOD_NS);
+        script.leave(2 * PERIOD_NS + 300, PrevState::Stopped);
+        script.come(3 * PERIOD_NS);
+        script.call(3 * PERIOD_NS + 100, restart.0, restart.1);
+        script.timer(3 * PERIOD_NS + 110, 1, "hrtimer_wakeup", due);
+        script.leave(3 * PERIOD_NS + 120, PrevState::Sleeps);
+        end(&mut script);
+        let [wait] = script.waits[..] else { panic!("{:?}", script.waits) };
+        assert_eq!((wait.began_ns, wait.ended_ns, wait.due_ns), (PERIOD_NS, due + 2_000, Some(due)));
+    }
+    // A handler of the signal runs, and the call has ended.
+    script.waits.clear();
+    sleep(&mut script, PERIOD_NS);
+    interrupt(&mut script, 2 * PERIOD_NS);
+    script.call(2 * PERIOD_NS + 400, Call::Other(HANDLED), [0; 3]);
+    let [wait] = script.waits[..] else { panic!("{:?}", script.waits) };
+    assert_eq!((wait.ended_ns, wait.due_ns), (2 * PERIOD_NS + 200, None));
+}
+
+#[test]
+fn a_wait_that_a_tracer_stops_on_its_return_ends_after_the_stop() {
+    let mut script = Script::new();
+    let due = 10 * PERIOD_NS;
+    script.call(PERIOD_NS, Call::ClockNanosleep, [1, 1, 0]);
+    script.timer(PERIOD_NS + 10, 1, "hrtimer_wakeup", due);
+    script.sleep(PERIOD_NS + 20, due, Some(HandlerKind::Timer));
+    script.send(due + 2_000, THREAD, false, EventKind::Return { answer: 0 });
+    script.leave(due + 4_000, PrevState::Traced);
+    script.come(due + 300_000);
+    // Before its next call, it is stopped again.
+    script.leave(due + 310_000, PrevState::Traced);
+    script.come(due + 500_000);
+    let [wait] = script.waits[..] else { panic!("{:?}", script.waits) };
+    assert_eq!((wait.ended_ns, wait.due_ns), (due + 300_000, Some(due)));
 }
 
 /// A thread that asks for times at these distances, working for so long.

@@ -141,6 +141,7 @@ fn named(number: i64) -> Call {
         #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
         libc::SYS_pause => Call::Signal,
         libc::SYS_sched_yield => Call::Yield,
+        libc::SYS_restart_syscall => Call::Restart,
         _ => Call::Other(number),
     }
 }

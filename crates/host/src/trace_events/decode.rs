@@ -43,6 +43,7 @@ enum Record {
     Signal { number: Field, to: Field, name: Field },
     Lends { to: Field, name: Field },
     Freeze { group: Field, on: bool },
+    Program { file: Field },
 }
 
 /// Softirqs by their numbers (include/linux/interrupt.h).
@@ -56,6 +57,8 @@ const IN_INTERRUPT: i64 = 0x08 | 0x10;
 const INTERRUPTS_OFF: i64 = 0x01;
 /// Idle states are left by this number.
 const NOT_IDLE: u32 = u32::MAX;
+/// Characters of a thread's name (`TASK_COMM_LEN` less its end).
+const LONGEST_NAME: usize = 15;
 /// Frames below an interrupt that are kept.
 const FRAMES: usize = 8;
 
@@ -74,6 +77,7 @@ impl Source {
             "signal/signal_generate" => Record::Signal { number: f("sig")?, to: f("pid")?, name: f("comm")? },
             "cgroup/cgroup_freeze" => Record::Freeze { group: f("path")?, on: true },
             "cgroup/cgroup_unfreeze" => Record::Freeze { group: f("path")?, on: false },
+            "sched/sched_process_exec" => Record::Program { file: f("filename")? },
             "sched/sched_waking" => Record::Waking { pid: f("pid")?, cpu: f("target_cpu")? },
             "sched/sched_migrate_task" => Record::Migrate { pid: f("pid")?, to: f("dest_cpu")? },
             "sched/sched_stat_runtime" => Record::Ran { pid: f("pid")?, ns: f("runtime")? },
@@ -186,6 +190,13 @@ impl Decoder {
         Some(Event { t_ns, cpu, pid, in_interrupt, interrupts_off, what })
     }
 
+    /// The name that this thread has now, as an event at this time; `None` if it has ended.
+    pub(super) fn name_now(&mut self, of: &Event, names: &mut Names) -> Option<Event> {
+        let name = fs::read(format!("/proc/{}/comm", of.pid)).ok()?;
+        let name = thread(&mut self.threads, name.trim_ascii_end(), names);
+        Some(Event { what: EventKind::Named { name }, ..of.clone() })
+    }
+
     /// A time of the kernel's monotonic clock as it is read here.
     pub(super) fn here(&self, t_ns: i64) -> i64 {
         t_ns.saturating_add(self.offset_ns)
@@ -219,6 +230,12 @@ impl Decoder {
                 group: names.number(&String::from_utf8_lossy(group.text(record))),
                 on: *on,
             },
+            Record::Program { file } => {
+                let path = file.text(record);
+                let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+                let name = &name[..name.len().min(LONGEST_NAME)];
+                EventKind::Named { name: thread(&mut self.threads, name, names) }
+            }
             Record::Waking { pid, cpu } => {
                 EventKind::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 }
             }

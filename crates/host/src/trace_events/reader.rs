@@ -29,6 +29,8 @@ pub enum Detail {
     Threads,
     /// The system calls of the followed threads.
     Calls,
+    /// Who stops and freezes threads, where nothing else is recorded.
+    Signals,
 }
 
 /// Events without which nothing can be explained.
@@ -38,8 +40,8 @@ const USEFUL: [&str; 13] = [
     "sched/sched_migrate_task",
     "sched/sched_pi_setprio",
     SIGNAL,
-    "cgroup/cgroup_freeze",
-    "cgroup/cgroup_unfreeze",
+    FREEZE[0],
+    FREEZE[1],
     "sched/sched_stat_runtime",
     "timer/hrtimer_start",
     "timer/hrtimer_expire_entry",
@@ -62,6 +64,9 @@ const OF_THREADS: [&str; 5] = [
 ];
 /// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
+const FREEZE: [&str; 2] = ["cgroup/cgroup_freeze", "cgroup/cgroup_unfreeze"];
+/// A thread takes its program's name.
+const PROGRAM: &str = "sched/sched_process_exec";
 const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const STACK: &str = "ftrace/kernel_stack";
 /// The PID namespace in which all threads are (include/linux/proc_ns.h).
@@ -76,6 +81,8 @@ const ACTIVATION_BYTES: f64 = 600.0;
 const LARGEST_BUFFER: u64 = 128 << 20;
 /// Room for the events of a few threads.
 const SMALL_BUFFER: u64 = 1 << 20;
+/// Room for signals.
+const LEAST_BUFFER: u64 = 256 << 10;
 /// System calls that are timed together to find the cost of an event, and number of repetitions: the shortest
 /// time was not disturbed.
 const TIMED_CALLS: u32 = 200;
@@ -113,7 +120,8 @@ impl TraceEvents {
         }
         let layout = layout.ok_or_else(|| not_understood(&path))?;
         let idle = Path::new(IDLE_STATES).exists().then_some(IDLE);
-        let known = NEEDED.into_iter().chain(USEFUL).chain(idle).chain(FAULTS).chain([STACK]).chain(CALLS);
+        let known =
+            NEEDED.into_iter().chain(USEFUL).chain(idle).chain(FAULTS).chain([STACK, PROGRAM]).chain(CALLS);
         let mut sources = BTreeMap::new();
         let mut absent = Vec::new();
         for name in known.map(String::from).chain(vectors(&events)) {
@@ -141,9 +149,9 @@ impl TraceEvents {
         })
     }
 
-    /// Begins to record everything on these processors; `rate_hz` is the number of activations in a second,
-    /// which need room.
-    pub fn record_everything(&mut self, cpus: &CpuSet, rate_hz: f64) -> Result<(), Error> {
+    /// Begins to record everything on these processors, and who stops threads on the `others`; `rate_hz` is the number
+    /// of activations in a second, which need room.
+    pub fn record_everything(&mut self, cpus: &CpuSet, others: &CpuSet, rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
         let instance = Instance::create(cpus, buffer_bytes)?;
@@ -151,7 +159,7 @@ impl TraceEvents {
             self.tracer.event_ns = event_cost(&instance, cpus);
         }
         self.tracer.buffer_bytes = buffer_bytes;
-        let of_followed = |name: &str| CALLS.contains(&name) || FAULTS.contains(&name);
+        let of_followed = |name: &str| name == PROGRAM || CALLS.contains(&name) || FAULTS.contains(&name);
         for name in self.sources.keys().filter(|name| *name != STACK && !of_followed(name)) {
             if name == SIGNAL {
                 instance.filter(name, SIGNALS)?;
@@ -169,6 +177,23 @@ impl TraceEvents {
         }
         instance.set("tracing_on", "1")?;
         self.instances.push((Detail::Everything, instance));
+        self.record_signals(others)
+    }
+
+    fn record_signals(&mut self, cpus: &CpuSet) -> Result<(), Error> {
+        if cpus.is_empty() {
+            return Ok(());
+        }
+        let instance = Instance::create(cpus, LEAST_BUFFER)?;
+        let events = [SIGNAL, FREEZE[0], FREEZE[1], PROGRAM];
+        for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
+            if name == SIGNAL {
+                instance.filter(name, SIGNALS)?;
+            }
+            instance.enable(name, true)?;
+        }
+        instance.set("tracing_on", "1")?;
+        self.instances.push((Detail::Signals, instance));
         Ok(())
     }
 
@@ -180,7 +205,7 @@ impl TraceEvents {
         instance.follow(threads)?;
         let events: Vec<&str> = match detail {
             Detail::Calls => CALLS.to_vec(),
-            Detail::Threads | Detail::Everything => [&OF_THREADS[..], &FAULTS].concat(),
+            _ => [&OF_THREADS[..], &FAULTS].concat(),
         };
         for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
             if CALLS.contains(&name) {
@@ -196,7 +221,8 @@ impl TraceEvents {
 
     /// Follows further threads.
     pub fn follow(&self, threads: &[i32]) -> Result<(), Error> {
-        let mut following = self.instances.iter().filter(|(detail, _)| *detail != Detail::Everything);
+        let mut following =
+            self.instances.iter().filter(|(detail, _)| matches!(detail, Detail::Threads | Detail::Calls));
         following.try_for_each(|(_, instance)| instance.follow(threads))
     }
 
@@ -221,7 +247,7 @@ impl TraceEvents {
                 if records.missed {
                     let what = match detail {
                         Detail::Everything => EventKind::Lost,
-                        Detail::Threads | Detail::Calls => EventKind::CallsLost,
+                        Detail::Threads | Detail::Calls | Detail::Signals => EventKind::CallsLost,
                     };
                     if detail == Detail::Everything {
                         holes.push((*cpu, *last_ns, begin_ns));
@@ -240,6 +266,12 @@ impl TraceEvents {
                     tracer.events += 1;
                     *last_ns = decoder.here(t_ns);
                     let event = decoder.event(t_ns, *cpu, record, names);
+                    // No switch has named this thread.
+                    let sender = event.as_ref().filter(|event| {
+                        detail == Detail::Signals && !matches!(event.what, EventKind::Named { .. })
+                    });
+                    let named = sender.and_then(|event| decoder.name_now(event, names));
+                    held.extend(named.map(|event| (event, false)));
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
                 }
                 // Only the record that is being written right now is left.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
 use error::irregular_thread;
-use jitterlab_analysis::causes::{Event, EventKind, Explainer, Names};
+use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, Names};
 use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, find};
 use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
@@ -162,7 +162,7 @@ impl Watch {
         }
         let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
         // The threads' own events are recorded everywhere already, and stay known if other events are lost.
-        events.record_everything(&cpus, rate_hz)?;
+        events.record_everything(&cpus, &facts.online().without(&cpus), rate_hz)?;
         let moved = Moved::to(&facts.usable().without(&cpus));
 
         let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
@@ -293,16 +293,19 @@ impl Loop {
             self.audit.restart();
             self.follower.lost();
         }
+        let pass = self.passes.event(event);
+        if let Some(pass) = pass.filter(|pass| pass.key == self.follower.found().key) {
+            self.audit.waited(&pass, self.call);
+        }
         if event.pid == self.thread.thread {
             self.audit.event(event);
-            if let EventKind::Call { number, .. } = event.what {
+            if let EventKind::Call { number, call, .. } = event.what
+                && call != Call::Restart
+            {
                 self.call = number;
             }
         }
-        let pass = self.passes.event(event)?;
-        if pass.key == self.follower.found().key {
-            self.audit.waited(&pass, self.call);
-        }
+        let pass = pass?;
         let activation = self.follower.pass(&pass);
         let result = &mut self.result;
         // Their fate is unknown; they count as lost records.
