@@ -168,11 +168,6 @@ impl FleetAnswer {
         let each = self.machines.iter().map(|machine| machine.fitness);
         each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
     }
-
-    /// Number of machines that serve the purpose this well.
-    pub fn with(&self, fitness: Fitness) -> usize {
-        self.machines.iter().filter(|machine| machine.fitness == fitness).count()
-    }
 }
 
 /// The worst tested purpose counts; an untested one only if none was tested.

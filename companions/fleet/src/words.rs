@@ -9,7 +9,7 @@ use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
 use jitterlab_report::document::Present;
-use jitterlab_report::head::{Head, shown, word};
+use jitterlab_report::head::{Head, shown, verdict_of_several, word};
 use jitterlab_report::purpose::{decision, measure, value};
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::why;
@@ -337,21 +337,10 @@ fn ns(time: Option<i64>) -> Cell {
 /// Numbers of machines that are fit, not fit, undecided.
 fn verdict(answer: &FleetAnswer) -> String {
     let worst = answer.fitness();
-    let others = [Fitness::Limited, Fitness::Good, Fitness::CannotTell].into_iter();
-    let others = others.filter(|fitness| *fitness != worst).map(|fitness| (answer.with(fitness), fitness));
-    let others = others.filter(|(machines, _)| *machines > 0).map(|(machines, fitness)| match fitness {
-        Fitness::CannotTell => format!("; of {} it cannot be told", count(machines as u64)),
-        _ => format!("; {} {}", count(machines as u64), purpose::word(fitness)),
-    });
     let of_worst = answer.machines.iter().filter(|machine| machine.fitness == worst);
-    format!(
-        "{} for {}: {} of {}{}.",
-        word(worst),
-        answer.purpose.clone().unwrap_or_else(|| purposes(of_worst)),
-        count(answer.with(worst) as u64),
-        plural(answer.machines.len() as u64, "machine"),
-        others.collect::<String>(),
-    )
+    let purpose = answer.purpose.clone().unwrap_or_else(|| purposes(of_worst));
+    let each: Vec<Fitness> = answer.machines.iter().map(|machine| machine.fitness).collect();
+    verdict_of_several(worst, Some(&purpose), &each, "machine")
 }
 
 /// Largest effect of a change on a class of machines.

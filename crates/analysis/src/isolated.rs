@@ -14,7 +14,7 @@ const MOST: usize = 32;
 const APART: u64 = 10;
 /// Least ratio to the next smaller one, and least sum of logarithms of that ratio in multiples of the Hill index.
 const RATIO: f64 = 1.5;
-const OF_TAIL: f64 = 8.0;
+const OF_TAIL: f64 = 10.0;
 /// Values of the tail, and its least index: that of the range of bounded values.
 const TAIL: usize = 64;
 const LEAST_INDEX: f64 = 0.02;

@@ -5,10 +5,9 @@ use jitterlab_analysis::verdict::PurposeVerdict;
 use jitterlab_model::Fitness;
 
 use crate::document::{Document, Present, SCHEMA};
-use crate::head::{Head, spoken_of, word};
+use crate::head::{Head, spoken_of, verdict_of_several};
 use crate::purpose::{self, measure, value};
 use crate::section::{Cell, Piece, Section};
-use crate::words::{count, plural};
 
 /// Answer about a file.
 #[derive(Debug)]
@@ -45,26 +44,12 @@ pub fn by_verdict(mut files: Vec<FileAnswer>) -> Document {
     const WORST_FIRST: [Fitness; 4] = [Fitness::Unfit, Fitness::CannotTell, Fitness::Limited, Fitness::Good];
     let rank = |of: &FileAnswer| WORST_FIRST.iter().position(|fitness| *fitness == of.head.fitness);
     files.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.severity().total_cmp(&a.severity())));
-    let groups = WORST_FIRST.into_iter().filter_map(|fitness| {
-        let number = files.iter().filter(|of| of.head.fitness == fitness).count() as u64;
-        (number > 0).then_some((number, fitness))
-    });
-    let groups: Vec<(u64, Fitness)> = groups.collect();
-    let worst = groups.first().map_or(Fitness::CannotTell, |(_, fitness)| *fitness);
-    let others = groups
-        .iter()
-        .skip(1)
-        .map(|(number, fitness)| format!("; {} {}", count(*number), purpose::word(*fitness)));
+    let each: Vec<Fitness> = files.iter().map(|of| of.head.fitness).collect();
+    let worst = each.first().copied().unwrap_or(Fitness::CannotTell);
     let head = Head {
         fitness: worst,
         asked: files.iter().any(|of| of.head.asked),
-        verdict: format!(
-            "{}: {} of {}{}.",
-            word(worst),
-            groups.first().map_or_else(String::new, |(number, _)| count(*number)),
-            plural(files.len() as u64, "file"),
-            others.collect::<String>()
-        ),
+        verdict: verdict_of_several(worst, None, &each, "file"),
         number: files.first().map_or_else(String::new, |of| format!("Worst {}: {}", of.path, of.head.number)),
         next: next(&files, worst),
     };

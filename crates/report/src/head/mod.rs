@@ -12,8 +12,9 @@ use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
-use crate::terminal;
+use crate::words::{count, plural};
 use crate::wrap::wrap;
+use crate::{purpose, terminal};
 
 /// The answer in three lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,25 @@ pub fn word(fitness: Fitness) -> &'static str {
         Fitness::CannotTell => "CANNOT TELL",
         Fitness::Unfit => "NOT FIT",
     }
+}
+
+/// The verdict on several things: how many of them are as bad as the `worst`, and the others.
+pub fn verdict_of_several(worst: Fitness, purpose: Option<&str>, each: &[Fitness], what: &str) -> String {
+    let number = |fitness: Fitness| each.iter().filter(|one| **one == fitness).count() as u64;
+    let others = [Fitness::Unfit, Fitness::Limited, Fitness::Good, Fitness::CannotTell].into_iter();
+    let others = others.filter(|fitness| *fitness != worst && number(*fitness) > 0);
+    let others = others.map(|fitness| match fitness {
+        Fitness::CannotTell => format!("; of {} it cannot be told", count(number(fitness))),
+        _ => format!("; {} {}", count(number(fitness)), purpose::word(fitness)),
+    });
+    format!(
+        "{}{}: {} of {}{}.",
+        word(worst),
+        purpose.map_or_else(String::new, |purpose| format!(" for {purpose}")),
+        count(number(worst)),
+        plural(each.len() as u64, what),
+        others.collect::<String>(),
+    )
 }
 
 /// Number of bytes of the words in capitals at the begin of a verdict.

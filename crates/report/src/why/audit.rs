@@ -30,6 +30,10 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
     let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
     habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
     habits.extend(sharing(of, run));
+    // A process has one memory: its first thread is told.
+    if has_unlocked_memory(task) && !others_before(task, run).any(has_unlocked_memory) {
+        habits.push(setting("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
+    }
     habits.extend(settings(task));
     habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
     if habits.is_empty() {
@@ -123,43 +127,51 @@ fn own(sum: &Interruption, run: &RunInfo) -> Habit {
     }
 }
 
-/// Settings that no event shows a cost of.
+fn has_unlocked_memory(task: &TaskRun) -> bool {
+    task.granted.as_ref().is_some_and(|granted| !granted.memory_locked)
+}
+
+/// The threads of a task's process that the run lists before it.
+fn others_before<'r>(task: &TaskRun, run: &'r RunInfo) -> impl Iterator<Item = &'r TaskRun> {
+    let of = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.process, watched.thread));
+    let own = of(task);
+    run.tasks
+        .iter()
+        .take_while(move |other| of(other) != own)
+        .filter(move |other| of(other).map(|(process, _)| process) == own.map(|(process, _)| process))
+}
+
+/// A setting that no event shows a cost of.
+fn setting(what: &str, remedy: &str) -> Habit {
+    Habit { what: what.into(), times: None, p99_ns: None, worst_ns: None, remedy: remedy.into() }
+}
+
+/// Settings of a thread.
 fn settings(task: &TaskRun) -> Vec<Habit> {
-    let habit = |what: &str, remedy: &str| Habit {
-        what: what.into(),
-        times: None,
-        p99_ns: None,
-        worst_ns: None,
-        remedy: remedy.into(),
-    };
     let granted = task.granted.as_ref();
     let watched = task.watched.as_ref();
-    let unlocked = granted.is_some_and(|granted| !granted.memory_locked);
     let ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
     let relative = watched.is_some_and(|watched| watched.waits == Waits::NanosleepRelative);
     let moved = watched.map_or(0, |watched| watched.moves);
     let mut habits = Vec::new();
-    if unlocked {
-        habits.push(habit("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
-    }
     if ordinary {
-        habits.push(habit("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
+        habits.push(setting("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
     }
     // Timers of real-time threads have none.
     let slack_ns = granted.filter(|_| ordinary).and_then(|granted| granted.timer_slack_ns);
     if let Some(ns) = slack_ns.filter(|ns| *ns > MOST_SLACK_NS) {
         let what = format!("timers may be {} late on purpose", time(ns as f64));
-        habits.push(habit(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
+        habits.push(setting(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
     }
     if relative {
-        habits.push(habit(
+        habits.push(setting(
             "sleeps for lengths of time",
             "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)",
         ));
     }
     let caught_up = watched.map_or(0, |watched| watched.caught_up);
     if caught_up > 0 {
-        let catches_up = habit(
+        let catches_up = setting(
             "catches up back to back after an overrun",
             "go on at the next due time: do next += period; while (next <= now)",
         );
@@ -168,13 +180,13 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
     if let Some(bytes) =
         watched.and_then(|watched| watched.stack_ready).filter(|bytes| *bytes < Watched::STACK)
     {
-        habits.push(habit(
+        habits.push(setting(
             &format!("{} kB of its stack are in memory, not {}", bytes >> 10, Watched::STACK >> 10),
             "before the loop: char room[65536]; memset(room, 0, sizeof room)",
         ));
     }
     if moved > 0 {
-        let moves = habit("moves between CPUs", "taskset, or pthread_setaffinity_np");
+        let moves = setting("moves between CPUs", "taskset, or pthread_setaffinity_np");
         habits.push(Habit { times: Some(moved), ..moves });
     }
     habits
@@ -246,6 +258,13 @@ mod tests {
         };
         let is_slack = |habit: &Habit| habit.what.contains("50 µs late on purpose");
         assert!(slack(Policy::Other).iter().any(is_slack) && !slack(Policy::Fifo(80)).iter().any(is_slack));
+        // Of its process's second thread, the memory is not told again.
+        let mut second = task.clone();
+        second.watched.iter_mut().for_each(|watched| watched.thread = 8);
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default(), TaskSpec::default()]);
+        let run = RunInfo { tasks: vec![task.clone(), second.clone()], ..run };
+        let of_second = format!("{:?}", super::pieces(&of, &second, &run));
+        assert!(of_second.contains("lengths of time") && !of_second.contains("memory is not locked"));
         let own = TaskRun::new(TaskSpec::default());
         assert!(super::pieces(&of, &own, &run).is_empty(), "a task of jitterlab's has no habits");
     }
