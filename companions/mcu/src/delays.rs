@@ -31,5 +31,6 @@ pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, 
         delays: took.len() as u64,
         shortest_us: took.iter().copied().fold(f64::INFINITY, f64::min),
         longest_us: took.iter().copied().fold(0.0, f64::max),
+        interrupts_per_delay: recording.log.entries as f64 / took.len().max(1) as f64,
     })
 }

@@ -156,6 +156,8 @@ pub struct DelayFigures {
     pub shortest_us: f64,
     /// The longest actual delay, in microseconds.
     pub longest_us: f64,
+    /// Interrupts while the program ran, whatever their source, for each delay.
+    pub interrupts_per_delay: f64,
 }
 
 /// A kind of timer of the paper's introduction and related work.

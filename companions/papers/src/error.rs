@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jitterlab_model::Error;
+use jitterlab_rt::xenomai::Core;
 
 /// A file that would be replaced.
 pub(crate) fn in_the_way(path: &Path) -> Error {
@@ -11,7 +12,24 @@ pub(crate) fn in_the_way(path: &Path) -> Error {
 }
 
 /// A kernel that lacks the core it is given for.
-pub(crate) fn without_core(kernel: &str, release: &str, core: &str) -> Error {
+pub(crate) fn without_core(kernel: &str, release: &str, core: Core) -> Error {
     Error::bad_use(format!("{kernel} (Linux {release}) has no core that takes interrupts before Linux"))
-        .remedy(format!("give --{core} a kernel that was built with it; its version line says IRQPIPE"))
+        .remedy(format!(
+            "give --{} a kernel that was built with it; its version line says IRQPIPE",
+            option(core)
+        ))
+}
+
+/// A core's library that neither this machine nor `--with` has.
+pub(crate) fn without_library(core: Core) -> Error {
+    let name = core.libraries().first().cloned().unwrap_or_default();
+    Error::bad_use(format!("{core} needs {name}, which is not among the libraries here"))
+        .remedy(format!("give its path: --with /usr/xenomai/lib/{name}"))
+}
+
+fn option(core: Core) -> &'static str {
+    match core {
+        Core::Cobalt => "cobalt",
+        Core::Evl => "evl",
+    }
 }

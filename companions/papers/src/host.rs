@@ -14,6 +14,16 @@ impl Workplace<'_> {
     /// Measures one task under a load (as `--load` takes it) into a run file of that name. A file that exists
     /// is kept, so that an interrupted reproduction continues where it was.
     pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, Error> {
+        self.measure_all(name, vec![task], load)
+    }
+
+    /// The same with several tasks.
+    pub(crate) fn measure_all(
+        &mut self,
+        name: &str,
+        tasks: Vec<TaskSpec>,
+        load: &str,
+    ) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
         if file.exists() {
             (self.tell)(&Step::Kept(file.clone()));
@@ -23,7 +33,7 @@ impl Workplace<'_> {
         let request = Request {
             duration_ns: Some(self.duration_ns),
             loads: parse_loads(load)?,
-            ..Request::for_tasks(vec![task])
+            ..Request::for_tasks(tasks)
         };
         let stop = record_to(request, &file, self.interrupted)?.run.stop;
         let failed = match stop {

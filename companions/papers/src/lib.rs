@@ -15,7 +15,9 @@ pub mod nist_jitter;
 pub mod paper;
 pub mod statement;
 pub mod systems;
+pub mod time_management;
 pub mod twente;
+mod twente_control;
 mod twente_listing;
 pub mod words;
 

@@ -1,13 +1,15 @@
 //! The systems of the documents: an ordinary Linux and real-time ones, as far as this machine has them, or as kernel images in
 //! virtual time.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::claims::loads::{LoadFigures, Spread, SystemUnderLoads, TURNS, Timing, UnderLoad, stretches};
-use crate::error::without_core;
+use crate::error::{without_core, without_library};
 use crate::words::Step;
 use jitterlab_host::facts::{self, Root};
+use jitterlab_kernel::elf::LibraryPath;
+use jitterlab_kernel::initramfs;
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
@@ -48,18 +50,24 @@ pub struct System {
     pub policy: Policy,
     /// Wake-up method of its tasks.
     pub wake: WakeMethod,
+    /// True if its task has processors of its own: of four, loads get the first two, and the other two are isolated where they
+    /// are emulated.
+    pub apart: bool,
 }
+
+/// Processors of a machine that is divided, the load's ones, and the first one of the task.
+pub const DIVIDED: (u16, &str, u16) = (4, "0-1", 2);
 
 /// Of the documents' tasks, which compute for less in each period.
 const DEADLINE: Policy = Policy::Deadline { runtime_ns: 200_000 };
 
 impl System {
     fn here(name: &'static str, policy: Policy, wake: WakeMethod) -> Self {
-        System { name, kernel: None, policy, wake }
+        System { name, kernel: None, policy, wake, apart: false }
     }
 
     fn emulated(name: &'static str, kernel: &KernelChoice, policy: Policy, wake: WakeMethod) -> Self {
-        System { name, kernel: Some(kernel.clone()), policy, wake }
+        System { name, kernel: Some(kernel.clone()), policy, wake, apart: false }
     }
 
     /// All systems of this machine, the ordinary policy first.
@@ -79,6 +87,28 @@ impl System {
         all.extend(cores.cobalt.is_some().then(|| Self::here("cobalt", fifo, WakeMethod::Cobalt)));
         all.extend(cores.evl.is_some().then(|| Self::here("evl", fifo, WakeMethod::Evl)));
         all
+    }
+
+    /// The same with processors of its own, under another name.
+    #[must_use]
+    pub fn apart(self, name: &'static str) -> System {
+        System { name, apart: true, ..self }
+    }
+
+    /// A load as this system is under it.
+    fn load(&self, case: &Case) -> String {
+        if self.apart && case.load != "none" {
+            format!("{}@{}", case.load, DIVIDED.1)
+        } else {
+            case.load.into()
+        }
+    }
+
+    /// A task of the documents as this system has it.
+    fn task(&self, task: &TaskSpec) -> TaskSpec {
+        let emulated = self.kernel.is_some().then_some(0);
+        let cpu = if self.apart { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
+        TaskSpec { cpu, policy: Some(self.policy), wake: self.wake, ..task.clone() }
     }
 
     /// Of several, the one that is nearest to Xenomai 2: on a core of it, else the first real-time one.
@@ -112,20 +142,28 @@ impl Kernels {
         all
     }
 
-    /// Looks at the files among them before anything boots.
-    pub fn check(&self) -> Result<(), Error> {
+    /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
+    pub fn check(&self, with: &[String]) -> Result<(), Error> {
+        let libraries = LibraryPath::of_this_machine();
+        for file in with {
+            initramfs::find(file, &libraries)?;
+        }
         let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
-        let cores = [(&self.cobalt, "cobalt"), (&self.evl, "evl")];
+        let cores = [(&self.cobalt, Core::Cobalt), (&self.evl, Core::Evl)];
         let cores = cores.into_iter().filter_map(|(kernel, core)| Some((kernel.as_ref()?, Some(core))));
         for (kernel, core) in plain.into_iter().chain(cores) {
-            if !matches!(kernel, KernelChoice::File(_)) {
+            if core.is_none() && !matches!(kernel, KernelChoice::File(_)) {
                 continue;
             }
             let image = kernel.image(&mut |_| ())?;
+            let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
-            let says_it = version(&image.release) >= (5, 10);
-            if let Some(core) = core.filter(|_| says_it && !image.pipelines_interrupts()) {
+            if version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
                 return Err(without_core(&image.name, &image.release, core));
+            }
+            let brought = |name: &str| with.iter().any(|file| Path::new(file).ends_with(name));
+            if !core.libraries().iter().any(|name| brought(name) || libraries.library(name).is_some()) {
+                return Err(without_library(core));
             }
         }
         Ok(())
@@ -195,16 +233,20 @@ impl Workplace<'_> {
         for turn in 0..TURNS {
             for system in systems.iter().filter(|system| system.kernel.is_none()) {
                 for case in loads {
-                    let task = TaskSpec { policy: Some(system.policy), wake: system.wake, ..task.clone() };
-                    self.measure(&name(system, case, turn), task, case.load)?;
+                    self.measure(&name(system, case, turn), system.task(task), &system.load(case))?;
                 }
+            }
+        }
+        // First those on a core of Xenomai, whose images are the user's own and fail where a core does not run.
+        let mut boots: Vec<&System> = systems.iter().collect();
+        boots.sort_by_key(|system| Core::for_wake(system.wake).is_none());
+        for system in boots {
+            if let Some(kernel) = &system.kernel {
+                self.boot(system, kernel, loads, task)?;
             }
         }
         let mut all = Measured { systems: Vec::new(), runs: Vec::new() };
         for system in systems {
-            if let Some(kernel) = &system.kernel {
-                self.boot(system, kernel, loads, task)?;
-            }
             let turns = if system.kernel.is_some() { 1 } else { TURNS };
             let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
@@ -236,27 +278,32 @@ impl Workplace<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let task = TaskSpec { cpu: Some(0), policy: Some(system.policy), wake: system.wake, ..task.clone() };
-        self.on_kernel(system.name, kernel, &missing, &task)
+        self.on_kernel(system, kernel, &missing, &system.task(task))
             .map_err(|error| Box::new(error).within(system.name))
     }
 
     fn on_kernel(
         &mut self,
-        system: &str,
+        system: &System,
         kernel: &KernelChoice,
         missing: &[(&Case, &PathBuf)],
         task: &TaskSpec,
     ) -> Result<(), Error> {
         let options = |case: &Case| {
-            let duration = Exact(self.duration_ns).to_string();
-            ["--task", &task.to_string(), "--load", case.load, "--duration", &duration].map(String::from)
+            // Each of several processors is as slow as all of them.
+            let duration_ns = self.duration_ns / if system.apart { 5 } else { 1 };
+            let (duration, load) = (Exact(duration_ns).to_string(), system.load(case));
+            ["--task", &task.to_string(), "--load", &load, "--duration", &duration].map(String::from)
         };
-        let machine = Machine { memory_mib: MEMORY_MIB, ..Machine::default() };
+        let mut machine = Machine { memory_mib: MEMORY_MIB, ..Machine::default() };
+        if system.apart {
+            machine.cpus = DIVIDED.0;
+            machine.parameters.push(format!("isolcpus={}-{}", DIVIDED.2, DIVIDED.0 - 1));
+        }
         let steps = missing.iter().map(|(case, _)| run_step(case.name, &options(case))).collect();
         let mut session = session(machine, steps, self.with)?;
         session.bring_cores(std::slice::from_ref(task));
-        (self.tell)(&Step::Booting { system: system.into(), kernel: kernel.to_string() });
+        (self.tell)(&Step::Booting { system: system.name.into(), kernel: kernel.to_string() });
         let tell = &mut self.tell;
         let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
         for (case, file) in missing {

@@ -2,16 +2,17 @@
 //! 4 -m 6`.
 
 use crate::claims::loads::Timing;
-use crate::claims::twente::{DIVISIONS, PERIOD_NS, TwenteReproduction, WorkTime};
+use crate::claims::twente::{APART, DIVISIONS, PERIOD_NS, TwenteReproduction, WorkTime};
 use crate::words::{self, Found, Reproduction};
-use jitterlab_model::{Error, Policy, TaskSpec, Work};
+use jitterlab_host::facts::{self, Root};
+use jitterlab_model::{CpuSet, Error, Policy, TaskSpec, Work};
 use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
 use jitterlab_trace::atomic_file;
 
-use crate::systems::{self, Case, Kernels, Measured, System};
-use crate::{Workplace, read, twente_listing};
+use crate::systems::{self, Case, DIVIDED, Kernels, Measured, System};
+use crate::{Workplace, read, twente_control, twente_listing};
 
 /// The report's loads, from none to most.
 const LOADS: [Case; 3] = [
@@ -25,29 +26,52 @@ fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on every system of this machine, the report's conclusions about them, and the duration of
-/// its work.
+/// Figures 1 to 12 on every system of this machine, the report's conclusions about them, the duration of its work, and its two
+/// further questions.
 pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
-    repeated(at, &System::of_this_machine(), false, work)
+    let systems = System::of_this_machine();
+    let mut all = systems.clone();
+    if divides(&facts::read(&Root::system()).usable()) {
+        all.extend(System::like_xenomai(systems.clone()).map(|system| system.apart(APART)));
+    }
+    repeated(at, &all, false, |at, found| {
+        found.control = twente_control::on_machine(at, &systems, &task(), LOADS[2].load)?;
+        found.starvation = twente_control::starvation(at)?;
+        found.work = work(at)?;
+        found.listing = twente_listing::run()?;
+        Ok(())
+    })
+}
+
+/// True if a machine has the processors that the load and the task get.
+fn divides(usable: &CpuSet) -> bool {
+    (0..DIVIDED.0).all(|cpu| usable.contains(cpu))
 }
 
 /// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    let systems: Vec<System> = kernels
+    let mut systems: Vec<System> = kernels
         .systems()
         .into_iter()
         .filter(|system| !matches!(system.policy, Policy::Deadline { .. }))
         .collect();
-    repeated(at, &systems, true, |_| Ok(Vec::new()))
+    let judged: Vec<&str> = systems.iter().map(|system| system.name).collect();
+    systems.extend(System::like_xenomai(systems.clone()).map(|system| system.apart(APART)));
+    repeated(at, &systems, true, |at, found| {
+        let file = |name: &str| at.run_file(&format!("{name}-{}", LOADS[2].name));
+        let control = judged.iter().map(|name| twente_control::judged(name, &file(name)));
+        found.control = control.collect::<Result<_, _>>()?;
+        Ok(())
+    })
 }
 
 /// The ordinary system and the real-time ones under the report's loads, with the report's two kinds of figure for each: odd ones
-/// are series, even ones histograms; and a page of all.
+/// are series, even ones histograms; `more` besides; and a page of all.
 fn repeated(
     at: &mut Workplace<'_>,
     systems: &[System],
     in_virtual_time: bool,
-    work: impl FnOnce(&mut Workplace<'_>) -> Result<Vec<WorkTime>, Error>,
+    more: impl FnOnce(&mut Workplace<'_>, &mut TwenteReproduction) -> Result<(), Error>,
 ) -> Result<Found, Error> {
     at.make()?;
     let Measured { systems: measured, runs } =
@@ -59,11 +83,10 @@ fn repeated(
     }
     at.draw(&figures)?;
     let runs: Vec<PageRun> = runs.into_iter().flatten().collect();
-    let work = work(at)?;
     let loops = systems::figures(measured, in_virtual_time);
-    let listing = if in_virtual_time { None } else { twente_listing::run()? };
-    let found = Found::Twente(TwenteReproduction { loops, work, listing });
-    let reproduction = Reproduction::new(at.directory.into(), found);
+    let mut found = TwenteReproduction { loops, ..TwenteReproduction::default() };
+    more(at, &mut found)?;
+    let reproduction = Reproduction::new(at.directory.into(), Found::Twente(found));
     let mut document = Document::new(&reproduction);
     if let Some(section) = document.sections.first_mut() {
         section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));

@@ -266,6 +266,13 @@ mod tests {
             let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
             assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
         }
+        // Beside hogs the base thread's is the lowest of its row on CPUs 1 and 3 alone.
+        let base = |row: u16, servo: u16| {
+            m.cell(&[servo, row], "hog@0-1").next().unwrap().tasks[1].period_error_ns.unwrap()
+        };
+        let lowest: Vec<u16> =
+            (0..4).filter(|&row| (0..4).all(|servo| base(row, row) <= base(row, servo))).collect();
+        assert_eq!(lowest, [1, 3]);
         // Two processors alone decide nothing.
         let mut two = matrix();
         two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));

@@ -9,6 +9,7 @@ use jitterlab_mcu::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::time_management;
 use crate::paper::Paper;
 use crate::statement::{Evidence, Values};
 
@@ -273,6 +274,7 @@ impl EposReproduction {
     /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
     pub fn evidence(&self) -> Vec<Evidence> {
         let mut all = of_table_1(self);
+        all.extend(time_management::evidence(&time_management::from_avr(&self.delays)));
         all.extend(of_figure_7(&self.led_thread));
         all.extend(self.listings.iter().flat_map(Listings::evidence));
         all.extend(self.quantum_cycles.map(|cycles| {

@@ -136,7 +136,7 @@ pub struct SystemUnderLoads {
 }
 
 /// Measurements of several systems.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LoadFigures {
     pub systems: Vec<SystemUnderLoads>,
     /// True for virtual time; `ns_per_instruction` is then the time of an instruction.

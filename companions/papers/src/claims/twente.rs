@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::loads::{LoadFigures, Stretch, SystemUnderLoads, change, factor};
+use super::loads::{LoadFigures, Stretch, SystemUnderLoads, UnderLoad, change, factor};
 use crate::paper::Paper;
 use crate::statement::{Evidence, Values};
 use jitterlab_analysis::Summary;
@@ -66,7 +66,7 @@ impl WorkTime {
 }
 
 /// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TwenteReproduction {
     /// The ordinary system, and behind it the real-time ones.
     pub loops: LoadFigures,
@@ -75,7 +75,34 @@ pub struct TwenteReproduction {
     pub work: Vec<WorkTime>,
     /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
+    /// Each system's loop under the larger load, judged for control.
+    pub control: Vec<ControlFit>,
+    /// An ordinary thread beside one of priority 99; `None` where it was not measured.
+    pub starvation: Option<Starvation>,
 }
+
+/// A loop judged for the control of the report's robot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ControlFit {
+    pub system: String,
+    /// Cost of its timing, as a share of the cost with ideal timing; without an interval where the run is too short.
+    pub loss: MedianInterval,
+}
+
+/// Shares of an ordinary thread's due times that it misses beside a thread that computes on its processor for 80 of 100 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Starvation {
+    /// Beside one with the ordinary policy.
+    pub ordinary: f64,
+    /// Beside one with SCHED_FIFO and priority 99.
+    pub fifo_99: f64,
+}
+
+/// Name of the system whose task and load have two processors each.
+pub const APART: &str = "two-plus-two";
+
+/// Jitters, in ns, that the report's histograms under Xenomai lie between.
+const CONCENTRATED_NS: [f64; 2] = [5e4, 1.5e5];
 
 /// Policy and priority of the thread that the report's listing makes, in the program's own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -99,7 +126,19 @@ impl TwenteReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
         let mut all = of_ordinary(ordinary);
-        all.extend(real_time.iter().flat_map(|system| of_real_time(system, ordinary)));
+        let (apart, real_time): (Vec<_>, Vec<_>) =
+            real_time.iter().partition(|system| system.system == APART);
+        all.extend(real_time.into_iter().flat_map(|system| of_real_time(system, ordinary)));
+        all.extend(apart.into_iter().map(|system| {
+            Evidence::decided_by("two-plus-two", "changes", system.against_first(change, sd))
+                .and("sds", system.each(|of| of.sd_ns))
+        }));
+        all.extend(self.control.iter().map(|of| of.evidence(of.system == ordinary.system)));
+        all.extend(self.starvation.map(|Starvation { ordinary, fifo_99 }| {
+            Evidence::decided_by("priority-99", "more", fifo_99 - ordinary)
+                .and("ordinary", ordinary)
+                .and("fifo_99", fifo_99)
+        }));
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
@@ -109,6 +148,14 @@ impl TwenteReproduction {
                 .and("mended", Values::Text(listing.mended.clone()))
         }));
         all
+    }
+}
+
+impl ControlFit {
+    /// Sections 2.1.5 and 2.2.3: an ordinary loop is not fit, a real-time one is.
+    fn evidence(&self, is_ordinary: bool) -> Evidence {
+        let statement = if is_ordinary { "not-for-control" } else { "for-control" };
+        Evidence::decided_by(statement, "loss", Some(self.loss)).of_system(&self.system)
     }
 }
 
@@ -133,7 +180,7 @@ fn of_ordinary(system: &SystemUnderLoads) -> Vec<Evidence> {
 }
 
 /// Sections 2.2 and 2.2.2 on a real-time system.
-fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evidence; 4] {
+fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evidence; 5] {
     let sds = system.each(|of| of.sd_ns);
     let pairs = sds.iter().zip(ordinary.each(|of| of.sd_ns));
     let factors: Vec<_> = pairs.map(|(here, there)| Some(there? / (*here)?)).collect();
@@ -146,8 +193,25 @@ fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evid
         Evidence::decided_by("better-under-stress", "changes", changes),
         Evidence::decided_by("more-accurate", "of_stretches", of_stretches).and("factors", factors),
         Evidence::decided_by("mean-1-07", "means", system.each(|of| of.mean_ns)),
+        Evidence::decided_by(
+            "jitter-concentrated",
+            "shares",
+            system.loads.iter().map(concentrated).collect::<Vec<_>>(),
+        ),
     ];
     all.map(|evidence| evidence.of_system(&system.system))
+}
+
+/// How far the duration of each loop of the first run is from the period.
+pub fn jitters(load: &UnderLoad) -> impl Iterator<Item = f64> {
+    load.first.iter().map(|ns| (ns - PERIOD_NS as f64).abs())
+}
+
+/// Share of the loops whose jitter lies where the report has it; `None` if nothing was measured.
+fn concentrated(load: &UnderLoad) -> Option<f64> {
+    let [from, to] = CONCENTRATED_NS;
+    let there = jitters(load).filter(|ns| (from..=to).contains(ns)).count();
+    load.found.map(|_| there as f64 / load.first.len().max(1) as f64)
 }
 
 #[cfg(test)]
@@ -167,7 +231,11 @@ mod tests {
             let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
             statement.verdict(evidence)
         };
-        TwenteReproduction { loops, work, listing: None }.evidence().iter().map(verdict).collect()
+        TwenteReproduction { loops, work, ..TwenteReproduction::default() }
+            .evidence()
+            .iter()
+            .map(verdict)
+            .collect()
     }
 
     #[test]
@@ -178,14 +246,37 @@ mod tests {
         let known = |sds: [f64; 3]| sds.map(Some);
         assert_eq!(
             of(known([22e3, 80e3, 120e3]), known([21e3, 22e3, 24e3])),
-            [Holds, Holds, DoesNotHold, DoesNotHold, Holds, DoesNotHold, Holds, DoesNotHold]
+            [Holds, Holds, DoesNotHold, DoesNotHold, Holds, DoesNotHold, Holds, DoesNotHold, DoesNotHold]
         );
-        assert_eq!(of(known([22e3, 21e3, 20e3]), known([20e3, 50e3, 24e3])), [DoesNotHold; 8]);
+        assert_eq!(of(known([22e3, 21e3, 20e3]), known([20e3, 50e3, 24e3])), [DoesNotHold; 9]);
         let some = [None, Some(22e3), None];
         // The one deviation that there is to compare with is not enough, nor is the one mean of two.
         let open = of(some, some);
         assert_eq!((&open[..3], &open[4..6]), (&[CannotBeTold; 3][..], &[CannotBeTold; 2][..]));
-        assert_eq!(of([None; 3], [None; 3]), [CannotBeTold; 8]);
+        assert_eq!(of([None; 3], [None; 3]), [CannotBeTold; 9]);
+    }
+
+    #[test]
+    fn a_loop_is_fit_or_not_and_priority_99_starves_or_not() {
+        let idle = system("ordinary", [None; 3]);
+        let judged = |system: &str, interval| ControlFit {
+            system: system.into(),
+            loss: MedianInterval { median: 0.1, interval },
+        };
+        let of = |interval, fifo_99| {
+            let control = vec![judged("ordinary", interval), judged("cobalt", interval)];
+            let starvation = Some(Starvation { ordinary: 0.01, fifo_99 });
+            let loops = LoadFigures { systems: vec![idle.clone()], ..LoadFigures::default() };
+            let statements = Paper::Twente.statements();
+            let all =
+                TwenteReproduction { loops, control, starvation, ..TwenteReproduction::default() }.evidence();
+            let verdict =
+                |of: &Evidence| statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of);
+            all[4..].iter().map(verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Some((0.0, 0.2)), 0.8), [DoesNotHold, Holds, Holds]);
+        assert_eq!(of(Some((4.0, 9.0)), 0.1), [Holds, DoesNotHold, DoesNotHold]);
+        assert_eq!(of(None, 0.8), [CannotBeTold, CannotBeTold, Holds]);
     }
 
     #[test]

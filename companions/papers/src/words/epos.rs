@@ -2,11 +2,11 @@
 
 use crate::claims::epos::{EposReproduction, LedThread, PrintedThread, Row};
 use crate::claims::epos_faults::{self, Fault, Rounding};
-use jitterlab_mcu::{AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, TimerKind};
+use jitterlab_mcu::{CostFigures, NearbyFigures, ServicesSaid, TimerKind};
 
-use super::details;
+use super::{details, time_management};
+use crate::claims::time_management::from_avr;
 use jitterlab_mcu::words::{number, period};
-use jitterlab_report::chart::Terminal;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
 use jitterlab_report::words::{count, exact, plural, share, time};
@@ -15,6 +15,10 @@ use jitterlab_report::wrap::wrap;
 pub(super) fn section(found: &EposReproduction) -> Section {
     let missing =
         found.without_arduino.iter().map(|why| Piece::text(format!("To compare with Arduino: {why}.")));
+    let delays = Piece::details(
+        "A delay of one and a half ticks",
+        time_management::pieces(&from_avr(&found.delays)).into(),
+    );
     let tables = tables(found).into_iter().map(|(title, table)| {
         match title.starts_with("Table 1") || title.starts_with("Figure 7") {
             true => Piece::Verbatim { heading: title, text: table },
@@ -25,23 +29,15 @@ pub(super) fn section(found: &EposReproduction) -> Section {
         "epos",
         "EPOS, table 1 and figures 3, 5 and 7",
         "The paper's programs and a third strategy, on a simulated microcontroller.",
-        missing.chain(tables).collect(),
+        missing.chain([delays]).chain(tables).collect(),
     )
 }
 
-/// Tables are as wide as they are.
-const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
-
 /// Every table with its title.
-fn tables(found: &EposReproduction) -> [(String, String); 9] {
+fn tables(found: &EposReproduction) -> [(String, String); 6] {
     let rows = found.rows();
-    let right: Vec<AlarmFigures> = found.table_1.iter().filter(|f| !f.compare_as_paper).cloned().collect();
     let rounds = found.led_thread.first().map_or(0, |thread| thread.figures.rounds);
     [
-        (
-            "A delay of one and a half ticks, asked for anywhere between two ticks".into(),
-            delays(&found.delays),
-        ),
         (
             "Soft, smart and firm timers: three alarms of 10 ms, 0.3 ms apart, beside a\n\
              program that works, on an ATmega328P at 8 MHz"
@@ -54,14 +50,9 @@ fn tables(found: &EposReproduction) -> [(String, String); 9] {
              paper: as printed; alike: measured with the period itself in the compare\n\
              register, as in the paper; right: with one count less, for the 0 counts too"
                 .into(),
-            errors(&rows, "µs", |us, _| signed_us(us)),
-        ),
-        (
-            "Figure 5: the same in percent".into(),
-            errors(&rows, "% of the period", |us, row| percent(us.abs() / f64::from(row.period_us) * 100.0)),
+            errors(&rows),
         ),
         ("Table 1: faults of programming the timer that would give the printed means".into(), faults()),
-        ("What table 1 does not give".into(), sweep(&right).text(WIDE)),
         (
             format!(
                 "Figure 7: the led thread's period, {} rounds at 8 MHz, tick 1 ms, alarm 20 ms",
@@ -71,26 +62,6 @@ fn tables(found: &EposReproduction) -> [(String, String); 9] {
         ),
         ("What one event every 20 ms costs, on an ATmega328P at 8 MHz".into(), costs(&found.costs)),
     ]
-}
-
-/// The delays of the paper's introduction.
-fn delays(figures: &[DelayFigures]) -> String {
-    let header = ["in ms", "tick", "asked for", "delays", "shortest", "longest"];
-    let ms = |us: f64| format!("{:.3}", us / 1e3);
-    let rows = figures.iter().map(|delay| {
-        vec![
-            delay.strategy.to_string(),
-            delay.tick_us.map_or("-".into(), |us| ms(us.into())),
-            ms(delay.asked_us.into()),
-            count(delay.delays),
-            ms(delay.shortest_us),
-            ms(delay.longest_us),
-        ]
-    });
-    columns(&header, rows)
-        + &wrap(
-            "The paper: 15 ms on a tick of 10 ms may take 30 ms. A delay never ends early, so a tick adds up to two of its own.",
-        )
 }
 
 /// The timers of the related work.
@@ -136,27 +107,16 @@ fn output_lines(all: &[ServicesSaid]) -> String {
     all.iter().map(one).collect()
 }
 
-/// A percentage in few characters, however small.
-fn percent(percent: f64) -> String {
-    match percent {
-        p if p < 1e-9 => "0".into(),
-        p if p < 0.001 => format!("{p:.0e}"),
-        p if p < 9.9995 => format!("{p:.3}"),
-        p => format!("{p:.1}"),
-    }
-}
-
 /// Table 1 with the results measured here: mean errors, a block for each timer clock. Columns: periodic as
 /// printed, as the paper programmed it, rightly programmed; single shot the same three; anchored.
-fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> String {
+fn errors(rows: &[Row]) -> String {
     let header =
         ["period", "periodic: paper", "alike", "right", "single: paper", "alike", "right", "anchored"];
     let block = |block: &[Row]| {
         let hz = block.first().map_or(0.0, |row| row.timer_hz);
-        let title =
-            format!("\ntimer clock {hz:.0} Hz: mean error in {unit} (one count is {:.2} µs)\n", 1e6 / hz);
+        let title = format!("\ntimer clock {hz:.0} Hz: mean error in µs (one count is {:.2} µs)\n", 1e6 / hz);
         let rows = block.iter().map(|row| {
-            let errors = row.errors_us.iter().map(|error| error.map_or("-".into(), |us| show(us, row)));
+            let errors = row.errors_us.iter().map(|error| error.map_or("-".into(), signed_us));
             std::iter::once(period(row.period_us)).chain(errors).collect()
         });
         title + &columns(&header, rows)
@@ -274,41 +234,16 @@ fn signed_us(us: f64) -> String {
     }
 }
 
-/// All figures of a sweep, one line each.
-fn sweep(alarms: &[AlarmFigures]) -> Section {
-    let header =
-        ["strategy", "timer Hz", "period", "mean err", "min err", "max err", "irq/s", "cyc/ev", "asleep"];
-    let rows = alarms.iter().map(|f| {
-        vec![
-            f.strategy.to_string(),
-            format!("{:.0}", f.timer_hz),
-            period(f.period_us),
-            signed_us(f.mean_error_us()),
-            signed_us(f.min_error_us),
-            signed_us(f.max_error_us),
-            number(f.interrupts_per_s),
-            format!("{:.0}", f.cycles_per_event),
-            format!("{:.1}%", f.asleep_share * 100.0),
-        ]
-    });
-    let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
-         ticks between";
-    let pieces = vec![Piece::table("", &header, rows), Piece::text(columns)];
-    Section::new(
-        "mcu-sweep",
-        "Timer of the microcontroller",
-        "How exactly each way to use the timer keeps a period, and what it costs the processor.",
-        pieces,
-    )
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::{Found, Reproduction, sections};
     use super::*;
     use crate::claims::epos::printed_thread;
-    use jitterlab_mcu::{Interruption, Strategy, ThreadFigures};
+    use jitterlab_mcu::{DelayFigures, Interruption, Strategy, ThreadFigures};
     use jitterlab_model::firmware::Size;
+    use jitterlab_report::chart::Terminal;
+
+    const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
     pub(in super::super) fn thread(strategy: Strategy) -> LedThread {
         let figures = ThreadFigures {
@@ -345,6 +280,7 @@ pub(super) mod tests {
             delays: 128,
             shortest_us: 20_004.0,
             longest_us: 29_961.5,
+            interrupts_per_delay: 3.0,
         };
         let soft = NearbyFigures {
             kind: TimerKind::Soft,
@@ -377,7 +313,7 @@ pub(super) mod tests {
     fn everything_is_in_the_text() {
         let text = sections(&Reproduction::new("here".into(), Found::Epos(found())))[0].text(WIDE);
         for part in [
-            "20.004 29.962",
+            "128 20004 29962",
             "soft 1 ms",
             "512 µs",
             "100 events and a delay of 10100000 µs: Current Time: 0; Elapsed time: 10100069",

@@ -19,6 +19,7 @@ pub(crate) fn build(reproduction: &Reproduction) -> Head {
         Found::Epos(_) => {
             "jitterlab mcu recommend --need PERIOD:TOLERANCE (which strategy keeps your periods)".into()
         }
+        Found::EposVirtual(_) => "jitterlab reproduce epos (the paper's table and figures)".into(),
         Found::Nist(_) => virtually("nist"),
         Found::NistVirtual(_) => here("nist"),
         Found::Twente(twente) if twente.loops.in_virtual_time => here("twente"),

@@ -12,6 +12,7 @@ mod nist;
 mod nist_figures;
 mod nist_jitter;
 pub mod statements;
+mod time_management;
 mod twente;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::claims::athlon::AthlonReproduction;
 use crate::claims::epos::EposReproduction;
 use crate::claims::loads::LoadFigures;
 use crate::claims::nist::{NistJitter, of_loads};
+use crate::claims::time_management::{self as delays, ManagedDelay};
 use crate::claims::torques::NistTorques;
 use crate::claims::twente::TwenteReproduction;
 use crate::paper::Paper;
@@ -76,6 +78,8 @@ pub enum Found {
     Athlon(Box<AthlonReproduction>),
     /// "Temporal Event Management in EPOS".
     Epos(EposReproduction),
+    /// Its delay of 15 ms, on the microcontroller and on Linux in virtual time.
+    EposVirtual(Vec<ManagedDelay>),
     /// NIST's report on jitter and motor control.
     Nist(Box<NistReproduction>),
     /// Its figure 3 in virtual time.
@@ -99,7 +103,7 @@ impl Found {
     pub fn paper(&self) -> Paper {
         match self {
             Found::Athlon(_) => Paper::Athlon,
-            Found::Epos(_) => Paper::Epos,
+            Found::Epos(_) | Found::EposVirtual(_) => Paper::Epos,
             Found::Nist(_) | Found::NistVirtual(_) => Paper::Nist,
             Found::Twente(_) => Paper::Twente,
         }
@@ -110,6 +114,7 @@ impl Found {
         match self {
             Found::Athlon(found) => found.evidence(),
             Found::Epos(found) => found.evidence(),
+            Found::EposVirtual(found) => delays::evidence(found),
             Found::Nist(found) => {
                 let jitter = found.torques.evidence().into_iter().chain(found.jitter.evidence());
                 jitter.chain(of_loads(&found.loads)).collect()
@@ -184,6 +189,7 @@ fn sections(reproduction: &Reproduction) -> Vec<Section> {
     let mut section = match found {
         Found::Athlon(found) => athlon::section(found),
         Found::Epos(found) => epos::section(found),
+        Found::EposVirtual(found) => time_management::section(found),
         Found::Nist(found) => nist::section(found),
         Found::NistVirtual(found) => nist::virtual_section(found),
         Found::Twente(found) => twente::section(found),
@@ -204,7 +210,7 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
         Found::Athlon(found) => athlon::figures(found),
         Found::Epos(found) => epos_figures::figures(found),
         Found::Nist(found) => nist_jitter::figures(&found.jitter),
-        Found::NistVirtual(_) | Found::Twente(_) => Vec::new(),
+        Found::EposVirtual(_) | Found::NistVirtual(_) | Found::Twente(_) => Vec::new(),
     }
 }
 
@@ -216,7 +222,7 @@ pub fn add_machine(chart: &mut Chart, machine: &str) {
 /// Machine of a repetition, in words.
 pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
     match (paper, in_virtual_time) {
-        (Paper::Epos, _) => "a simulated microcontroller".into(),
+        (Paper::Epos, false) => "a simulated microcontroller".into(),
         (_, true) => "emulated processors, in virtual time".into(),
         (_, false) => machine_line(facts),
     }
@@ -274,10 +280,9 @@ pub(super) mod tests {
             (
                 Found::Twente(TwenteReproduction {
                     loops: loads(vec![Some(500.0)]),
-                    work: Vec::new(),
-                    listing: None,
+                    ..TwenteReproduction::default()
                 }),
-                8,
+                9,
             ),
         ];
         for (found, statements) in all {

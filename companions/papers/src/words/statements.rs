@@ -98,6 +98,9 @@ fn shown(values: &Values, kind: &str) -> String {
 }
 
 fn median(of: &MedianInterval, kind: &str) -> String {
+    if of.median.is_infinite() {
+        return "an unbounded amount".into();
+    }
     let middle = number(of.median, kind);
     match of.interval {
         Some((low, high)) => format!("{middle} ({} to {})", number(low, kind), number(high, kind)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::claims::loads::{Spread, UnderLoad};
-use crate::claims::twente::{PERIOD_NS, TwenteReproduction, WorkTime, printed};
+use crate::claims::twente::{PERIOD_NS, TwenteReproduction, WorkTime, jitters, printed};
 use crate::systems::System;
 
 use super::{PaperFigure, loads};
@@ -16,7 +16,8 @@ const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute 
     the work, or its period was not 1 ms. Here the times are absolute. The report's real-time system is Xenomai; here it is every \
     one that there is.";
 
-const FOUR: &str = "The report's machine had four processors; the virtual machine has one, which every load shares with the task.";
+const FOUR: &str = "The report's machine had four processors; the virtual machine has one, which every load shares with the task, but for \
+    two-plus-two: four processors that take turns, the load on two, the task on one of the other two.";
 
 const WORK: [&str; 4] = ["divisions", "median", "p99", "of the period"];
 
@@ -82,15 +83,11 @@ pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFig
         caption: caption(first + 1, "loops of the first run by their jitter, in bins of 0.1 ms."),
         x: Axis::linear("jitter").time().holding([0.0, 5.0 * BIN_NS]),
         y: Axis::linear("loops"),
-        layers: vec![Layer::new("", 0, Shape::Bars(bins(&jitters(&load.first))))],
+        layers: vec![Layer::new("", 0, Shape::Bars(bins(jitters(load))))],
         height: 300,
     };
     [(first, durations), (first + 1, histogram)]
         .map(|(number, chart)| (format!("figure-{number:02}{of}"), vec![chart]))
-}
-
-fn jitters(durations_ns: &[f64]) -> Vec<f64> {
-    durations_ns.iter().map(|ns| (ns - PERIOD_NS as f64).abs()).collect()
 }
 
 /// Duration and jitter of each loop, mean and standard deviation of all, and the mean of the report.
@@ -101,7 +98,7 @@ fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
     };
     let mut layers = vec![
         Layer::new("duration", 0, line(&load.first)),
-        Layer::new("jitter", 4, line(&jitters(&load.first))),
+        Layer::new("jitter", 4, line(&jitters(load).collect::<Vec<_>>())),
     ];
     if let Some(Spread { mean_ns, sd_ns, .. }) = load.found {
         let middle = load.first.len() as f64 / 2.0;
@@ -113,7 +110,7 @@ fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
 }
 
 /// Bars of the report's width: from, to and number.
-fn bins(values_ns: &[f64]) -> Vec<[f64; 3]> {
+fn bins(values_ns: impl Iterator<Item = f64>) -> Vec<[f64; 3]> {
     let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
     for ns in values_ns {
         *counts.entry((ns / BIN_NS) as u64).or_default() += 1.0;
@@ -156,7 +153,7 @@ mod tests {
         let shown = |in_virtual_time| {
             let loops =
                 LoadFigures { systems: systems.clone(), in_virtual_time, ns_per_instruction: Some(1) };
-            let found = Found::Twente(TwenteReproduction { loops, work: Vec::new(), listing: None });
+            let found = Found::Twente(TwenteReproduction { loops, ..TwenteReproduction::default() });
             words(&sections(&Reproduction::new("here".into(), found))[0])
         };
         let text = shown(false);
