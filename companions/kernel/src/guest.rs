@@ -120,7 +120,8 @@ fn make_nodes(directory: &Path, kind: SFlag) {
 fn mount_disk() -> io::Result<()> {
     fs::create_dir_all(DISK)?;
     mount(Some("/dev/vda"), DISK, Some("ext4"), MsFlags::MS_NOATIME, None::<&str>).map_err(|error| {
-        named("cannot mount the disk (does this kernel have virtio-blk and ext4?)")(error.into())
+        let refused = Error::refused("cannot mount the disk: this kernel may lack virtio-blk or ext4");
+        io::Error::other(refused.because(io::Error::from(error)))
     })
 }
 

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jitterlab_model::Error;
 use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 
@@ -46,7 +47,8 @@ pub(super) fn with_peer() -> io::Result<()> {
         match TcpStream::connect_timeout(&(PEER, DISCARD).into(), LINK) {
             Ok(_) => return Ok(()),
             Err(error) if begun.elapsed() > LINK => {
-                return Err(io::Error::other(format!("the peer does not answer: {error}")));
+                let silent = Error::not_measured("the peer behind the second network card does not answer");
+                return Err(io::Error::other(silent.because(error)));
             }
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
@@ -114,12 +116,17 @@ fn set_address(name: &str, address: Ipv4Addr) -> io::Result<()> {
     let all = set(libc::SIOCSIFADDR as libc::Ioctl, address)
         .and_then(|()| set(libc::SIOCSIFNETMASK as libc::Ioctl, Ipv4Addr::new(255, 255, 255, 0)))
         .and_then(|()| switch_on(name));
-    all.map_err(|error| io::Error::other(format!("{name}: {error} (does this kernel have its driver?)")))
+    all.map_err(|error| {
+        let refused = Error::refused(format!("cannot set up {name}: this kernel may lack its driver"));
+        io::Error::other(refused.because(error))
+    })
 }
 
 /// Moves an interface to another network namespace (rtnetlink(7): RTM_NEWLINK with IFLA_NET_NS_FD).
 fn move_to(namespace: &File, name: &str) -> io::Result<()> {
-    let failed = |error: io::Error| io::Error::other(format!("cannot move {name} to the peer: {error}"));
+    let failed = |error: io::Error| {
+        io::Error::other(Error::refused(format!("cannot move {name} to the peer")).because(error))
+    };
     let index = fs::read_to_string(format!("/sys/class/net/{name}/ifindex")).map_err(failed)?;
     let index: i32 = index.trim().parse().map_err(io::Error::other)?;
     let message = move_message(index, namespace.as_raw_fd());
