@@ -1,9 +1,7 @@
 //! The inside of a guest: the companion as the guest's first process.
-#![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -18,6 +16,8 @@ use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
+use super::devices::DISK;
+use super::guest_network;
 use super::job::{Answer, COMPLAINT, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
 
 /// As the first process of a guest does its job and switches the machine off; comes back anywhere else. To be called first by a
@@ -54,7 +54,13 @@ fn job_done() -> io::Result<()> {
     }
     make_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
     make_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
-    switch_loopback_on();
+    guest_network::switch_loopback_on();
+    if job.devices.disk {
+        mount_disk()?;
+    }
+    if job.devices.network.is_some() {
+        guest_network::with_peer()?;
+    }
     std::env::set_current_dir(RESULTS).map_err(named(RESULTS))?;
     let background =
         job.background.as_ref().map(|command| start_background(command, &job.environment)).transpose()?;
@@ -110,17 +116,13 @@ fn make_nodes(directory: &Path, kind: SFlag) {
     }
 }
 
-/// Network loads talk to themselves.
-fn switch_loopback_on() {
-    let Ok(socket) = std::net::UdpSocket::bind("0.0.0.0:0") else { return };
-    // SAFETY: an all-zero ifreq is a valid one.
-    let mut request = unsafe { std::mem::zeroed::<nix::libc::ifreq>() };
-    for (into, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *into = *from as nix::libc::c_char;
-    }
-    request.ifr_ifru.ifru_flags = (nix::libc::IFF_UP | nix::libc::IFF_RUNNING) as nix::libc::c_short;
-    // SAFETY: the request names an interface and outlives the call.
-    unsafe { nix::libc::ioctl(socket.as_raw_fd(), nix::libc::SIOCSIFFLAGS as _, &raw const request) };
+/// Mounts the disk, whose driver has found it when it was loaded.
+fn mount_disk() -> io::Result<()> {
+    fs::create_dir_all(DISK)?;
+    mount(Some("/dev/vda"), DISK, Some("ext4"), MsFlags::MS_NOATIME, None::<&str>).map_err(|error| {
+        let refused = Error::refused("cannot mount the disk: this kernel may lack virtio-blk or ext4");
+        io::Error::other(refused.because(io::Error::from(error)))
+    })
 }
 
 fn command(words: &[String], environment: &BTreeMap<String, String>) -> io::Result<Command> {

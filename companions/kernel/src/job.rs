@@ -7,6 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::archive;
+use super::devices::Devices;
 
 /// Path of the job in the guest.
 pub const JOB_FILE: &str = "/jitterlab/job.json";
@@ -28,6 +29,8 @@ pub const INIT_WORD: &str = "guest";
 pub struct Job {
     /// File names of the modules in [`MODULES`], loaded first.
     pub modules: Vec<String>,
+    /// Devices to set up.
+    pub devices: Devices,
     /// The device that the answer is written to.
     pub answer: String,
     /// Variables added to the environment of every command.

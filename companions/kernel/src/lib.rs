@@ -11,8 +11,10 @@ pub mod architecture;
 pub mod archive;
 pub mod boots;
 pub mod debian;
+pub mod devices;
 pub mod elf;
 pub mod guest;
+mod guest_network;
 pub mod image;
 pub mod initramfs;
 pub mod job;
@@ -24,6 +26,7 @@ mod qmp;
 pub mod session;
 
 pub use boots::GuestWatch;
+pub use devices::{Devices, NetworkCard};
 pub use image::KernelChoice;
 pub use machine::{GuestTime, Machine};
 pub use qemu::GuestProgress;

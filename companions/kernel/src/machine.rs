@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::architecture::Architecture;
+use super::devices::Devices;
 use super::job::{INIT, INIT_WORD};
 use jitterlab_host::why::VIRTUAL_TIME;
 use jitterlab_model::Error;
@@ -73,6 +74,7 @@ pub struct Machine {
     pub cpus: u16,
     pub memory_mib: u32,
     pub time: GuestTime,
+    pub devices: Devices,
     /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
     /// Longest time of the emulation, in this machine's time.
@@ -88,6 +90,7 @@ impl Default for Machine {
             cpus: 1,
             memory_mib: 1024,
             time: GuestTime::default(),
+            devices: Devices::default(),
             parameters: Vec::new(),
             timeout: Duration::from_secs(600),
         }
@@ -106,6 +109,8 @@ pub(super) struct Files<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a str,
     pub answer: &'a str,
+    /// Content of the disk, if there is one.
+    pub disk: Option<&'a str>,
     pub monitor: i32,
 }
 
@@ -197,6 +202,7 @@ impl Machine {
         add(&["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
         add(&["-chardev", &format!("file,id=answer,path={}", files.answer)]);
         add(of.answer_device);
+        self.devices.qemu_arguments(files.disk, &mut add);
         add(&[
             "-chardev",
             &format!("socket,id=monitor,fd={}", files.monitor),
@@ -238,7 +244,7 @@ mod tests {
 
     #[test]
     fn nothing_of_the_machine_depends_on_the_host_in_virtual_time() {
-        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
+        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let arguments = Machine::default().qemu_arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let cpu = format!("-cpu {}", Architecture::usual().cpu);
@@ -249,7 +255,7 @@ mod tests {
 
     #[test]
     fn several_processors_take_short_turns_where_time_is_counted_and_only_there() {
-        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
+        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let several = Machine { cpus: 3, architecture: &AMD64, ..Machine::default() };
         let line = several.qemu_arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let spare = line.find("socket-id=1,core-id=1").unwrap();

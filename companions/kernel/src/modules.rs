@@ -19,10 +19,15 @@ pub struct Module {
     pub content: Vec<u8>,
 }
 
-/// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it
-/// depends on.
-pub fn read(asked: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
+/// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it depends on. Those of
+/// `drivers` that the tree lacks count as built in.
+pub fn read(asked: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
     let mut loader = Loader { tree, index: None, done: Vec::new() };
+    for driver in drivers {
+        if loader.find(driver).is_ok() {
+            loader.add(driver, 0)?;
+        }
+    }
     asked.iter().try_for_each(|name| loader.add(name, 0))?;
     Ok(loader.done)
 }
@@ -140,16 +145,16 @@ mod tests {
         fs::write(drivers.join("virtio.ko"), module("")).unwrap();
         let names = |asked: &[&str]| -> Vec<String> {
             let asked: Vec<String> = asked.iter().map(|s| String::from(*s)).collect();
-            read(&asked, tree.path()).unwrap().into_iter().map(|m| m.name).collect()
+            read(&asked, &["virtio-net".into()], tree.path()).unwrap().into_iter().map(|m| m.name).collect()
         };
         assert_eq!(names(&["virtio_blk"]), ["virtio", "virtio_ring", "virtio_blk"]);
         assert_eq!(names(&["virtio-ring", "virtio-blk", "virtio"]), ["virtio", "virtio_ring", "virtio_blk"]);
         let by_path = drivers.join("virtio.ko").display().to_string();
         assert_eq!(names(&[&by_path]), ["virtio"]);
-        let missing = read(&["snd".into()], tree.path()).unwrap_err().to_string();
+        let missing = read(&["snd".into()], &[], tree.path()).unwrap_err().to_string();
         assert!(missing.contains("snd"), "{missing}");
         fs::write(drivers.join("text.ko"), "text").unwrap();
-        let text = read(&["text".into()], tree.path()).unwrap_err().to_string();
+        let text = read(&["text".into()], &[], tree.path()).unwrap_err().to_string();
         assert!(text.contains("is not a kernel module"), "{text}");
     }
 

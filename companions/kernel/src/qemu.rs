@@ -16,6 +16,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::signal::Signal;
 
+use super::devices;
 use super::image::Image;
 use super::initramfs::Initramfs;
 use super::job::{Answer, COMPLAINT};
@@ -71,11 +72,15 @@ pub fn boot(
     archive.write_all(&initramfs.bytes)?;
     let mut answer = memory_file("answer")?;
     let (monitor, qemus_end) = UnixStream::pair()?;
-    let (archive_path, answer_path) = (path_of(&archive), path_of(&answer));
+    let disk =
+        machine.devices.disk.then(|| memory_file("disk")).transpose()?.map(devices::formatted).transpose()?;
+    let (archive_path, answer_path, disk_path) =
+        (path_of(&archive), path_of(&answer), disk.as_ref().map(path_of));
     let files = Files {
         kernel: &image.path,
         initramfs: &archive_path,
         answer: &answer_path,
+        disk: disk_path.as_deref(),
         monitor: qemus_end.as_raw_fd(),
     };
     let mut command = Command::new(machine.emulator());
@@ -85,7 +90,8 @@ pub fn boot(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .ends_with_us(Signal::SIGKILL);
-    hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
+    let files = [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()].into_iter();
+    hand_over(&mut command, files.chain(disk.as_ref().map(AsRawFd::as_raw_fd)).collect());
     let guard = EndsDescendants::new(&mut command)?;
     let child = command.spawn().map_err(|error| {
         Error::refused(format!("{} could not be started", machine.emulator().display()))
@@ -293,11 +299,11 @@ fn path_of(file: &File) -> String {
 }
 
 /// Lets the child inherit these files.
-fn hand_over(command: &mut Command, files: [RawFd; 3]) {
+fn hand_over(command: &mut Command, files: Vec<RawFd>) {
     let prepare = move || {
-        for file in files {
+        for file in &files {
             // SAFETY: the files are open in the parent during the spawn, so in the child too.
-            let file = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) };
+            let file = unsafe { std::os::fd::BorrowedFd::borrow_raw(*file) };
             fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         Ok(())

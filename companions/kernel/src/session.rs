@@ -9,8 +9,9 @@ use jitterlab_model::load::LoadSpec;
 use jitterlab_model::{Error, RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 
-use super::architecture::Architecture;
+use super::architecture::{AMD64, Architecture};
 use super::debian::Archive;
+use super::devices::Devices;
 use super::elf::{Included, LibraryPath};
 use super::image::{Image, KernelChoice};
 use super::initramfs::{self, Contents};
@@ -61,6 +62,8 @@ pub struct GuestRun {
     pub image: Image,
     /// Answer of the guest, and duration of the boot.
     pub boot: Boot,
+    /// Devices that it had besides.
+    pub devices: Devices,
     /// Number of processors that took turns in counted time, if any did.
     pub turns: Option<u16>,
 }
@@ -108,10 +111,11 @@ impl KernelSession {
         let image = kernel.image(note)?;
         let machine = self.machine_for(&image)?;
         let programs = Programs::find(&self.companion, self.program.as_deref(), image.architecture)?;
-        let modules = if self.modules.is_empty() {
+        let drivers = machine.devices.modules();
+        let modules = if self.modules.is_empty() && drivers.is_empty() {
             Vec::new()
         } else {
-            modules::read(&self.modules, &module_tree(&image)?)?
+            modules::read(&self.modules, &drivers, &module_tree(&image)?)?
         };
         let mut libraries = LibraryPath::for_architecture(image.architecture, note)?;
         let mut with = Vec::new();
@@ -145,6 +149,7 @@ impl KernelSession {
         let numbered = modules.iter().enumerate();
         let job = Job {
             modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
+            devices: machine.devices,
             answer: format!("/dev/{}", image.architecture.answer),
             background,
             steps,
@@ -154,7 +159,7 @@ impl KernelSession {
         let boot = qemu::boot(&machine, &image, &contents.build()?, progress)
             .map_err(|error| error.while_at("cannot prepare the boot"))?;
         let turns = machine.takes_turns().then_some(machine.cpus);
-        Ok(GuestRun { image, boot, turns })
+        Ok(GuestRun { image, boot, devices: machine.devices, turns })
     }
 }
 
@@ -165,6 +170,10 @@ impl KernelSession {
         if machine.takes_turns() && machine.architecture.turns.is_none() {
             return Err(Error::bad_use("several processors of counted time are there for amd64 only")
                 .remedy("leave --cpus out, or say --time real"));
+        }
+        if !machine.devices.is_empty() && machine.architecture != &AMD64 {
+            return Err(Error::bad_use("disk and network cards are there for amd64 only")
+                .remedy("leave --disk and --network out"));
         }
         if image.pipelines_interrupts() {
             machine.trust_time_stamp_counter();
@@ -220,6 +229,11 @@ impl GuestRun {
         let (name, release, version) =
             (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
         info.warnings.insert(1, Warning::Kernel { name, release, version });
+        if !self.devices.is_empty() {
+            let disk = self.devices.disk.then(|| "virtio".into());
+            let network = self.devices.network.map(|card| card.name().into());
+            info.warnings.insert(2, Warning::Devices { disk, network });
+        }
         if let Some(cpus) = self.turns {
             info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TURN_NS });
         }

@@ -142,6 +142,13 @@ pub enum Program {
         /// Time between events.
         period_us: u32,
     },
+    /// A task that polls for its due time while another timer interrupts.
+    PolledWait {
+        /// Time between due times.
+        period_us: u32,
+        /// True if interrupts are off while it polls.
+        locked: bool,
+    },
     /// [`Program::OneAlarm`] without an alarm and without the library.
     Empty,
     /// Programs the timer for the next event once; pin B0 is high meanwhile.
@@ -169,6 +176,7 @@ impl Program {
             Program::OneAlarm { .. } => "one_alarm",
             Program::InlineAlarm { .. } => "inline_alarm",
             Program::ByHand { .. } => "by_hand",
+            Program::PolledWait { .. } => "polled_wait",
             Program::Alarms { .. } => "alarms",
             Program::NearbyAlarms { .. } => "nearby_alarms",
             Program::Empty => "empty",
@@ -201,6 +209,10 @@ impl Program {
                 defines
             }
             Program::Delays { time_us } => vec![format!("MCU_PERIOD={time_us}UL")],
+            Program::PolledWait { period_us, locked } => {
+                let lock = locked.then(|| "MCU_LOCKED".into());
+                [format!("MCU_PERIOD={period_us}UL")].into_iter().chain(lock).collect()
+            }
             Program::GlowingLeds { period_us, empty_handler } => {
                 let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
                 if *empty_handler {

@@ -19,6 +19,7 @@ pub mod firmware;
 mod fit;
 pub mod image;
 mod names;
+pub mod polled_wait;
 pub mod recommend;
 mod report;
 pub mod request;

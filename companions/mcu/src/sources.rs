@@ -27,6 +27,7 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
     "programs/nearby_alarms.cc",
     "programs/one_alarm.cc",
     "programs/periodic_alarm.cc",
+    "programs/polled_wait.cc",
     "programs/reprogramming.cc",
     "programs/rp2040/memory.ld",
     "programs/rp2040/start.cc",

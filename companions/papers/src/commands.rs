@@ -9,12 +9,11 @@ use jitterlab_console::{interrupt, mistakes};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_model::Error;
-use jitterlab_papers::claims::torques::NistTorques;
 use jitterlab_papers::paper::Paper;
 use jitterlab_papers::systems::Kernels;
+use jitterlab_papers::words;
 use jitterlab_papers::words::contents::PaperContents;
-use jitterlab_papers::words::{self, Found, NistReproduction};
-use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, time_management, twente};
+use jitterlab_papers::{Workplace, athlon, epos, nist, time_management, twente};
 
 /// Which document, and how.
 #[derive(clap::Args)]
@@ -126,11 +125,7 @@ pub fn execute(args: &Args) -> Ending {
         }
         (Document::Epos, true) => time_management::virtual_time(&mut at, &kernels)?,
         (Document::Epos, false) => epos::reproduce(&at, &output::progress(false))?,
-        (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
-            torques: NistTorques::compute(),
-            jitter: nist_jitter::reproduce(&mut at)?,
-            loads: nist::host(&mut at)?,
-        })),
+        (Document::Nist, false) => nist::host(&mut at)?,
         (Document::Nist, true) => nist::virtual_time(&mut at, &kernels)?,
         (Document::Twente, false) => twente::host(&mut at)?,
         (Document::Twente, true) => twente::virtual_time(&mut at, &kernels)?,

@@ -24,17 +24,27 @@ impl Workplace<'_> {
         tasks: Vec<TaskSpec>,
         load: &str,
     ) -> Result<PathBuf, Error> {
+        let request = Request {
+            duration_ns: Some(self.duration_ns),
+            loads: parse_loads(load)?,
+            ..Request::for_tasks(tasks)
+        };
+        self.record(name, load, request)
+    }
+
+    /// Measures one task of this machine for a while, with the kernel's events.
+    pub(crate) fn trace(&mut self, name: &str, task: TaskSpec, duration_ns: i64) -> Result<PathBuf, Error> {
+        let request = Request { duration_ns: Some(duration_ns), why: true, ..Request::for_tasks(vec![task]) };
+        self.record(name, "none", request)
+    }
+
+    fn record(&mut self, name: &str, load: &str, request: Request) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
         if file.exists() {
             (self.tell)(&Step::Kept(file.clone()));
             return Ok(file);
         }
         (self.tell)(&Step::Measuring { name: name.into(), load: load.into() });
-        let request = Request {
-            duration_ns: Some(self.duration_ns),
-            loads: parse_loads(load)?,
-            ..Request::for_tasks(tasks)
-        };
         let stop = record_to(request, &file, self.interrupted)?.run.stop;
         let failed = match stop {
             Some(StopReason::Interrupted) => Error::not_measured(format!(

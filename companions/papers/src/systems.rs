@@ -8,11 +8,12 @@ use crate::claims::loads::{LoadFigures, Spread, SystemUnderLoads, TURNS, Timing,
 use crate::error::{without_core, without_library};
 use crate::words::Step;
 use jitterlab_host::facts::{self, Root};
+use jitterlab_kernel::devices::{DISK, PEER};
 use jitterlab_kernel::elf::LibraryPath;
 use jitterlab_kernel::initramfs;
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::run_step;
-use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
+use jitterlab_kernel::{Devices, GuestTime, KernelChoice, KernelSession, Machine, NetworkCard, programs};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec, WakeMethod};
@@ -278,42 +279,80 @@ impl Workplace<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        self.on_kernel(system, kernel, &missing, &system.task(task))
-            .map_err(|error| Box::new(error).within(system.name))
+        // Each of several processors is as slow as all of them.
+        let duration = Exact(self.duration_ns / if system.apart { 5 } else { 1 }).to_string();
+        let options =
+            |case: &Case| ["--load", &system.load(case), "--duration", &duration].map(String::from).to_vec();
+        let steps = missing.into_iter().map(|(case, file)| (case.name, options(case), file.clone()));
+        self.on_kernel(system, kernel, (steps.collect(), devices(loads)), task)
     }
 
+    /// Measures series of a task on a system, with the kernel's events.
+    pub(crate) fn traced(
+        &mut self,
+        system: &System,
+        task: &TaskSpec,
+        names: &[String],
+        duration_ns: i64,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let Some(kernel) = &system.kernel else {
+            let task = TaskSpec { policy: Some(system.policy), wake: system.wake, ..task.clone() };
+            return names.iter().map(|name| self.trace(name, task.clone(), duration_ns)).collect();
+        };
+        let files: Vec<PathBuf> = names.iter().map(|name| self.run_file(name)).collect();
+        let duration = Exact(duration_ns).to_string();
+        let options = || ["--why", "--duration", &duration].map(String::from).to_vec();
+        let missing = names.iter().zip(&files).filter(|(_, file)| !file.exists());
+        let steps: Vec<_> = missing.map(|(name, file)| (name.as_str(), options(), file.clone())).collect();
+        if !steps.is_empty() {
+            self.on_kernel(system, kernel, (steps, Devices::default()), task)?;
+        }
+        Ok(files)
+    }
+
+    /// Runs these steps, each with its options of `jitterlab run` and its run file, in one boot.
     fn on_kernel(
         &mut self,
         system: &System,
         kernel: &KernelChoice,
-        missing: &[(&Case, &PathBuf)],
+        (steps, devices): (Vec<GuestStep<'_>>, Devices),
         task: &TaskSpec,
     ) -> Result<(), Error> {
-        let options = |case: &Case| {
-            // Each of several processors is as slow as all of them.
-            let duration_ns = self.duration_ns / if system.apart { 5 } else { 1 };
-            let (duration, load) = (Exact(duration_ns).to_string(), system.load(case));
-            ["--task", &task.to_string(), "--load", &load, "--duration", &duration].map(String::from)
+        let task = system.task(task);
+        let measured = |(name, options, _): &GuestStep<'_>| {
+            let task = ["--task".into(), task.to_string()];
+            run_step(name, &task.into_iter().chain(options.iter().cloned()).collect::<Vec<_>>())
         };
-        let mut machine = Machine { memory_mib: MEMORY_MIB, ..Machine::default() };
+        let mut machine = Machine { memory_mib: MEMORY_MIB, devices, ..Machine::default() };
         if system.apart {
             machine.cpus = DIVIDED.0;
             machine.parameters.push(format!("isolcpus={}-{}", DIVIDED.2, DIVIDED.0 - 1));
         }
-        let steps = missing.iter().map(|(case, _)| run_step(case.name, &options(case))).collect();
-        let mut session = session(machine, steps, self.with)?;
-        session.bring_cores(std::slice::from_ref(task));
+        let mut session = session(machine, steps.iter().map(measured).collect(), self.with)?;
+        session.bring_cores(std::slice::from_ref(&task));
         (self.tell)(&Step::Booting { system: system.name.into(), kernel: kernel.to_string() });
         let tell = &mut self.tell;
-        let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
-        for (case, file) in missing {
-            let in_memory = measured.run_file(case.name)?;
+        let within = |error: Error| error.within(system.name);
+        let guest = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ());
+        let guest = guest.map_err(within)?;
+        for (name, _, file) in &steps {
+            let in_memory = guest.run_file(name).map_err(within)?;
             jitterlab_trace::redescribe(in_memory.path(), file, |info| {
-                measured.describe(info, GuestTime::default(), std::env::args());
+                guest.describe(info, GuestTime::default(), std::env::args());
             })?;
         }
         Ok(())
     }
+}
+
+/// A measurement in a guest: its name, its options of `jitterlab run`, and its run file here.
+type GuestStep<'a> = (&'a str, Vec<String>, PathBuf);
+
+/// Devices of the guest that these loads use.
+fn devices(loads: &[Case]) -> Devices {
+    let is_named = |what: &str| loads.iter().any(|case| case.load.ends_with(what));
+    let network = is_named(&PEER.to_string()).then_some(NetworkCard::E1000);
+    Devices { disk: is_named(DISK), network }
 }
 
 /// The figures of all runs under a load.

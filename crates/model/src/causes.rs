@@ -424,6 +424,36 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// Occupant of the processor on the way from one activation to the next one's first instruction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathStep {
+    /// None: it idled, in the idle state of this number where the kernel names one.
+    Idle(Option<u32>),
+    /// Another thread.
+    Thread(String),
+    /// The task itself, which was not waiting yet.
+    Task,
+    /// An interrupt's handler.
+    Interrupt(String),
+    /// The function of a timer, in the timer interrupt.
+    Timer(String),
+    /// A softirq.
+    Softirq(String),
+    /// The due time: steps before it are of the time since the activation before.
+    Due,
+}
+
+/// Activations that took the same way to their first instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WakePath {
+    /// Occupants of the processor, each where it first appears; before the due time timers and softirqs only. None for all rare
+    /// paths together.
+    pub steps: Vec<PathStep>,
+    /// Their latencies, by bins.
+    pub latencies: Bins,
+}
+
 /// Effects of a CPU quota while a task ran, as the kernel counts them (`cpu.stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuotaCount {
@@ -463,6 +493,9 @@ pub struct TaskCauses {
     /// Effect of the CPU quota of its control group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaCount>,
+    /// Paths of the activations to their first instruction, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<WakePath>,
     /// Names of threads, handlers and functions.
     pub names: Vec<String>,
 }

@@ -219,6 +219,9 @@ pub struct LoadRun {
     /// The part of it that the kernel worked for them; `None` in files that do not have it.
     #[serde(default)]
     pub system_time_ns: Option<i64>,
+    /// Time that its CPUs spent in interrupts and softirqs while it worked, whoever caused them; `None` if unknown.
+    #[serde(default)]
+    pub interrupt_time_ns: Option<i64>,
     /// Work done, in its unit.
     pub done: u64,
     /// The unit; `None` where only the processor time measures its work.
@@ -237,6 +240,12 @@ impl LoadRun {
     pub fn user_share(&self) -> Option<f64> {
         let system_ns = self.system_time_ns.filter(|_| self.cpu_time_ns > 0)?;
         Some(1.0 - system_ns as f64 / self.cpu_time_ns as f64)
+    }
+
+    /// Share of its CPUs' time that went to interrupts and softirqs.
+    pub fn interrupt_share(&self) -> Option<f64> {
+        let all_ns = self.active_ns as f64 * self.cpus.len() as f64;
+        self.interrupt_time_ns.filter(|_| all_ns > 0.0).map(|ns| ns as f64 / all_ns)
     }
 
     /// The number of CPUs that a load keeps busy which only computes: those it has processes for. `None` for loads that wait.
@@ -273,6 +282,9 @@ impl fmt::Display for LoadRun {
         write!(f, "CPUs")?;
         if let Some(user) = self.user_share() {
             write!(f, ", {:.0} % user", user * 100.0)?;
+        }
+        if let Some(share) = self.interrupt_share() {
+            write!(f, ", {:.0} % of CPU {} in interrupts", share * 100.0, self.cpus)?;
         }
         write!(f, ")")
     }
@@ -353,6 +365,7 @@ mod tests {
             active_ns: 2_000_000_000,
             cpu_time_ns: 1_960_000_000,
             system_time_ns: None,
+            interrupt_time_ns: None,
             done: 6_400_000_000,
             unit: Some(LoadUnit::Bytes),
             failure: None,
@@ -360,7 +373,9 @@ mod tests {
         assert_eq!(run.to_string(), "mem:2@0 (3.2 GB/s, 0.98 CPUs)");
         run.system_time_ns = Some(490_000_000);
         run.cpus = "0-1".parse().unwrap();
-        assert_eq!(run.to_string(), "mem:2@0 (3.2 GB/s, 0.98 of 2 CPUs, 75 % user)");
+        run.interrupt_time_ns = Some(120_000_000);
+        let ran = "mem:2@0 (3.2 GB/s, 0.98 of 2 CPUs, 75 % user, 3 % of CPU 0-1 in interrupts)";
+        assert_eq!(run.to_string(), ran);
         run.failure = Some("no space left".into());
         assert_eq!(run.to_string(), "mem:2@0 (failed: no space left)");
         let never = LoadRun { active_ns: 0, failure: None, ..run };

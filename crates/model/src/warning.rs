@@ -126,6 +126,13 @@ pub enum Warning {
         /// The longest turn in nanoseconds of the guest's time.
         turn_ns: i64,
     },
+    /// Devices of the emulated machine, each with interrupts of its own.
+    Devices {
+        /// Model of the disk, if there is one.
+        disk: Option<String>,
+        /// Model of the network cards, if there are any.
+        network: Option<String>,
+    },
     /// The kernel that an emulator ran.
     Kernel {
         /// The user's name for it.

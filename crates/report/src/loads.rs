@@ -17,7 +17,10 @@ pub fn of_kind(name: &str) -> Option<&'static str> {
         "mem" => "allocating, filling and freeing SIZE (256M) in N (1) processes, as stress -m",
         "cache" => "rewriting SIZE (twice the largest cache) at random in N (1) processes",
         "disk" => "writing, syncing, reading and deleting files in DIR (.) in N (1) processes",
-        "net" => "TCP and UDP over the loopback interface in N (1) processes",
+        "net" => {
+            "TCP and UDP over the loopback interface, or to port PORT (9) of HOST, in N (1) processes; there, \
+             `nc -lk PORT > /dev/null` takes it"
+        }
         "irq" => "a timer interrupt every 20 µs from each of N processes; without N one for each CPU",
         "fork" => "making processes and waiting for their end in N (1) processes",
         "proc" => "reading interrupt, processor and process figures of /proc in N (1) processes",

@@ -62,6 +62,17 @@ fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> Stri
     }
 }
 
+/// Devices of an emulated machine.
+fn devices(disk: Option<&str>, network: Option<&str>) -> String {
+    let disk = disk.map(|model| {
+        format!("a {model} disk, whose answers take this machine's time and so differ from run to run")
+    });
+    let network =
+        network.map(|model| format!("two {model} network cards on one line, the peer behind the second"));
+    let all: Vec<String> = disk.into_iter().chain(network).collect();
+    format!("Emulated devices with interrupts of their own: {}.", all.join("; "))
+}
+
 pub fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::SharedCpu { cpus } => format!(
@@ -133,6 +144,7 @@ pub fn sentence(warning: &Warning) -> String {
              turns later than alone, and later again for each further turn its own path takes and each lock it waits for.",
             time(*turn_ns as f64)
         ),
+        Warning::Devices { disk, network } => devices(disk.as_deref(), network.as_deref()),
         Warning::Kernel { name, release, version } => {
             // Compressed images contain neither.
             let built = format!("{release} {version}");

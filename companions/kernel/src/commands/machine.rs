@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
-use jitterlab_kernel::{GuestTime, KernelSession, Machine, programs};
+use jitterlab_kernel::{Devices, GuestTime, KernelSession, Machine, NetworkCard, programs};
 use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 
@@ -21,6 +21,12 @@ pub struct MachineArgs {
     /// How the guest's time passes: icount:SHIFT (2^SHIFT ns for each instruction), or real
     #[arg(long, default_value_t = GuestTime::default(), value_name = "icount:SHIFT|real")]
     time: GuestTime,
+    /// A disk, mounted at /disk: --load disk:1,/disk
+    #[arg(long)]
+    disk: bool,
+    /// Two network cards on one line, virtio or e1000, with a peer behind the second that takes everything: --load net:1,10.0.0.2
+    #[arg(long, value_name = "virtio|e1000")]
+    network: Option<NetworkCard>,
     /// A word for the kernel's command line, such as isolcpus=1; may be given several times
     #[arg(long = "parameter", value_name = "WORD", allow_hyphen_values = true)]
     parameters: Vec<String>,
@@ -56,6 +62,7 @@ impl MachineArgs {
                 cpus: self.cpus,
                 memory_mib: self.memory,
                 time: self.time,
+                devices: Devices { disk: self.disk, network: self.network },
                 parameters: self.parameters.clone(),
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
                 ..Machine::default()

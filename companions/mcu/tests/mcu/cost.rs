@@ -1,6 +1,6 @@
 //! Cost of the library: flash, RAM, cycles; it is less than that of the usual alternatives.
 
-use jitterlab_mcu::{Board, Program, Setup, Strategy, cost, is_missing, simulate};
+use jitterlab_mcu::{Board, Program, Setup, Strategy, cost, is_missing, polled_wait, simulate};
 
 use super::{bench, skip};
 
@@ -66,4 +66,16 @@ fn an_inline_handler_makes_the_interrupt_short() {
         assert!(vector.count >= 98, "{vector:?}");
         assert!(vector.max_cycles <= most, "prescaler {prescaler}: {vector:?}");
     }
+}
+
+#[test]
+fn a_polled_wait_is_late_by_its_own_loop_where_interrupts_are_off() {
+    let Some(compiler) = bench() else { return };
+    let [on, off] = [false, true].map(|locked| {
+        let run = polled_wait::measure(500, locked, 500, &compiler).unwrap();
+        let late = run.activations.iter().map(|activation| activation.start_ns - activation.due_ns);
+        late.clone().max().unwrap() - late.min().unwrap()
+    });
+    // At 16 MHz: a turn of the loop is below 16 cycles, and an interrupt comes in every 256.
+    assert!(off < 1_000 && on > off + 500, "{on} {off}");
 }

@@ -153,6 +153,11 @@ impl SystemUnderLoads {
         self.loads.iter().map(|load| load.found.as_ref().map(&number)).collect()
     }
 
+    /// The measurement under this condition.
+    pub fn under(&self, condition: &str) -> Option<&UnderLoad> {
+        self.loads.iter().find(|load| load.condition == condition)
+    }
+
     /// Compares a number in the stretches of each load with that of the first, load by load.
     pub fn against_first(
         &self,

@@ -6,6 +6,7 @@ pub mod epos_faults;
 pub mod loads;
 pub mod nist;
 pub mod nist_calls;
+pub mod nist_control;
 pub mod time_management;
 pub mod torques;
 pub mod twente;

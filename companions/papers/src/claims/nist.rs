@@ -2,6 +2,8 @@
 //! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
 //! the gain.
 
+use std::cmp::Ordering;
+
 use jitterlab_model::ClockFit;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use super::loads::{LoadFigures, Stretch, SystemUnderLoads, UnderLoad, factor};
 use super::nist_calls::EarlyCalls;
 use crate::paper::Paper;
 use crate::statement::Evidence;
+use jitterlab_analysis::causes::NamedClusters;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::compensation::nist::optimum;
 use jitterlab_analysis::deviations::Deviations;
@@ -117,30 +120,108 @@ impl NistJitter {
     }
 }
 
+/// Traced series of samples: the clusters of each, and the paths that make them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ClusterCauses {
+    /// Name of the system.
+    pub system: String,
+    pub each: Vec<NamedClusters>,
+    /// Median time from the timer interrupt to the first instruction of each, the recording of events included.
+    pub to_start_ns: Vec<f64>,
+    /// Reason why nothing could be traced.
+    pub refused: Option<String>,
+}
+
+impl ClusterCauses {
+    /// Share of the errors in guessing a sample's cluster that knowing its path avoids, over the series with several clusters.
+    pub fn explained(&self) -> Option<MedianInterval> {
+        MedianInterval::from_values(self.each.iter().filter_map(|series| series.lambda))
+    }
+
+    /// The series whose clusters are explained to the median extent.
+    pub fn typical(&self) -> Option<&NamedClusters> {
+        let mut each: Vec<&NamedClusters> =
+            self.each.iter().filter(|series| series.lambda.is_some()).collect();
+        each.sort_by(|a, b| a.lambda.partial_cmp(&b.lambda).unwrap_or(Ordering::Equal));
+        each.get(each.len() / 2).copied()
+    }
+
+    /// Evidence on the paper's statement about a service time from the timer's interrupt to the task's output, as an oscilloscope
+    /// shows it, against the processor's time for a wake-up. Events lengthen the former: only that it is shorter can be told.
+    pub fn service_time(&self, processor_ns: f64) -> Evidence {
+        let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
+        let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
+        let is_shorter = latest_ns.is_some_and(|ns| ns < processor_ns);
+        Evidence::answered("service-time", is_shorter.then_some(true))
+            .and("interrupt", to_start)
+            .and("processor", processor_ns)
+    }
+
+    /// Evidence on the paper's statement about the clusters.
+    pub fn evidence(&self) -> Evidence {
+        let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
+        Evidence::decided_by("code-paths", "explained", self.explained())
+            .and("series", self.each.len() as f64)
+            .and("several", several as f64)
+    }
+}
+
+/// The report repeated in virtual time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NistVirtual {
+    pub clusters: ClusterCauses,
+    /// Figure 3.
+    pub loads: LoadFigures,
+}
+
 fn range(stretch: &Stretch) -> f64 {
     stretch.range_ns
 }
 
-/// Evidence on the paper's statements about figure 3: the latencies of real-time systems under normal, network and disk load; the
-/// first two correspond to figures 3a and 3b.
+fn mean(stretch: &Stretch) -> f64 {
+    stretch.mean_ns
+}
+
+/// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
+/// first two correspond to figures 3a and 3b), and about the cache.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     let grows = |system: &SystemUnderLoads| {
-        Evidence::decided_by("range-grows", "growth", system.against_first(factor, range))
-            .and("ranges", system.each(|of| of.range_ns() as f64))
+        let loads = ["normal", "network", "disk"].map(|name| system.under(name));
+        let growth = |load: Option<&UnderLoad>| factor(&loads[0]?.stretches, &load?.stretches, range);
+        Evidence::decided_by("range-grows", "growth", vec![growth(loads[1]), growth(loads[2])])
+            .and("ranges", loads.map(ranged).to_vec())
             .of_system(&system.system)
     };
+    let dirtied = |system: &SystemUnderLoads| {
+        let [clean, dirtied] = ["computing", "cache"].map(|name| system.under(name));
+        let (clean, dirtied) = (clean?, dirtied?);
+        let later = factor(&clean.stretches, &dirtied.stretches, mean);
+        let means = [clean, dirtied].map(|load| Some(load.found?.mean_ns));
+        Some(
+            Evidence::decided_by("cache-dirtied", "later", later)
+                .and("means", means.to_vec())
+                .of_system(&system.system),
+        )
+    };
     let mut all: Vec<Evidence> = found.systems.iter().map(grows).collect();
-    let under_disk: Vec<&UnderLoad> = found.systems.iter().filter_map(|system| system.loads.last()).collect();
+    let under_disk: Vec<&UnderLoad> =
+        found.systems.iter().filter_map(|system| system.under("disk")).collect();
     let between = match under_disk.as_slice() {
         [first, second, ..] => factor(&first.stretches, &second.stretches, range),
         _ => None,
     };
-    let ranges: Vec<_> = under_disk.iter().map(|load| Some(load.found?.range_ns() as f64)).collect();
-    let loads = found.systems.iter().flat_map(|system| &system.loads);
+    let ranges: Vec<_> = under_disk.iter().map(|load| ranged(Some(load))).collect();
+    let of_the_paper = |load: &&UnderLoad| ["normal", "network", "disk"].contains(&load.condition.as_str());
+    let loads = found.systems.iter().flat_map(|system| &system.loads).filter(of_the_paper);
     let worst = loads.filter_map(|load| Some(load.found?.max_ns)).max().map(|ns| ns as f64);
     all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", ranges));
     all.push(Evidence::decided_by("worst-ten-us", "worst", worst));
+    all.extend(found.systems.iter().filter_map(dirtied));
     all
+}
+
+fn ranged(load: Option<&UnderLoad>) -> Option<f64> {
+    Some(load?.found?.range_ns() as f64)
 }
 
 #[cfg(test)]
@@ -153,8 +234,8 @@ mod tests {
     fn each_statement_of_figure_3_can_hold_fail_and_stay_undecided() {
         let statements = Paper::Nist.statements();
         let verdicts = |systems: [[Option<f64>; 3]; 2], more_ns: i64| {
-            let loads = |ranges: [Option<f64>; 3]| {
-                let mut loads = ranges.map(|range| under("normal", range)).to_vec();
+            let loads = |[normal, network, disk]: [Option<f64>; 3]| {
+                let mut loads = vec![under("normal", normal), under("network", network), under("disk", disk)];
                 loads.iter_mut().filter_map(|load| load.found.as_mut()).for_each(|of| of.max_ns += more_ns);
                 loads
             };
@@ -172,6 +253,38 @@ mod tests {
         assert_eq!(verdicts(grows, -900_000), [Holds; 4]);
         assert_eq!(verdicts(known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]), -900_000), [DoesNotHold; 4]);
         assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 4]);
+    }
+
+    #[test]
+    fn paths_explain_clusters_where_they_tell_most_of_them() {
+        let series = |lambda| NamedClusters { lambda, ..NamedClusters::default() };
+        let verdict = |lambdas: &[Option<f64>]| {
+            let each = lambdas.iter().map(|lambda| series(*lambda)).collect();
+            let found = ClusterCauses { each, ..ClusterCauses::default() };
+            let statements = Paper::Nist.statements();
+            let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
+            assert_eq!(found.service_time(5e3).values["processor"], 5e3.into());
+            (statement.verdict(&found.evidence()), found.typical().and_then(|series| series.lambda))
+        };
+        assert_eq!(verdict(&[Some(0.9); 8]), (Holds, Some(0.9)));
+        assert_eq!(verdict(&[Some(0.1); 8]), (DoesNotHold, Some(0.1)));
+        assert_eq!(verdict(&[None; 8]), (CannotBeTold, None));
+    }
+
+    #[test]
+    fn a_cache_that_others_rewrite_makes_the_start_later_or_not() {
+        let verdict = |clean_ns: f64, dirtied_ns: f64| {
+            let mut loads = vec![under("computing", Some(100.0)), under("cache", Some(100.0))];
+            for (load, ns) in loads.iter_mut().zip([clean_ns, dirtied_ns]) {
+                load.stretches.iter_mut().for_each(|stretch| stretch.mean_ns = ns);
+            }
+            let systems = vec![SystemUnderLoads { system: "fifo".into(), loads }];
+            let found = LoadFigures { systems, in_virtual_time: false, ns_per_instruction: None };
+            let evidence = of_loads(&found).pop().unwrap();
+            let statements = Paper::Nist.statements();
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
+        };
+        assert_eq!((verdict(4e3, 5e3), verdict(5e3, 4e3)), (Holds, DoesNotHold));
     }
 
     #[test]

@@ -21,7 +21,8 @@ use std::path::PathBuf;
 use crate::claims::athlon::AthlonReproduction;
 use crate::claims::epos::EposReproduction;
 use crate::claims::loads::LoadFigures;
-use crate::claims::nist::{NistJitter, of_loads};
+use crate::claims::nist::{ClusterCauses, NistJitter, NistVirtual, of_loads};
+use crate::claims::nist_control::NistControl;
 use crate::claims::time_management::{self as delays, ManagedDelay};
 use crate::claims::torques::NistTorques;
 use crate::claims::twente::TwenteReproduction;
@@ -82,8 +83,8 @@ pub enum Found {
     EposVirtual(Vec<ManagedDelay>),
     /// NIST's report on jitter and motor control.
     Nist(Box<NistReproduction>),
-    /// Its figure 3 in virtual time.
-    NistVirtual(LoadFigures),
+    /// Its clusters and figure 3 in virtual time.
+    NistVirtual(Box<NistVirtual>),
     /// The University of Twente's report, on this machine or in virtual time.
     Twente(TwenteReproduction),
 }
@@ -95,8 +96,12 @@ pub struct NistReproduction {
     pub torques: NistTorques,
     /// Figures 1, 2, 4, 5 and 6.
     pub jitter: NistJitter,
+    /// Causes of the clusters in figures 1 and 2.
+    pub clusters: ClusterCauses,
     /// Figure 3.
     pub loads: LoadFigures,
+    /// Control without feedback and with it.
+    pub control: NistControl,
 }
 
 impl Found {
@@ -117,9 +122,13 @@ impl Found {
             Found::EposVirtual(found) => delays::evidence(found),
             Found::Nist(found) => {
                 let jitter = found.torques.evidence().into_iter().chain(found.jitter.evidence());
-                jitter.chain(of_loads(&found.loads)).collect()
+                let clusters = &found.clusters;
+                let traced = [clusters.evidence(), clusters.service_time(found.jitter.service.often_ns)];
+                jitter.chain(traced).chain(of_loads(&found.loads)).chain(found.control.evidence()).collect()
             }
-            Found::NistVirtual(found) => of_loads(found),
+            Found::NistVirtual(found) => {
+                std::iter::once(found.clusters.evidence()).chain(of_loads(&found.loads)).collect()
+            }
             Found::Twente(found) => found.evidence(),
         }
     }
@@ -276,7 +285,13 @@ pub(super) mod tests {
             (Found::Athlon(Box::new(athlon(matrix()))), 4),
             (Found::Athlon(Box::new(athlon(Matrix::default()))), 4),
             (Found::Epos(EposReproduction::default()), 9),
-            (Found::NistVirtual(loads(vec![Some(9.0), None])), 4),
+            (
+                Found::NistVirtual(Box::new(NistVirtual {
+                    clusters: ClusterCauses::default(),
+                    loads: loads(vec![Some(9.0), None]),
+                })),
+                5,
+            ),
             (
                 Found::Twente(TwenteReproduction {
                     loops: loads(vec![Some(500.0)]),

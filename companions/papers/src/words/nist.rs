@@ -3,11 +3,14 @@
 use std::f64::consts::PI;
 
 use crate::claims::loads::LoadFigures;
+use crate::claims::nist::{ClusterCauses, NistVirtual};
+use crate::claims::nist_control::{ControlRow, NistControl};
 use crate::claims::torques::{NistTorques, TorqueRow};
 
 use super::{NistReproduction, loads, nist_jitter};
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::section::{Cell, Piece, Section};
+use jitterlab_report::why;
 
 /// Table 1 with computed and printed values.
 fn torques(found: &NistTorques) -> [Piece; 2] {
@@ -66,7 +69,9 @@ pub(super) fn section(found: &NistReproduction) -> Section {
         heading: "Figures 1, 2, 4, 5 and 6 in numbers".into(),
         text: nist_jitter::numbers(&found.jitter, terminal),
     };
-    let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(figure_3(&found.loads));
+    let pieces = torques(&found.torques).into_iter().chain([jitter]);
+    let pieces =
+        pieces.chain(clusters(&found.clusters)).chain(figure_3(&found.loads)).chain(control(&found.control));
     Section::new(
         "nist",
         "NIST, table 1 and figures 1 to 6",
@@ -75,18 +80,51 @@ pub(super) fn section(found: &NistReproduction) -> Section {
     )
 }
 
-pub(super) fn virtual_section(found: &LoadFigures) -> Section {
+pub(super) fn virtual_section(found: &NistVirtual) -> Section {
     Section::new(
         "nist-virtual",
-        "NIST figure 3, in virtual time",
+        "NIST, clusters of figure 1 and figure 3, in virtual time",
         "Two real-time systems under normal, heavy network and heavy disk load.",
-        figure_3(found).collect(),
+        clusters(&found.clusters).into_iter().chain(figure_3(&found.loads)).collect(),
     )
+}
+
+/// Clusters of figures 1 and 2 with the paths that make them.
+fn clusters(found: &ClusterCauses) -> Option<Piece> {
+    match (&found.refused, found.typical()) {
+        (Some(why), _) => Some(Piece::note(format!("The code paths of the clusters were not traced: {why}"))),
+        (None, typical) => typical.and_then(why::clusters),
+    }
+}
+
+/// Computers with what their jitter takes without feedback and with it.
+fn control(found: &NistControl) -> impl Iterator<Item = Piece> {
+    let row = |of: &ControlRow| {
+        vec![
+            of.computer.as_str().into(),
+            Cell::time(of.jitter_ns),
+            Cell::Share(of.torque),
+            Cell::Share(of.loop_cost),
+        ]
+    };
+    let table = Piece::table(
+        "Jitter of a task of 500 µs: torque that it takes from a stepper motor (equation 7, first motor), cost that it adds to a \
+         loop (dc-servo)",
+        &["in µs", "jitter", "torque", "loop"],
+        found.rows.iter().map(row),
+    );
+    let missing = found.without_microcontroller.as_ref();
+    let missing = missing.map(|why| Piece::note(format!("No microcontroller was simulated: {why}")));
+    [table].into_iter().chain(missing)
 }
 
 fn figure_3(found: &LoadFigures) -> impl Iterator<Item = Piece> {
     let table = loads::table("Figure 3: latency of a task of 500 µs", found);
-    let basis = loads::basis(found, "The guest has no disk: the disk load writes to memory.");
+    let basis = loads::basis(
+        found,
+        "The loads work devices of the guest with interrupts of their own: two e1000 cards on one line, and a virtio disk, whose answers \
+         take this machine's time and so differ from run to run.",
+    );
     [table, basis].into_iter().chain(loads::done(found))
 }
 

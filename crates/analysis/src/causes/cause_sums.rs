@@ -10,6 +10,7 @@ use jitterlab_model::causes::{
 };
 
 use super::event::{Name, Names};
+use super::paths::{Passed, Paths};
 use super::usual_steps::Usual;
 use super::verdict::{Named, Verdict};
 use super::why::is_unusual;
@@ -44,6 +45,7 @@ pub struct Judged {
 pub struct SplitActivation {
     pub activation: Activation,
     pub fragments: Vec<Judged>,
+    pub path: Vec<Passed>,
     pub interruptions: Vec<(Named, i64)>,
     /// Spans around it, if they are kept.
     pub spans: Vec<(Ran, Name)>,
@@ -87,6 +89,7 @@ pub struct Gathered {
     spans: BTreeMap<LatenessRank, Vec<(Ran, Name)>>,
     others: Option<Name>,
     quota: Option<QuotaCount>,
+    paths: Paths,
 }
 
 impl Gathered {
@@ -125,6 +128,9 @@ impl Gathered {
         self.lateness_ns = self.lateness_ns.saturating_add(latency_ns.max(0));
         self.latencies.record(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
+        if latency_ns > 0 {
+            self.paths.count(&draft.path, latency_ns);
+        }
         for (cause, ns) in interruptions {
             self.count_interruption(*cause, *ns, names);
         }
@@ -342,6 +348,7 @@ impl Gathered {
             latest: Vec::new(),
             left_out: 0,
             quota: self.quota,
+            paths: self.paths.named(names),
             names: Vec::new(),
         };
         let mut numbers: HashMap<Name, usize> = HashMap::new();

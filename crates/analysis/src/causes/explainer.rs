@@ -9,6 +9,7 @@ use super::cause_sums::{Gathered, Judged, SplitActivation};
 use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names, same_clock};
 use super::fragments::split;
 use super::machine::Machine;
+use super::paths::path;
 use super::periods::Periods;
 use super::processor::{ObservedThread, Occupant, Processor};
 use super::thread::Thread;
@@ -246,6 +247,7 @@ impl Task {
         let held = processors.values().flat_map(|on| &on.held_off);
         cuts.extend(held.flat_map(|held| [held.from_ns, held.to_ns]));
         let late = split(&self.thread, processors, (a.due_ns, a.start_ns), a.cpu, &cuts);
+        let path = path(&late, processors, self.previous.map(|p| p.end_ns));
         let judged = late.iter().flat_map(|fragment| around.verdicts(fragment));
         let fragments = judged.map(|(from_ns, to_ns, verdict)| Judged {
             at_ns: from_ns - a.due_ns,
@@ -271,7 +273,7 @@ impl Task {
         let wanted = self.gathered.wants_spans(a.latency_ns());
         let spans =
             if wanted { self.spans(a, processors, wake.map_or(a.cpu, |w| w.cpu)) } else { Vec::new() };
-        SplitActivation { activation: *a, fragments, interruptions, spans }
+        SplitActivation { activation: *a, fragments, path, interruptions, spans }
     }
 
     /// Returns the occupants of a processor around an activation.

@@ -6,6 +6,7 @@ use jitterlab_model::RunCauses;
 use jitterlab_model::causes::{Cause, CauseClass, CauseSum, LateStart, TaskCauses};
 
 use super::cause_sums::{CAUSES, LATEST, OTHERS, WITH_SPANS};
+use super::paths;
 
 /// Adds the causes of the next piece of a run. Memory stays bounded: the latest starts alone are kept, and rare causes together.
 pub fn merge(all: &mut RunCauses, piece: &RunCauses) {
@@ -62,6 +63,7 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
         sum.throttled += quota.throttled;
         sum.ns = sum.ns.saturating_add(quota.ns);
     }
+    paths::merge(&mut all.paths, &piece.paths);
     merge_latest(all, piece, &moved);
 }
 

@@ -14,6 +14,7 @@ mod machine;
 mod merge;
 mod not_runnable;
 mod own_work;
+mod paths;
 mod periods;
 mod processor;
 mod silence;
@@ -29,4 +30,5 @@ pub use event::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevS
 pub use explainer::Explainer;
 pub use machine::{Limits, Machine, Platform};
 pub use merge::{main_cause, merge};
+pub use paths::{NamedCluster, NamedClusters};
 pub use why::{CauseRow, EventPart, LateEvent, ListedEvents, RanBeside, RunWhy, TaskWhy, is_unusual};

@@ -239,6 +239,31 @@ fn ordinary_activations_are_usual_and_the_tracer_is_named() {
 }
 
 #[test]
+fn paths_name_what_had_the_processor_before_and_after_the_due_time() {
+    use jitterlab_model::causes::PathStep;
+    let mut scene = Scene::new();
+    let tick = scene.name("tick_nohz_handler");
+    let timer = scene.handler(HandlerKind::Timer, "local_timer");
+    let early = [
+        (-200_000, OTHER, EventKind::Enter(timer)),
+        (-199_500, OTHER, EventKind::Expire { timer: 50, function: tick }),
+        (-199_100, OTHER, EventKind::ExpireEnd),
+        (-199_000, OTHER, EventKind::Exit(timer)),
+    ];
+    (0..5).for_each(|_| scene.activation(&Twist { before: &early, ..Twist::default() }));
+    let causes = scene.causes();
+    let usual = [
+        PathStep::Thread("other".into()),
+        PathStep::Interrupt("local_timer".into()),
+        PathStep::Timer("hrtimer_wakeup".into()),
+    ];
+    let [most, after_a_tick] = &causes.paths[..] else { panic!("{:#?}", causes.paths) };
+    assert_eq!((&most.steps[..], most.latencies.count()), (&usual[..], 325));
+    assert_eq!(after_a_tick.steps[..2], [PathStep::Timer("tick_nohz_handler".into()), PathStep::Due]);
+    assert_eq!((&after_a_tick.steps[2..], after_a_tick.latencies.count()), (&usual[..], 5));
+}
+
+#[test]
 fn interrupts_off_are_known_by_the_function_that_lets_them_in() {
     let mut scene = Scene::new();
     let found = &["_raw_spin_unlock_irqrestore", "do_nanosleep", "hrtimer_nanosleep"];

@@ -9,6 +9,8 @@ use jitterlab_model::causes::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::paths::NamedClusters;
+
 /// Causes of the late activations of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -59,6 +61,10 @@ pub struct TaskWhy {
     /// The usual way, step by step.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub usual: Vec<UsualStep>,
+    /// Clusters of the latency, each with the path that leads there.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub clusters: NamedClusters,
     /// Causes that interrupted the activations' work, the most first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub interruptions: Vec<Interruption>,
@@ -234,6 +240,7 @@ impl TaskWhy {
             latest_from_ns: causes.latest.last().map(|late| late.latency_ns),
             causes: rows,
             usual: causes.usual.clone(),
+            clusters: NamedClusters::new(causes),
             interruptions,
             events: events.map(|(rank, late)| LateEvent::new(rank as u64, late, causes)).collect(),
         }

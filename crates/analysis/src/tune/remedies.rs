@@ -126,7 +126,7 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::CauseRow;
+    use crate::causes::{CauseRow, NamedClusters};
 
     fn late_by(causes: &[(Class, Option<&str>, f64)]) -> TaskWhy {
         let row = |(class, who, share): &(Class, Option<&str>, f64)| CauseRow {
@@ -157,6 +157,7 @@ mod tests {
             latest_from_ns: Some(50),
             causes: causes.iter().map(row).collect(),
             usual: Vec::new(),
+            clusters: NamedClusters::default(),
             interruptions: Vec::new(),
             events: Vec::new(),
         }

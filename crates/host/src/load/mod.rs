@@ -19,6 +19,7 @@ mod disk;
 mod error;
 mod fork;
 mod hog;
+mod interrupts;
 mod irq;
 mod mem;
 mod net;
@@ -136,6 +137,8 @@ pub fn program(spec: &LoadSpec) -> Option<&str> {
 pub struct Loads {
     loads: Vec<Running>,
     begun: Option<Instant>,
+    /// True unless the kernel is known to only sample the time of interrupts.
+    counts_interrupts: bool,
 }
 
 struct Running {
@@ -144,6 +147,8 @@ struct Running {
     unit: Option<LoadUnit>,
     start_after: Duration,
     workers: Vec<WorkerProcess>,
+    /// Time that its CPUs have spent in interrupts: until it began, once it is stopped since then.
+    interrupts_ns: Option<i64>,
     failure: Option<String>,
 }
 
@@ -191,6 +196,7 @@ impl Loads {
                 unit: kind.unit,
                 start_after,
                 workers,
+                interrupts_ns: None,
                 failure: None,
             });
         }
@@ -199,13 +205,18 @@ impl Loads {
                 worker.wait_until_ready().map_err(|why| not_started(&load.spec, &why))?;
             }
         }
-        Ok(Loads { loads, begun: None })
+        let option = facts.kernel.options.get("IRQ_TIME_ACCOUNTING");
+        let counts_interrupts = option.is_none_or(|value| value == "y");
+        Ok(Loads { loads, begun: None, counts_interrupts })
     }
 
     /// Lets every worker begin, at once or at the time its load starts.
     pub fn start(&mut self) {
         self.begun = Some(Instant::now());
         for load in &mut self.loads {
+            // Of a load that starts later, the interrupts before it are none of its own.
+            let counted = self.counts_interrupts && load.start_after.is_zero();
+            load.interrupts_ns = counted.then(|| interrupts::time_ns(&load.cpus)).flatten();
             for worker in &mut load.workers {
                 worker.begin_after(load.start_after);
             }
@@ -247,6 +258,10 @@ impl Loads {
 
     /// Stops every worker and returns the results of each load.
     pub fn stop(&mut self) -> Vec<LoadRun> {
+        for load in &mut self.loads {
+            let since_start = load.interrupts_ns.zip(interrupts::time_ns(&load.cpus));
+            load.interrupts_ns = since_start.map(|(before_ns, now_ns)| now_ns - before_ns);
+        }
         for worker in self.loads.iter_mut().flat_map(|load| &mut load.workers) {
             worker.ask_to_stop();
         }
@@ -265,6 +280,7 @@ impl Running {
             active_ns: 0,
             cpu_time_ns: 0,
             system_time_ns: Some(0),
+            interrupt_time_ns: self.interrupts_ns,
             done: 0,
             unit: self.unit,
             failure: self.failure,
@@ -344,9 +360,11 @@ mod tests {
                 unit: None,
                 start_after: Duration::ZERO,
                 workers: Vec::new(),
+                interrupts_ns: None,
                 failure: None,
             };
-            (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.unasked(&measured))
+            let loads = Loads { begun: None, counts_interrupts: false, loads: vec![running] };
+            (loads.loads[0].cpus.to_string(), loads.unasked(&measured))
         };
         let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
         assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));

@@ -1,71 +1,139 @@
-//! `net`: a TCP stream and UDP datagrams over the loopback interface.
+//! `net`: a TCP stream and UDP datagrams, over the loopback interface or to another machine.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_model::Error;
 use jitterlab_model::load::LoadUnit;
 
 use super::{Kind, Share, Work, workers};
 
 pub(super) const KIND: Kind = Kind {
     name: "net",
-    usage: "net[:N]",
+    usage: "net[:N[,HOST[:PORT]]]",
     unit: Some(LoadUnit::Bytes),
-    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
-    begin: |_| Ok(Box::new(Network::new()?)),
+    share: |arguments, _| {
+        let (n, host) = parts(arguments);
+        if let Some(host) = host {
+            address(host).map_err(|why| Error::bad_use(format!("{host:?} is no host: {why}")))?;
+        }
+        Ok(Share { workers: workers(n, 1)?, told: host.unwrap_or_default().into() })
+    },
+    begin: |told| Ok(Box::new(if told.is_empty() { Network::with_itself()? } else { Network::with(told)? })),
 };
 
+/// Service that takes everything and answers nothing (RFC 863).
+const DISCARD: u16 = 9;
+/// Time to reach the other machine.
+const PATIENCE: Duration = Duration::from_secs(5);
 const STREAM_BLOCK: usize = 64 << 10;
 /// Payload of a datagram that fits into an Ethernet frame.
 const DATAGRAM: usize = 1_472;
+
+/// Number of workers, and the other machine where one is named; alone, it may stand in place of the number.
+fn parts(arguments: &str) -> (&str, Option<&str>) {
+    match arguments.split_once(',') {
+        Some((n, host)) => (n, Some(host)),
+        None if arguments.chars().all(|c| c.is_ascii_digit()) => (arguments, None),
+        None => ("", Some(arguments)),
+    }
+}
+
+/// Address of `HOST` or `HOST:PORT`.
+fn address(host: &str) -> io::Result<SocketAddr> {
+    let with_port = host.to_socket_addrs();
+    let mut found = with_port.or_else(|_| (host.trim_matches(['[', ']']), DISCARD).to_socket_addrs())?;
+    found.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+}
 
 struct Network {
     stream: TcpStream,
     socket: UdpSocket,
     block: Vec<u8>,
+    /// Bytes that arrived: at the other end, which is here too, or back from another machine.
     received: Arc<AtomicU64>,
     told: u64,
+    /// True if bytes that are sent count, since another machine takes them.
+    counts_sent: bool,
 }
 
 impl Network {
-    fn new() -> io::Result<Self> {
+    /// Both ends are here.
+    fn with_itself() -> io::Result<Self> {
         let received = Arc::new(AtomicU64::new(0));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let stream = TcpStream::connect(listener.local_addr()?)?;
-        stream.set_write_timeout(Some(Duration::from_millis(100)))?;
-        let (mut arriving, _) = listener.accept()?;
-        let count = received.clone();
-        thread::Builder::new().spawn(move || {
-            let mut block = vec![0; STREAM_BLOCK];
-            while let Ok(n @ 1..) = arriving.read(&mut block) {
-                count.fetch_add(n as u64, Ordering::Relaxed);
-            }
-        })?;
-
+        let (arriving, _) = listener.accept()?;
+        count_stream(arriving, received.clone())?;
         let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.connect(sink.local_addr()?)?;
-        let count = received.clone();
-        thread::Builder::new().spawn(move || {
-            let mut datagram = [0; DATAGRAM];
-            while let Ok(n) = sink.recv(&mut datagram) {
-                count.fetch_add(n as u64, Ordering::Relaxed);
-            }
+        count_datagrams(sink, received.clone())?;
+        Self::new(stream, socket, received, false)
+    }
+
+    /// The other end is another machine.
+    fn with(host: &str) -> io::Result<Self> {
+        let received = Arc::new(AtomicU64::new(0));
+        let address = address(host)?;
+        let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| {
+            io::Error::new(error.kind(), format!("no TCP connection to {address}: {error}"))
         })?;
-        Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, told: 0 })
+        let mut any = address;
+        any.set_ip(if address.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            std::net::Ipv6Addr::UNSPECIFIED.into()
+        });
+        any.set_port(0);
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(address)?;
+        count_stream(stream.try_clone()?, received.clone())?;
+        Self::new(stream, socket, received, true)
+    }
+
+    fn new(
+        stream: TcpStream,
+        socket: UdpSocket,
+        received: Arc<AtomicU64>,
+        counts_sent: bool,
+    ) -> io::Result<Self> {
+        stream.set_write_timeout(Some(Duration::from_millis(100)))?;
+        Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, told: 0, counts_sent })
     }
 }
 
+fn count_stream(mut arriving: TcpStream, count: Arc<AtomicU64>) -> io::Result<()> {
+    thread::Builder::new().spawn(move || {
+        let mut block = vec![0; STREAM_BLOCK];
+        while let Ok(n @ 1..) = arriving.read(&mut block) {
+            count.fetch_add(n as u64, Ordering::Relaxed);
+        }
+    })?;
+    Ok(())
+}
+
+fn count_datagrams(sink: UdpSocket, count: Arc<AtomicU64>) -> io::Result<()> {
+    thread::Builder::new().spawn(move || {
+        let mut datagram = [0; DATAGRAM];
+        while let Ok(n) = sink.recv(&mut datagram) {
+            count.fetch_add(n as u64, Ordering::Relaxed);
+        }
+    })?;
+    Ok(())
+}
+
 impl Work for Network {
-    /// Sends some of both; only received bytes count.
+    /// Sends some of both. Datagrams to another machine do not count: nothing shows that they arrive.
     fn step(&mut self) -> io::Result<u64> {
+        let mut sent = 0;
         for _ in 0..8 {
             match self.stream.write(&self.block) {
-                Ok(_) => {}
+                Ok(n) => sent += n as u64,
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 Err(e) => return Err(e),
             }
@@ -75,6 +143,35 @@ impl Work for Network {
         let received = self.received.load(Ordering::Relaxed);
         let news = received - self.told;
         self.told = received;
-        Ok(news)
+        Ok(if self.counts_sent { sent + news } else { news })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_told_from_a_number_and_has_the_port_of_discard() {
+        assert_eq!((parts(""), parts("3")), (("", None), ("3", None)));
+        assert_eq!(parts("2,10.0.0.1:5001"), ("2", Some("10.0.0.1:5001")));
+        assert_eq!(parts("192.168.0.2"), ("", Some("192.168.0.2")));
+        assert_eq!(address("10.0.0.1").unwrap().to_string(), "10.0.0.1:9");
+        assert_eq!(address("10.0.0.1:77").unwrap().port(), 77);
+        assert_eq!(address("[::1]").unwrap().to_string(), "[::1]:9");
+        assert!(address("no host").is_err());
+    }
+
+    #[test]
+    fn bytes_go_to_another_machine_that_takes_them() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut network = Network::with(&listener.local_addr().unwrap().to_string()).unwrap();
+        let (arriving, _) = listener.accept().unwrap();
+        count_stream(arriving, Arc::default()).unwrap();
+        assert!(network.step().unwrap() >= STREAM_BLOCK as u64);
+        drop(listener);
+        let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let refused = Network::with(&nobody.to_string()).err().unwrap().to_string();
+        assert!(refused.contains("no TCP connection to 127.0.0.1:"), "{refused}");
     }
 }

@@ -6,7 +6,9 @@ pub mod event;
 pub(crate) mod marks;
 mod words;
 
-use jitterlab_analysis::causes::{CauseRow, LateEvent, RunWhy, TaskWhy, is_unusual};
+use jitterlab_analysis::causes::{
+    CauseRow, LateEvent, NamedCluster, NamedClusters, RunWhy, TaskWhy, is_unusual,
+};
 use jitterlab_model::causes::{Cause, CauseClass, Tracer};
 use jitterlab_model::{Fitness, RunInfo, TaskRun};
 
@@ -17,7 +19,7 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
 pub(crate) use words::remedy;
-pub use words::{cause, step};
+pub use words::{cause, path, step};
 use words::{is_measurement, when};
 
 /// Activations that are shown one by one.
@@ -90,6 +92,7 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     details.extend(said);
     details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
+    details.extend(clusters(&of.clusters));
     details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::text));
     details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
     details.push(Piece::text(tracer(&why.tracer)));
@@ -363,6 +366,28 @@ fn every_cause(of: &TaskWhy) -> Table {
     Table::new(caption, &["cause, µs", "latest", "all", "worst", "max without", "p99.9 without"], rows)
 }
 
+/// Clusters of a latency, each with the path that most of its activations took; `None` where they are no more than one.
+pub fn clusters(found: &NamedClusters) -> Option<Piece> {
+    let avoided = share(found.lambda?);
+    let row = |of: &NamedCluster| {
+        let range = format!("{} .. {}", time(of.low_ns as f64), time(of.high_ns as f64));
+        let path = path(&of.path);
+        vec![
+            range.into(),
+            Cell::Share(of.share),
+            path.into(),
+            Cell::Share(of.took_it),
+            Cell::Share(of.led_here),
+        ]
+    };
+    let caption = format!(
+        "Clusters of the latency, and what most of each met on the way, in order; to know the way avoids {avoided} of the errors \
+         in guessing the cluster"
+    );
+    let header = ["cluster", "share", "what it met", "of the cluster", "ends there"];
+    Some(Piece::table(caption, &header, found.clusters.iter().map(row)))
+}
+
 fn unusual(of: &TaskWhy) -> impl Iterator<Item = &CauseRow> {
     of.causes.iter().filter(|row| is_unusual(row.cause.class))
 }
@@ -513,7 +538,7 @@ mod tests {
     use crate::document;
     use crate::terminal::Extent;
     use jitterlab_analysis::causes::ListedEvents;
-    use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, TaskCauses};
+    use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, PathStep, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
 
     #[test]
@@ -663,6 +688,36 @@ mod tests {
             let (named, remedy) = of("rustc");
             assert!(!named.contains("measurement") && !remedy.contains("fewer events"), "{named}: {remedy}");
         }
+    }
+
+    #[test]
+    fn clusters_are_named_by_what_they_met_before_and_after_the_due_time() {
+        let usual = vec![PathStep::Idle(Some(2)), PathStep::Interrupt("local_timer".into())];
+        let tick = [PathStep::Timer("tick_nohz_handler".into()), PathStep::Due].into_iter();
+        let cluster = |path: Vec<PathStep>, ns: i64| NamedCluster {
+            low_ns: ns,
+            high_ns: ns + 400,
+            centre_ns: ns as f64,
+            count: 50,
+            share: 0.5,
+            path,
+            took_it: 1.0,
+            led_here: 0.9,
+        };
+        let tick = tick.chain(usual.clone()).collect();
+        let clusters_of = vec![cluster(usual, 3_000), cluster(tick, 5_000), cluster(Vec::new(), 9_000)];
+        let found = NamedClusters { clusters: clusters_of, lambda: Some(0.75) };
+        let text = Section::new("", "", "", clusters(&found).into_iter().collect()).text(Terminal {
+            columns: 160,
+            ascii: false,
+            colour: false,
+        });
+        let after = "after timer tick_nohz_handler: idle state 2, interrupt local_timer";
+        assert!(
+            ["avoids 75 %", "3 µs .. 3.4 µs", after, "several rare ways"].iter().all(|of| text.contains(of)),
+            "{text}"
+        );
+        assert_eq!(clusters(&NamedClusters { lambda: None, ..found }), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Causes, evidence and remedies in words.
 
-use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Step};
+use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, PathStep, Step};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, RunInfo, SystemFacts};
 
@@ -50,6 +50,26 @@ pub fn cause(cause: &Cause) -> String {
         Class::SlowReturn => "slow to begin on its CPU".into(),
         Class::Lost => "unknown, events were lost".into(),
         _ => "a cause that this release does not know".into(),
+    }
+}
+
+/// A path to the first instruction.
+pub fn path(steps: &[PathStep]) -> String {
+    let step = |step: &PathStep| match step {
+        PathStep::Idle(None) => "idle".into(),
+        PathStep::Idle(Some(state)) => format!("idle state {state}"),
+        PathStep::Thread(name) => format!("thread {name}"),
+        PathStep::Task => "the task itself".into(),
+        PathStep::Interrupt(name) => format!("interrupt {name}"),
+        PathStep::Timer(function) => format!("timer {function}"),
+        PathStep::Softirq(name) => format!("softirq {name}"),
+        PathStep::Due => "due".into(),
+    };
+    let named = |steps: &[PathStep]| steps.iter().map(step).collect::<Vec<_>>().join(", ");
+    match steps.iter().position(|step| *step == PathStep::Due) {
+        _ if steps.is_empty() => "several rare ways".into(),
+        Some(due) => format!("after {}: {}", named(&steps[..due]), named(&steps[due + 1..])),
+        None => named(steps),
     }
 }
 

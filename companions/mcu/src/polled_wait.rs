@@ -1,0 +1,33 @@
+//! A task that polls for its due time, as NIST's paper compensates jitter, while another timer interrupts.
+
+use jitterlab_model::Error;
+
+use super::run::Reading;
+use super::{Board, Compiler, McuRun, Program, Setup, Strategy, simulate};
+
+/// Chip and clock: those of an Arduino Uno.
+const CHIP: &str = "atmega328p";
+const CLOCK_HZ: u32 = 16_000_000;
+
+/// Simulates this many activations, with interrupts off while it polls or not.
+pub fn measure(
+    period_us: u32,
+    locked: bool,
+    activations: usize,
+    compiler: &Compiler,
+) -> Result<McuRun, Error> {
+    let board = Board::ideal(Strategy::Periodic, 1, period_us).on(CHIP, CLOCK_HZ);
+    let firmware = compiler.build(&Program::PolledWait { period_us, locked }, &board)?;
+    let recording = simulate(&Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        pins: vec!["B0".parse()?],
+        edges: Some(2 * activations as u64),
+        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * 3_600)
+    })?;
+    let name = if locked { "polls, interrupts off" } else { "polls, interrupts on" };
+    let cycles = u64::from(period_us) * u64::from(CLOCK_HZ) / 1_000_000;
+    let period = Some(format!("{cycles}/{CLOCK_HZ}Hz").parse()?);
+    let reading = Reading { name: name.into(), period, ..Reading::default() };
+    McuRun::new(&recording, "B0".parse()?, &reading)
+}

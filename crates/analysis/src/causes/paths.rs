@@ -1,0 +1,279 @@
+//! Paths from the due time to the first instruction, and the clusters of the latency that they make.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::Distribution;
+use jitterlab_model::causes::{Bins, PathStep, TaskCauses, WakePath};
+use jitterlab_model::distribution::Moments;
+use serde::{Deserialize, Serialize};
+
+use super::event::{HandlerKind, Name, Names};
+use super::fragments::Fragment;
+use super::processor::{Occupant, Processor};
+use super::thread::State;
+use crate::clusters::latency_clusters;
+
+/// Paths kept apart; further ones are counted together.
+const PATHS: usize = 64;
+/// Share of the activations below which a path is rare: rare paths each for itself would explain clusters by chance.
+const RARE_SHARE: f64 = 0.01;
+
+/// Occupant of the processor, by its number among the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Passed {
+    Idle(Option<u32>),
+    Thread(Name),
+    Task,
+    Interrupt(Name),
+    Timer(Name),
+    Softirq(Name),
+    Due,
+}
+
+/// Returns the occupants in these fragments of a latency, each where it first appears, after the timers and softirqs that the same
+/// processor had since `free_ns`, when the activation before was over. The thread's own way to its first instruction is none of
+/// them, the tracer neither.
+pub fn path(late: &[Fragment], processors: &BTreeMap<u16, Processor>, free_ns: Option<i64>) -> Vec<Passed> {
+    let Some(first) = late.first() else { return Vec::new() };
+    let on = processors.get(&first.cpu);
+    let mut path: Vec<Passed> = Vec::new();
+    let before = on.zip(free_ns).into_iter().flat_map(|(on, free_ns)| on.ran.over(free_ns, first.from_ns));
+    for (.., occupant) in before {
+        let passed = passed(occupant).filter(|of| matches!(of, Passed::Timer(_) | Passed::Softirq(_)));
+        path.extend(passed.filter(|passed| !path.contains(passed)));
+    }
+    if !path.is_empty() {
+        path.push(Passed::Due);
+    }
+    let due = path.len();
+    for (number, fragment) in late.iter().enumerate() {
+        let passed = match fragment.occupant {
+            _ if matches!(fragment.state, State::Running(_)) => (number == 0).then_some(Passed::Task),
+            Occupant::Thread(thread) if thread.pid == 0 => {
+                let on = processors.get(&fragment.cpu);
+                let went_into = on.and_then(|on| on.idle.over(fragment.from_ns, fragment.to_ns).next());
+                Some(Passed::Idle(went_into.and_then(|(_, _, state)| state)))
+            }
+            occupant => passed(occupant),
+        };
+        path.extend(passed.filter(|passed| !path[due..].contains(passed)));
+    }
+    path
+}
+
+/// Returns an occupant that is no idle processor.
+fn passed(occupant: Occupant) -> Option<Passed> {
+    match occupant {
+        Occupant::Thread(thread) => thread.name.map(Passed::Thread),
+        Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
+            Some(Passed::Softirq(handler.name))
+        }
+        Occupant::Handler(handler) => Some(Passed::Interrupt(handler.name)),
+        Occupant::Callback(function) => Some(Passed::Timer(function)),
+        Occupant::Unknown | Occupant::Tracer => None,
+    }
+}
+
+/// Latencies by path.
+#[derive(Debug, Default)]
+pub struct Paths(BTreeMap<Vec<Passed>, Bins>);
+
+impl Paths {
+    /// Counts an activation.
+    pub fn count(&mut self, path: &[Passed], latency_ns: i64) {
+        let has_room = self.0.len() < PATHS || self.0.contains_key(path);
+        let path = if has_room { path } else { &[] };
+        self.0.entry(path.to_vec()).or_default().record(latency_ns);
+    }
+
+    /// Returns them by name, the most frequent first.
+    pub fn named(&self, names: &Names) -> Vec<WakePath> {
+        let name = |name: Name| names.name(name).to_owned();
+        let step = |passed: &Passed| match *passed {
+            Passed::Idle(state) => PathStep::Idle(state),
+            Passed::Thread(thread) => PathStep::Thread(name(thread)),
+            Passed::Task => PathStep::Task,
+            Passed::Interrupt(handler) => PathStep::Interrupt(name(handler)),
+            Passed::Timer(function) => PathStep::Timer(name(function)),
+            Passed::Softirq(handler) => PathStep::Softirq(name(handler)),
+            Passed::Due => PathStep::Due,
+        };
+        let mut paths: Vec<WakePath> = self
+            .0
+            .iter()
+            .map(|(path, latencies)| WakePath {
+                steps: path.iter().map(step).collect(),
+                latencies: latencies.clone(),
+            })
+            .collect();
+        sort(&mut paths);
+        paths
+    }
+}
+
+fn sort(paths: &mut [WakePath]) {
+    paths.sort_by_key(|path| std::cmp::Reverse(path.latencies.count()));
+}
+
+/// Adds the paths of the next piece of a run.
+pub fn merge(all: &mut Vec<WakePath>, piece: &[WakePath]) {
+    for path in piece {
+        let has_room = all.len() < PATHS || all.iter().any(|known| known.steps == path.steps);
+        let steps: &[PathStep] = if has_room { &path.steps } else { &[] };
+        match all.iter_mut().find(|known| known.steps == steps) {
+            Some(known) => known.latencies.merge(&path.latencies),
+            None => all.push(WakePath { steps: steps.to_vec(), latencies: path.latencies.clone() }),
+        }
+    }
+    sort(all);
+}
+
+/// A cluster of a task's latency, and the path that most of its activations took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedCluster {
+    /// Its smallest latency, in ns.
+    pub low_ns: i64,
+    /// Its largest latency, in ns.
+    pub high_ns: i64,
+    /// Its median latency, in ns.
+    pub centre_ns: f64,
+    /// Activations in it.
+    pub count: u64,
+    /// Its share of the task's activations, 0 to 1.
+    pub share: f64,
+    /// That path.
+    pub path: Vec<PathStep>,
+    /// Share of the cluster's activations that took it, 0 to 1.
+    pub took_it: f64,
+    /// Share of the activations with that path that are in this cluster, 0 to 1.
+    pub led_here: f64,
+}
+
+/// Clusters of a task's latency with the paths that make them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct NamedClusters {
+    /// Each cluster, from the smallest latency to the largest.
+    pub clusters: Vec<NamedCluster>,
+    /// Share of the errors in guessing an activation's cluster that knowing its path avoids (lambda of Goodman and Kruskal 1954),
+    /// 0 to 1; `None` with fewer than two clusters.
+    pub lambda: Option<f64>,
+}
+
+impl NamedClusters {
+    /// Finds the clusters of a task's latency, and names each by its path.
+    #[must_use]
+    pub fn new(causes: &TaskCauses) -> Self {
+        let all: u64 = causes.paths.iter().map(|path| path.latencies.count()).sum();
+        let least = RARE_SHARE * all as f64;
+        let mut paths: Vec<WakePath> = Vec::new();
+        let mut rare = WakePath::default();
+        for path in &causes.paths {
+            match path.latencies.count() as f64 >= least && !path.steps.is_empty() {
+                true => paths.push(path.clone()),
+                false => rare.latencies.merge(&path.latencies),
+            }
+        }
+        paths.extend((rare.latencies.count() > 0).then_some(rare));
+        let found = latency_clusters(&distribution(&paths));
+        // Activations of each path in each cluster.
+        let table: Vec<Vec<u64>> = paths
+            .iter()
+            .map(|path| {
+                let mut counts = vec![0; found.len()];
+                for (ns, count) in path.latencies.iter() {
+                    let place = found.iter().position(|cluster| ns <= cluster.high_ns);
+                    if let Some(counted) = place.and_then(|place| counts.get_mut(place)) {
+                        *counted += count;
+                    }
+                }
+                counts
+            })
+            .collect();
+        let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
+        let clusters: Vec<NamedCluster> = found
+            .iter()
+            .enumerate()
+            .filter_map(|(place, cluster)| {
+                let column = || paths.iter().zip(&table).map(move |(path, row)| (path, row, row[place]));
+                let (path, row, here) = column().max_by_key(|(_, _, count)| *count)?;
+                let count: u64 = column().map(|(_, _, count)| count).sum();
+                Some(NamedCluster {
+                    low_ns: cluster.low_ns,
+                    high_ns: cluster.high_ns,
+                    centre_ns: cluster.centre_ns,
+                    count,
+                    share: share(count, all),
+                    path: path.steps.clone(),
+                    took_it: share(here, count),
+                    led_here: share(here, row.iter().sum()),
+                })
+            })
+            .collect();
+        let by_path: u64 = table.iter().filter_map(|row| row.iter().max()).sum();
+        let blindly = clusters.iter().map(|cluster| cluster.count).max().unwrap_or(0);
+        let lambda = (clusters.len() > 1 && all > blindly)
+            .then(|| by_path.saturating_sub(blindly) as f64 / (all - blindly) as f64);
+        NamedClusters { clusters, lambda }
+    }
+}
+
+/// Returns the latencies of all paths together.
+fn distribution(paths: &[WakePath]) -> Distribution {
+    let mut all = Bins::default();
+    paths.iter().for_each(|path| all.merge(&path.latencies));
+    let wide = |ns: i64, count: u64| i128::from(ns) * i128::from(count);
+    let moments = Moments {
+        count: all.count(),
+        min_ns: all.iter().next().map_or(0, |(ns, _)| ns),
+        max_ns: all.iter().next_back().map_or(0, |(ns, _)| ns),
+        sum: all.iter().map(|(ns, count)| wide(ns, count)).sum(),
+        sum_of_squares: all.iter().map(|(ns, count)| (wide(ns, count) * i128::from(ns)).unsigned_abs()).sum(),
+    };
+    Distribution::from_parts(moments, all.iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(steps: &[PathStep], latencies: impl IntoIterator<Item = i64>) -> WakePath {
+        let mut of = WakePath { steps: steps.to_vec(), latencies: Bins::default() };
+        latencies.into_iter().for_each(|ns| of.latencies.record(ns));
+        of
+    }
+
+    fn around(ns: i64) -> impl Iterator<Item = i64> {
+        (0..500).map(move |k| ns + k * 37 % 100)
+    }
+
+    #[test]
+    fn clusters_are_named_by_the_path_that_leads_there() {
+        let idle = [PathStep::Idle(None), PathStep::Interrupt("local_timer".into())];
+        let tick = [PathStep::Idle(None), PathStep::Timer("tick_nohz_handler".into())];
+        let paths = vec![path(&idle, around(3_000)), path(&tick, around(5_000).take(250))];
+        let found = NamedClusters::new(&TaskCauses { paths: paths.clone(), ..TaskCauses::default() });
+        let named: Vec<(&[PathStep], u64)> =
+            found.clusters.iter().map(|cluster| (&cluster.path[..], cluster.count)).collect();
+        assert_eq!(named, [(&idle[..], 500), (&tick[..], 250)]);
+        assert_eq!(found.lambda, Some(1.0));
+        assert!(found.clusters.iter().all(|of| of.took_it == 1.0 && of.led_here == 1.0));
+        // One path that leads to both clusters explains neither.
+        let both = vec![path(&idle, around(3_000).chain(around(5_000).take(250)))];
+        let found = NamedClusters::new(&TaskCauses { paths: both, ..TaskCauses::default() });
+        assert_eq!((found.clusters.len(), found.lambda), (2, Some(0.0)));
+        let one = NamedClusters::new(&TaskCauses { paths: paths[..1].to_vec(), ..TaskCauses::default() });
+        assert_eq!((one.clusters.len(), one.lambda), (1, None));
+        assert_eq!(NamedClusters::new(&TaskCauses::default()), NamedClusters::default());
+    }
+
+    #[test]
+    fn paths_beyond_the_limit_are_counted_together() {
+        let mut all = Vec::new();
+        for k in 0..1_000 {
+            merge(&mut all, &[path(&[PathStep::Thread(format!("kworker/{k}"))], [k])]);
+        }
+        assert!(all.len() <= PATHS + 1);
+        assert_eq!(all.iter().map(|path| path.latencies.count()).sum::<u64>(), 1_000);
+        assert_eq!(all[0].steps, []);
+    }
+}
