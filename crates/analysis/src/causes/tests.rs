@@ -258,7 +258,7 @@ fn paths_name_what_had_the_processor_before_and_after_the_due_time() {
         PathStep::Timer("hrtimer_wakeup".into()),
     ];
     let [most, after_a_tick] = &causes.paths[..] else { panic!("{:#?}", causes.paths) };
-    assert_eq!((&most.steps[..], most.latencies.count()), (&usual[..], 325));
+    assert_eq!((&most.steps[..], most.latencies.count()), (&usual[..], 330));
     assert_eq!(after_a_tick.steps[..2], [PathStep::Timer("tick_nohz_handler".into()), PathStep::Due]);
     assert_eq!((&after_a_tick.steps[2..], after_a_tick.latencies.count()), (&usual[..], 5));
 }
