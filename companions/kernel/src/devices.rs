@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
+use jitterlab_host::programs::of_system;
 use jitterlab_model::Error;
 use serde::{Deserialize, Serialize};
 
@@ -104,8 +105,9 @@ pub(super) fn formatted(disk: File) -> Result<File, Error> {
     // The child opens it anew by way of this process.
     let path = format!("/proc/{}/fd/{}", std::process::id(), disk.as_raw_fd());
     let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for program in ["mke2fs", "/usr/sbin/mke2fs"] {
-        let run = Command::new(program)
+    // The PATH of ordinary users lacks its folder.
+    for mut program in [of_system("mke2fs"), Command::new("/usr/sbin/mke2fs")] {
+        let run = program
             .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-U", "00000000-0000-4000-8000-000000000001"])
             .args(["-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"])
             .arg(&path)

@@ -139,8 +139,8 @@ const CPUS: (u16, &str) = (4, "isolcpus=2,3");
 const CELLS: &str = "cells";
 const GUEST: &str = "guest";
 
-/// The report's 32 cells, three times, on four emulated processors of a kernel with Xenomai where one is given, else with PREEMPT_RT, in one
-/// boot.
+/// The report's 32 cells, three times, on four emulated processors of a kernel with Xenomai where one is given, else with
+/// PREEMPT_RT, in one boot.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     at.make()?;
     let file = at.run_file(GUEST);

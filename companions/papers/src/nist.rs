@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::claims::loads::{LoadFigures, Timing};
-use crate::claims::nist::{ClusterCauses, NistVirtual, PERIOD_NS};
+use crate::claims::nist::{CONDITIONS, ClusterCauses, NistVirtual, PERIOD_NS};
 use crate::claims::torques::NistTorques;
 use crate::words::{Found, NistReproduction};
 use jitterlab_analysis::causes::{ListedEvents, NamedClusters};
@@ -18,24 +18,21 @@ use crate::{Workplace, nist_control, nist_jitter};
 
 use crate::systems::{Case, Kernels, Measured, System, figures};
 
-/// Conditions of the paper.
-const CONDITIONS: usize = 3;
-
 /// The paper's conditions and the loads used for them, then two that differ in the cache only: other tasks fill the idle
 /// time of every processor, and leave the cache alone or rewrite it.
-const LOADS: [Case; CONDITIONS + 2] = [
-    Case { name: "normal", load: "none" },
-    Case { name: "network", load: "net:2" },
-    Case { name: "disk", load: "disk:2" },
+const LOADS: [Case; CONDITIONS.len() + 2] = [
+    Case { name: CONDITIONS[0], load: "none" },
+    Case { name: CONDITIONS[1], load: "net:2" },
+    Case { name: CONDITIONS[2], load: "disk:2" },
     Case { name: "computing", load: "cpu:4@all" },
     Case { name: "cache", load: "cache:4@all" },
 ];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
-const GUEST_LOADS: [Case; CONDITIONS] = [
-    Case { name: "normal", load: "none" },
-    Case { name: "network", load: "net:2,10.0.0.2" },
-    Case { name: "disk", load: "disk:2,/disk" },
+const GUEST_LOADS: [Case; CONDITIONS.len()] = [
+    Case { name: CONDITIONS[0], load: "none" },
+    Case { name: CONDITIONS[1], load: "net:2,10.0.0.2" },
+    Case { name: CONDITIONS[2], load: "disk:2,/disk" },
 ];
 
 /// Steps of a wake-up that an oscilloscope on the timer's interrupt and on the task's pin has between its edges.
@@ -48,8 +45,9 @@ const TRACED_PART: i64 = 8;
 /// The whole report on this machine.
 pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
     at.make()?;
-    let clusters = clusters(at)?;
-    let loads = measured(at, &real_time(System::of_this_machine()), &LOADS, false)?;
+    let systems = real_time(System::of_this_machine());
+    let clusters = clusters(at, &systems)?;
+    let loads = measured(at, &systems, &LOADS, false)?;
     let control = nist_control::measure(at, &loads)?;
     // At last, since it begins anew where the others go on after an interruption.
     let jitter = nist_jitter::reproduce(at)?;
@@ -58,8 +56,7 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
 }
 
 /// The clusters of figures 1 and 2 on this machine, with the paths that make them.
-fn clusters(at: &mut Workplace<'_>) -> Result<ClusterCauses, Error> {
-    let systems = real_time(System::of_this_machine());
+fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
     let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     match clusters_on(at, system) {
         Err(error) if !at.interrupted.load(Ordering::Relaxed) => {
@@ -112,9 +109,8 @@ fn measured(
     loads: &[Case],
     in_virtual_time: bool,
 ) -> Result<LoadFigures, Error> {
-    at.make()?;
     let Measured { systems: found, mut runs } = at.under_loads(systems, loads, &task(), Timing::Latency)?;
-    runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS));
+    runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {
         let figure = match number {
             0 => "figure-3a".into(),

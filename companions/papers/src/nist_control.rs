@@ -2,7 +2,7 @@
 //! loop with it.
 
 use crate::claims::loads::LoadFigures;
-use crate::claims::nist::PERIOD_NS;
+use crate::claims::nist::{CONDITIONS, PERIOD_NS};
 use crate::claims::nist_control::{ControlRow, NistControl};
 use crate::claims::torques::table_1;
 use jitterlab_mcu::{Compiler, is_missing, polled_wait};
@@ -20,7 +20,7 @@ const ACTIVATIONS: usize = 2_000;
 pub fn measure(at: &Workplace<'_>, loads: &LoadFigures) -> Result<NistControl, Error> {
     let mut found = NistControl::default();
     for system in &loads.systems {
-        let file = at.run_file(&format!("{}-disk", system.system));
+        let file = at.run_file(&format!("{}-{}", system.system, CONDITIONS[2]));
         let task = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| ())?;
         let jitter_ns = task.stats.latency.peak_to_peak_ns().unwrap_or_default();
         found.rows.push(row(format!("{}, disk load", system.system), jitter_ns, &task)?);

@@ -106,7 +106,7 @@ impl System {
     }
 
     /// A task of the documents as this system has it.
-    fn task(&self, task: &TaskSpec) -> TaskSpec {
+    pub fn task(&self, task: &TaskSpec) -> TaskSpec {
         let emulated = self.kernel.is_some().then_some(0);
         let cpu = if self.apart { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
         TaskSpec { cpu, policy: Some(self.policy), wake: self.wake, ..task.clone() }
@@ -296,8 +296,7 @@ impl Workplace<'_> {
         duration_ns: i64,
     ) -> Result<Vec<PathBuf>, Error> {
         let Some(kernel) = &system.kernel else {
-            let task = TaskSpec { policy: Some(system.policy), wake: system.wake, ..task.clone() };
-            return names.iter().map(|name| self.trace(name, task.clone(), duration_ns)).collect();
+            return names.iter().map(|name| self.trace(name, system.task(task), duration_ns)).collect();
         };
         let files: Vec<PathBuf> = names.iter().map(|name| self.run_file(name)).collect();
         let duration = Exact(duration_ns).to_string();

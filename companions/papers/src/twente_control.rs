@@ -28,8 +28,7 @@ pub fn on_machine(
     let usual_ns = at.duration_ns;
     at.duration_ns = usual_ns.max(LENGTH_NS);
     let measured = systems.iter().map(|system| {
-        let task = TaskSpec { policy: Some(system.policy), wake: system.wake, ..task.clone() };
-        let file = at.measure(&format!("control-{}", system.name), task, load)?;
+        let file = at.measure(&format!("control-{}", system.name), system.task(task), load)?;
         judged(system.name, &file)
     });
     let all = measured.collect();

@@ -25,7 +25,7 @@ pub fn is_privileged() -> bool {
 }
 
 /// A program of the system; in PATH only without rights of our own.
-pub(crate) fn of_system(name: &str) -> Command {
+pub fn of_system(name: &str) -> Command {
     if !is_privileged() {
         return Command::new(name);
     }

@@ -2,8 +2,6 @@
 //! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
 //! the gain.
 
-use std::cmp::Ordering;
-
 use jitterlab_model::ClockFit;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +18,9 @@ use jitterlab_analysis::median_interval::MedianInterval;
 
 /// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
+
+/// The loads of its figure 3.
+pub const CONDITIONS: [&str; 3] = ["normal", "network", "disk"];
 
 /// Numbers that the paper prints for its figures 1, 2, 5 and 6.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -140,10 +141,10 @@ impl ClusterCauses {
 
     /// The series whose clusters are explained to the median extent.
     pub fn typical(&self) -> Option<&NamedClusters> {
-        let mut each: Vec<&NamedClusters> =
-            self.each.iter().filter(|series| series.lambda.is_some()).collect();
-        each.sort_by(|a, b| a.lambda.partial_cmp(&b.lambda).unwrap_or(Ordering::Equal));
-        each.get(each.len() / 2).copied()
+        let with_several = self.each.iter().filter_map(|series| Some((series.lambda?, series)));
+        let mut each: Vec<(f64, &NamedClusters)> = with_several.collect();
+        each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        each.get(each.len() / 2).map(|(_, series)| *series)
     }
 
     /// Evidence on the paper's statement about a service time from the timer's interrupt to the task's output, as an oscilloscope
@@ -186,7 +187,7 @@ fn mean(stretch: &Stretch) -> f64 {
 /// first two correspond to figures 3a and 3b), and about the cache.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     let grows = |system: &SystemUnderLoads| {
-        let loads = ["normal", "network", "disk"].map(|name| system.under(name));
+        let loads = CONDITIONS.map(|name| system.under(name));
         let growth = |load: Option<&UnderLoad>| factor(&loads[0]?.stretches, &load?.stretches, range);
         Evidence::decided_by("range-grows", "growth", vec![growth(loads[1]), growth(loads[2])])
             .and("ranges", loads.map(ranged).to_vec())
@@ -205,13 +206,13 @@ pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     };
     let mut all: Vec<Evidence> = found.systems.iter().map(grows).collect();
     let under_disk: Vec<&UnderLoad> =
-        found.systems.iter().filter_map(|system| system.under("disk")).collect();
+        found.systems.iter().filter_map(|system| system.under(CONDITIONS[2])).collect();
     let between = match under_disk.as_slice() {
         [first, second, ..] => factor(&first.stretches, &second.stretches, range),
         _ => None,
     };
     let ranges: Vec<_> = under_disk.iter().map(|load| ranged(Some(load))).collect();
-    let of_the_paper = |load: &&UnderLoad| ["normal", "network", "disk"].contains(&load.condition.as_str());
+    let of_the_paper = |load: &&UnderLoad| CONDITIONS.contains(&load.condition.as_str());
     let loads = found.systems.iter().flat_map(|system| &system.loads).filter(of_the_paper);
     let worst = loads.filter_map(|load| Some(load.found?.max_ns)).max().map(|ns| ns as f64);
     all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", ranges));

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::statement::Evidence;
 
-/// Least increase of a loop's cost that is told from none.
+/// Smallest increase of a loop's cost that counts as one.
 const LEAST_COST: f64 = 1e-6;
 
 /// One computer: its jitter, and what that takes.

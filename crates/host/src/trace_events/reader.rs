@@ -64,10 +64,10 @@ const OF_THREADS: [&str; 5] = [
 ];
 /// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
+const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const FREEZE: [&str; 2] = ["cgroup/cgroup_freeze", "cgroup/cgroup_unfreeze"];
 /// A thread takes its program's name.
 const PROGRAM: &str = "sched/sched_process_exec";
-const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const STACK: &str = "ftrace/kernel_stack";
 /// The PID namespace in which all threads are (include/linux/proc_ns.h).
 const FIRST_PIDS: &str = "pid:[4026531836]";
@@ -160,12 +160,8 @@ impl TraceEvents {
         }
         self.tracer.buffer_bytes = buffer_bytes;
         let of_followed = |name: &str| name == PROGRAM || CALLS.contains(&name) || FAULTS.contains(&name);
-        for name in self.sources.keys().filter(|name| *name != STACK && !of_followed(name)) {
-            if name == SIGNAL {
-                instance.filter(name, SIGNALS)?;
-            }
-            instance.enable(name, true)?;
-        }
+        let names = self.sources.keys().map(String::as_str);
+        self.enable(&instance, names.filter(|name| *name != STACK && !of_followed(name)))?;
         // An idle processor has no stack worth recording.
         let timer = [
             ("irq_vectors/local_timer_entry", "stacktrace if common_pid != 0".to_owned()),
@@ -175,9 +171,30 @@ impl TraceEvents {
             // Without the trigger less is known, but all of it stays true.
             let _ = instance.set(&format!("events/{event}/trigger"), trigger);
         }
-        instance.set("tracing_on", "1")?;
-        self.instances.push((Detail::Everything, instance));
+        self.begin(Detail::Everything, instance)?;
         self.record_signals(others)
+    }
+
+    /// Switches on those of these events that the kernel has, each where it matters.
+    fn enable<'a>(&self, instance: &Instance, names: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
+        for name in names.into_iter().filter(|name| self.sources.contains_key(*name)) {
+            if name == SIGNAL {
+                instance.filter(name, SIGNALS)?;
+            }
+            if CALLS.contains(&name) {
+                // Without it more is recorded, nothing else.
+                let _ = instance.filter(name, &calls::that_matter());
+            }
+            instance.enable(name, true)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to record what an instance is set to.
+    fn begin(&mut self, detail: Detail, instance: Instance) -> Result<(), Error> {
+        instance.set("tracing_on", "1")?;
+        self.instances.push((detail, instance));
+        Ok(())
     }
 
     fn record_signals(&mut self, cpus: &CpuSet) -> Result<(), Error> {
@@ -185,16 +202,8 @@ impl TraceEvents {
             return Ok(());
         }
         let instance = Instance::create(cpus, LEAST_BUFFER)?;
-        let events = [SIGNAL, FREEZE[0], FREEZE[1], PROGRAM];
-        for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
-            if name == SIGNAL {
-                instance.filter(name, SIGNALS)?;
-            }
-            instance.enable(name, true)?;
-        }
-        instance.set("tracing_on", "1")?;
-        self.instances.push((Detail::Signals, instance));
-        Ok(())
+        self.enable(&instance, [SIGNAL, FREEZE[0], FREEZE[1], PROGRAM])?;
+        self.begin(Detail::Signals, instance)
     }
 
     /// Begins to record the activity of these threads, and of those that they make, on these processors.
@@ -207,16 +216,8 @@ impl TraceEvents {
             Detail::Calls => CALLS.to_vec(),
             _ => [&OF_THREADS[..], &FAULTS].concat(),
         };
-        for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
-            if CALLS.contains(&name) {
-                // Without it more is recorded, nothing else.
-                let _ = instance.filter(name, &calls::that_matter());
-            }
-            instance.enable(name, true)?;
-        }
-        instance.set("tracing_on", "1")?;
-        self.instances.push((detail, instance));
-        Ok(())
+        self.enable(&instance, events)?;
+        self.begin(detail, instance)
     }
 
     /// Follows further threads.

@@ -30,7 +30,7 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
     let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
     habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
     habits.extend(sharing(of, run));
-    // A process has one memory: its first thread is told.
+    // A process has one memory: it is listed with its first thread.
     if has_unlocked_memory(task) && !others_before(task, run).any(has_unlocked_memory) {
         habits.push(setting("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
     }
