@@ -420,6 +420,26 @@ pub struct Interruption {
     pub p99_ns: Option<i64>,
 }
 
+/// Activations whose work went on until the next due time had passed and was missed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Misses {
+    /// Number of these activations.
+    pub activations: u64,
+    /// Due times missed.
+    pub due_times: u64,
+    /// Sum of their latencies above 0, in nanoseconds.
+    pub late_ns: i64,
+    /// Times of their work, by cause: the task's own, and its interruptions.
+    pub work: Vec<Interruption>,
+}
+
+impl Misses {
+    fn is_empty(&self) -> bool {
+        self.activations == 0
+    }
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -485,6 +505,9 @@ pub struct TaskCauses {
     pub causes: Vec<CauseSum>,
     /// Interruptions of the activations' work.
     pub interruptions: Vec<Interruption>,
+    /// Due times missed, and the work for which they were.
+    #[serde(skip_serializing_if = "Misses::is_empty")]
+    pub misses: Misses,
     /// The latest activations, the latest first.
     pub latest: Vec<LateStart>,
     /// Number of these for which the file had no room.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use jitterlab_model::Activation;
 use jitterlab_model::causes::{
-    Bins, Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, LateStart, Part, QuotaCount, Ran,
-    Step, TaskCauses,
+    Bins, Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, LateStart, Misses, Part,
+    QuotaCount, Ran, Step, TaskCauses,
 };
 
 use super::event::{Name, Names};
@@ -64,6 +64,38 @@ impl SplitActivation {
     }
 }
 
+/// Interruptions of work, by cause.
+#[derive(Debug, Default)]
+struct Interruptions(BTreeMap<(CauseClass, Option<Name>), (Interruption, Bins)>);
+
+impl Interruptions {
+    /// Counts an interruption; of too many causes as one of `others`.
+    fn count(&mut self, named: Named, ns: i64, others: Name, names: &Names) {
+        let mut key = (named.class, named.who);
+        if self.0.len() >= CAUSES && !self.0.contains_key(&key) {
+            key = (named.class, Some(others));
+        }
+        let (class, who) = key;
+        let (sum, lengths) = self.0.entry(key).or_insert_with(|| {
+            let cause = cause(Named { class, who }, names);
+            (Interruption { cause, times: 0, sum_ns: 0, max_ns: 0, p99_ns: None }, Bins::default())
+        });
+        lengths.record(ns);
+        sum.times += 1;
+        sum.sum_ns = sum.sum_ns.saturating_add(ns);
+        sum.max_ns = sum.max_ns.max(ns);
+    }
+
+    fn sums(&self) -> Vec<Interruption> {
+        let p99_ns = |lengths: &Bins, max_ns| lengths.quantile_ns(0.99).map(|ns| ns.min(max_ns));
+        let sum = |(sum, lengths): &(Interruption, Bins)| Interruption {
+            p99_ns: p99_ns(lengths, sum.max_ns),
+            ..sum.clone()
+        };
+        self.0.values().map(sum).collect()
+    }
+}
+
 /// Order of the latest activations: by latency; of equal latencies, the earlier activation is the larger.
 type LatenessRank = (i64, Reverse<u64>);
 
@@ -84,7 +116,10 @@ pub struct Gathered {
     functions: Vec<BTreeMap<Name, i64>>,
     /// The largest latencies of which each cause was the longest part.
     largest: Vec<Peaks>,
-    interruptions: BTreeMap<(CauseClass, Option<Name>), (Interruption, Bins)>,
+    interruptions: Interruptions,
+    /// Activations whose work went on until due times were missed; the work is below.
+    misses: Misses,
+    missing_work: Interruptions,
     latest: BTreeMap<LatenessRank, LateStart>,
     spans: BTreeMap<LatenessRank, Vec<(Ran, Name)>>,
     others: Option<Name>,
@@ -131,8 +166,12 @@ impl Gathered {
         if latency_ns > 0 {
             self.paths.count(&draft.path, latency_ns);
         }
+        let others = self.others(names);
         for (cause, ns) in interruptions {
-            self.count_interruption(*cause, *ns, names);
+            self.interruptions.count(*cause, *ns, others, names);
+        }
+        if activation.missed > 0 {
+            self.count_misses(draft, others, names);
         }
         let parts = self.parts(draft, names);
         self.count(&parts, latency_ns);
@@ -286,20 +325,16 @@ impl Gathered {
         *self.others.get_or_insert_with(|| names.number(OTHERS))
     }
 
-    fn count_interruption(&mut self, named: Named, ns: i64, names: &mut Names) {
-        let mut key = (named.class, named.who);
-        if self.interruptions.len() >= CAUSES && !self.interruptions.contains_key(&key) {
-            key = (named.class, Some(self.others(names)));
+    fn count_misses(&mut self, draft: &SplitActivation, others: Name, names: &Names) {
+        let SplitActivation { activation, interruptions, .. } = draft;
+        self.misses.activations += 1;
+        self.misses.due_times += u64::from(activation.missed);
+        self.misses.late_ns = self.misses.late_ns.saturating_add(activation.latency_ns().max(0));
+        let interrupted_ns: i64 = interruptions.iter().map(|(_, ns)| ns).sum();
+        let own = (CauseClass::OwnWork.into(), (activation.execution_ns() - interrupted_ns).max(0));
+        for (cause, ns) in interruptions.iter().chain([&own]) {
+            self.missing_work.count(*cause, *ns, others, names);
         }
-        let (class, who) = key;
-        let (sum, lengths) = self.interruptions.entry(key).or_insert_with(|| {
-            let cause = cause(Named { class, who }, names);
-            (Interruption { cause, times: 0, sum_ns: 0, max_ns: 0, p99_ns: None }, Bins::default())
-        });
-        lengths.record(ns);
-        sum.times += 1;
-        sum.sum_ns = sum.sum_ns.saturating_add(ns);
-        sum.max_ns = sum.max_ns.max(ns);
     }
 
     /// All of it since the last piece, once the usual way is known.
@@ -337,14 +372,8 @@ impl Gathered {
             max_ns: self.max_ns,
             usual: self.usual.steps(),
             causes: sums.collect(),
-            interruptions: self
-                .interruptions
-                .values()
-                .map(|(sum, lengths)| Interruption {
-                    p99_ns: lengths.quantile_ns(0.99).map(|ns| ns.min(sum.max_ns)),
-                    ..sum.clone()
-                })
-                .collect(),
+            interruptions: self.interruptions.sums(),
+            misses: Misses { work: self.missing_work.sums(), ..self.misses.clone() },
             latest: Vec::new(),
             left_out: 0,
             quota: self.quota,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jitterlab_model::RunCauses;
-use jitterlab_model::causes::{Cause, CauseClass, CauseSum, LateStart, TaskCauses};
+use jitterlab_model::causes::{Cause, CauseClass, CauseSum, Interruption, LateStart, TaskCauses};
 
 use super::cause_sums::{CAUSES, LATEST, OTHERS, WITH_SPANS};
 use super::paths;
@@ -43,20 +43,11 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
         moved.push(number);
         merge_sum(&mut all.causes[number], sum);
     }
-    for interruption in &piece.interruptions {
-        let has_room = all.interruptions.len() < CAUSES;
-        match all.interruptions.iter_mut().find(|known| known.cause == interruption.cause) {
-            Some(known) => {
-                known.times += interruption.times;
-                known.sum_ns = known.sum_ns.saturating_add(interruption.sum_ns);
-                known.max_ns = known.max_ns.max(interruption.max_ns);
-                // Percentiles of pieces are none of the whole.
-                known.p99_ns = None;
-            }
-            None if has_room => all.interruptions.push(interruption.clone()),
-            None => {}
-        }
-    }
+    merge_interruptions(&mut all.interruptions, &piece.interruptions);
+    all.misses.activations += piece.misses.activations;
+    all.misses.due_times += piece.misses.due_times;
+    all.misses.late_ns = all.misses.late_ns.saturating_add(piece.misses.late_ns);
+    merge_interruptions(&mut all.misses.work, &piece.misses.work);
     if let Some(quota) = &piece.quota {
         let sum = all.quota.get_or_insert_default();
         sum.periods += quota.periods;
@@ -65,6 +56,23 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
     }
     paths::merge(&mut all.paths, &piece.paths);
     merge_latest(all, piece, &moved);
+}
+
+fn merge_interruptions(all: &mut Vec<Interruption>, piece: &[Interruption]) {
+    for interruption in piece {
+        let has_room = all.len() < CAUSES;
+        match all.iter_mut().find(|known| known.cause == interruption.cause) {
+            Some(known) => {
+                known.times += interruption.times;
+                known.sum_ns = known.sum_ns.saturating_add(interruption.sum_ns);
+                known.max_ns = known.max_ns.max(interruption.max_ns);
+                // Percentiles of pieces are none of the whole.
+                known.p99_ns = None;
+            }
+            None if has_room => all.push(interruption.clone()),
+            None => {}
+        }
+    }
 }
 
 fn merge_sum(all: &mut CauseSum, piece: &CauseSum) {
@@ -111,7 +119,7 @@ fn merge_latest(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
     forget_names(all);
 }
 
-/// PrevState out names that nothing bears any more.
+/// Leaves out names that nothing bears any more.
 fn forget_names(all: &mut TaskCauses) {
     let mut numbers: HashMap<usize, usize> = HashMap::new();
     let mut names = Vec::new();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{
-    Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, Lane, LateStart, QuotaCount, RunCauses,
-    TaskCauses, Tracer, UsualStep,
+    Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, Lane, LateStart, Misses, QuotaCount,
+    RunCauses, TaskCauses, Tracer, UsualStep,
 };
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,9 @@ pub struct TaskWhy {
     /// Causes that interrupted the activations' work, the most first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub interruptions: Vec<Interruption>,
+    /// Due times missed, and the work for which they were, the most first.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub misses: Misses,
     /// Activations one by one, the latest first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub events: Vec<LateEvent>,
@@ -219,8 +222,11 @@ impl TaskWhy {
         };
         let mut rows: Vec<CauseRow> = causes.causes.iter().zip(&of_latest).map(row).collect();
         rows.sort_by(|a, b| b.latest_share.total_cmp(&a.latest_share).then(b.sum_ns.cmp(&a.sum_ns)));
-        let mut interruptions = causes.interruptions.clone();
-        interruptions.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
+        let most_first = |sums: &[Interruption]| {
+            let mut sums = sums.to_vec();
+            sums.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
+            sums
+        };
         let ranked = (1..).zip(&causes.latest);
         let events = ranked.filter(|(rank, late)| match told {
             ListedEvents::Latest(n) => *rank <= n,
@@ -241,7 +247,8 @@ impl TaskWhy {
             causes: rows,
             usual: causes.usual.clone(),
             clusters: NamedClusters::new(causes),
-            interruptions,
+            interruptions: most_first(&causes.interruptions),
+            misses: Misses { work: most_first(&causes.misses.work), ..causes.misses.clone() },
             events: events.map(|(rank, late)| LateEvent::new(rank as u64, late, causes)).collect(),
         }
     }
@@ -250,6 +257,15 @@ impl TaskWhy {
     #[must_use]
     pub fn main_cause(&self) -> Option<&CauseRow> {
         self.causes.first().filter(|row| row.latest_share > 0.0)
+    }
+
+    /// Returns the cause of most of the work for which due times were missed, and its share (0 to 1); `None` where none
+    /// were, or most were for late starts.
+    #[must_use]
+    pub fn cause_of_misses(&self) -> Option<(&Interruption, f64)> {
+        let work_ns: i64 = self.misses.work.iter().map(|sum| sum.sum_ns).sum();
+        let most = self.misses.work.first().filter(|_| work_ns > self.misses.late_ns)?;
+        Some((most, most.sum_ns as f64 / work_ns as f64))
     }
 
     /// Returns the share (0 to 1) of the latest activations' lateness beyond the usual that has a proven or

@@ -245,7 +245,7 @@ const STATES: [Kind; 5] = [
         |trial| {
             let victim = trial.victim(MAIN);
             // They end by themselves, whatever becomes of this test.
-            let spins = "timeout 8 taskset -c 0 sh -c 'while :; do :; done'";
+            let spins = "timeout --foreground 8 taskset -c 0 sh -c 'while :; do :; done'";
             let _beside = [Program::shell(spins), Program::shell(&format!("chrt -f 50 {spins}"))];
             Some(trial.watched(&victim))
         },
@@ -260,7 +260,7 @@ const STATES: [Kind; 5] = [
         group.take(&victim);
         // Another one of the group uses it up.
         let other = Program::shell(&format!(
-            "echo $$ > {}; timeout 8 sh -c 'while :; do :; done'",
+            "echo $$ > {}; timeout --foreground 8 sh -c 'while :; do :; done'",
             group.file("cgroup.procs")
         ));
         let task = trial.watched(&victim);
@@ -317,7 +317,7 @@ const OTHERS: [Kind; 24] = [
         let victim = trial.victim(ORDINARY);
         group.take(&victim);
         let hog = Program::shell(&format!(
-            "echo $$ > {}; exec chrt -f 50 timeout 8 taskset -c 0 sh -c 'while :; do :; done'",
+            "echo $$ > {}; exec chrt -f 50 timeout --foreground 8 taskset -c 0 sh -c 'while :; do :; done'",
             group.file("cgroup.procs")
         ));
         Command::new("chrt").args(["-f", "-p", "70", &victim.pid()]).status().unwrap();

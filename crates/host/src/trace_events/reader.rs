@@ -65,6 +65,7 @@ const OF_THREADS: [&str; 5] = [
 /// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
 const SIGNALS: &str = "sig >= 17 && sig <= 22";
+const SIGCHLD: i32 = 17;
 const FREEZE: [&str; 2] = ["cgroup/cgroup_freeze", "cgroup/cgroup_unfreeze"];
 /// A thread takes its program's name.
 const PROGRAM: &str = "sched/sched_process_exec";
@@ -268,9 +269,8 @@ impl TraceEvents {
                     *last_ns = decoder.here(t_ns);
                     let event = decoder.event(t_ns, *cpu, record, names);
                     // No switch has named this thread.
-                    let sender = event.as_ref().filter(|event| {
-                        detail == Detail::Signals && !matches!(event.what, EventKind::Named { .. })
-                    });
+                    let sender =
+                        event.as_ref().filter(|event| detail == Detail::Signals && stops_others(&event.what));
                     let named = sender.and_then(|event| decoder.name_now(event, names));
                     held.extend(named.map(|event| (event, false)));
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
@@ -311,6 +311,15 @@ impl TraceEvents {
             number("overrun").unwrap_or(0) + number("dropped events").unwrap_or(0)
         });
         Tracer { lost: lost.sum(), ..self.tracer.clone() }
+    }
+}
+
+/// A task is stopped or let go by the thread of this event. SIGCHLD, of each program that ends, is by its receiver's child.
+fn stops_others(what: &EventKind) -> bool {
+    match what {
+        EventKind::Signal { number, .. } => *number != SIGCHLD,
+        EventKind::Freeze { .. } => true,
+        _ => false,
     }
 }
 

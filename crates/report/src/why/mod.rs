@@ -4,6 +4,7 @@ mod audit;
 mod clues;
 pub mod event;
 pub(crate) mod marks;
+mod misses;
 mod words;
 
 use jitterlab_analysis::causes::{
@@ -120,14 +121,16 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     sentences.chain(piece(of)).chain(audit).collect()
 }
 
-/// The task that the answer is about: the one that started latest, of those that something unusual delayed if there are any.
+/// The task that the answer is about: one that missed due times for its work, if there is any; else the one that started
+/// latest, of those that something unusual delayed if there are any.
 fn answered(why: &RunWhy) -> Option<&TaskWhy> {
     latest(&why.tasks).filter(|_| !why.one_event)
 }
 
 fn latest(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
     let explained = tasks.iter().filter(|task| task.explained > 0);
-    explained.max_by_key(|task| (task.main_cause().is_some(), task.max_ns))
+    let missed = |task: &TaskWhy| task.cause_of_misses().map(|_| task.misses.due_times);
+    explained.max_by_key(|task| (missed(task), task.main_cause().is_some(), task.max_ns))
 }
 
 /// The next step after a run whose causes are known.
@@ -146,6 +149,9 @@ fn of_task(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
 
 /// The next step: the remedy that removes most.
 fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
+    if let Some((most, _)) = of.cause_of_misses() {
+        return Some(remedy(&most.cause, run));
+    }
     let most = remedied(of, run).into_iter().next()?;
     let more = most.rows.len() - 1;
     let together = match more {
@@ -164,6 +170,9 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let Some(task) = answered(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
     };
+    if let Some(head) = misses::answer(task, &why.run) {
+        return Some(head);
+    }
     let Some(main) = task.main_cause() else {
         return Some(Head {
             fitness: Fitness::Good,
@@ -270,12 +279,14 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
+    let missed = misses::sentence(of, run);
     let Some(main) = of.main_cause() else {
-        return vec![format!(
+        let nothing = format!(
             "Nothing unusual delayed any of {}: the latest started {} late, all of it the usual way.",
             plural(of.explained, "activation"),
             time(of.max_ns as f64)
-        )];
+        );
+        return missed.into_iter().chain([nothing]).collect();
     };
     let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
     let what = match main.cause.class {
@@ -288,7 +299,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         count(of.latest),
         worst(of, main)
     );
-    [said].into_iter().chain(gaps(of)).collect()
+    missed.into_iter().chain([said]).chain(gaps(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.

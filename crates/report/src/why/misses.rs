@@ -1,0 +1,110 @@
+//! Due times missed for the work before them, and the causes of that work's length.
+
+use jitterlab_analysis::causes::TaskWhy;
+use jitterlab_model::{Fitness, RunInfo};
+
+use super::words::{cause, remedy};
+use crate::head::Head;
+use crate::words::{plural, share, time};
+
+/// Causes of one sentence, and the least share of one beside the first.
+const NAMED: usize = 3;
+const LEAST: f64 = 0.01;
+
+/// The three lines of a task that missed due times for its work; `None` of any other.
+pub(super) fn answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
+    let (most, part) = of.cause_of_misses()?;
+    Some(Head {
+        fitness: Fitness::Limited,
+        asked: false,
+        verdict: format!(
+            "LARGEST CAUSE: {}, {} of the time of {} after which {} missed {}.",
+            cause(&most.cause),
+            share(part),
+            plural(of.misses.activations, "activation"),
+            of.task,
+            plural(of.misses.due_times, "due time")
+        ),
+        number: format!(
+            "At worst {} of it in one{}{}. The latest start was {} late.",
+            time(most.max_ns as f64),
+            period(of, run),
+            others(of),
+            time(of.max_ns as f64)
+        ),
+        next: remedy(&most.cause, run),
+    })
+}
+
+/// Number of due times missed, and for what.
+pub(super) fn sentence(of: &TaskWhy, run: &RunInfo) -> Option<String> {
+    let (most, part) = of.cause_of_misses()?;
+    Some(format!(
+        "Missed {} after {}: {} of the time these took is {} (at worst {}{}){}.",
+        plural(of.misses.due_times, "due time"),
+        plural(of.misses.activations, "activation"),
+        share(part),
+        cause(&most.cause),
+        time(most.max_ns as f64),
+        period(of, run),
+        others(of)
+    ))
+}
+
+/// The next causes, each with its share.
+fn others(of: &TaskWhy) -> String {
+    let all_ns: i64 = of.misses.work.iter().map(|sum| sum.sum_ns).sum();
+    let parts = of.misses.work.iter().map(|sum| (sum, sum.sum_ns as f64 / all_ns.max(1) as f64));
+    let others = parts.skip(1).take(NAMED - 1).filter(|(_, part)| *part >= LEAST);
+    others.map(|(sum, part)| format!("; {} is {}", share(part), cause(&sum.cause))).collect()
+}
+
+fn period(of: &TaskWhy, run: &RunInfo) -> String {
+    let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
+    spec.map_or(String::new(), |spec| format!("; the period is {}", time(spec.period_ns as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use jitterlab_analysis::causes::ListedEvents;
+    use jitterlab_model::causes::{CauseClass, Interruption, Misses, TaskCauses};
+    use jitterlab_model::{Bench, TaskSpec};
+
+    use super::*;
+
+    #[test]
+    fn misses_for_work_come_before_late_starts_and_those_for_late_starts_do_not() {
+        let work = |class: CauseClass, sum_ns, max_ns| Interruption {
+            cause: class.into(),
+            times: 2,
+            sum_ns,
+            max_ns,
+            p99_ns: None,
+        };
+        let misses = Misses {
+            activations: 2,
+            due_times: 1_003,
+            late_ns: 20_000,
+            work: vec![
+                work(CauseClass::Budget, 900_000, 500_000),
+                work(CauseClass::OwnWork, 3_000_000, 1_600_000),
+            ],
+        };
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        let mut causes = TaskCauses { explained: 9, max_ns: 15_000, misses, ..TaskCauses::default() };
+        let why = |causes: &TaskCauses| TaskWhy::new("main", causes, ListedEvents::Latest(1));
+        let head = answer(&why(&causes), &run).unwrap();
+        assert_eq!(
+            head.verdict,
+            "LARGEST CAUSE: the task's own work, 77 % of the time of 2 activations after which main missed 1 003 due times."
+        );
+        assert_eq!(
+            head.number,
+            "At worst 1.60 ms of it in one; the period is 1 ms; 23 % is its SCHED_DEADLINE budget used up. The latest start was 15 µs late."
+        );
+        let sentence = sentence(&why(&causes), &run).unwrap();
+        assert!(sentence.contains("23 % is its SCHED_DEADLINE budget used up"), "{sentence}");
+        causes.misses.late_ns = 5_000_000;
+        assert_eq!(answer(&why(&causes), &run), None);
+    }
+}
