@@ -1,4 +1,4 @@
-//! Behaviour of the chip, one small firmware each, against the manual and the table of differences in docs/evidence/mcu.md.
+//! Behaviour of the chip, one small firmware each, against the manual and the list of differences in docs/evidence/mcu.md.
 
 use std::fs;
 

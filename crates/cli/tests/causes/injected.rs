@@ -1,5 +1,5 @@
 //! Injected causes are found by their names. Each makes activations late in one way, and the table shows how
-//! the time that it took was classified. It is printed (`--nocapture`) as in docs/evidence/causes.md. Times
+//! the time that it took was classified. It is printed (`--nocapture`) for docs/evidence/causes.md. Times
 //! are not asserted, only shares of them and counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
