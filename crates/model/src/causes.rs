@@ -136,6 +136,8 @@ pub enum Evidence {
     Silence,
     /// Events show that its priority changed while it had the processor, and was this at the end.
     PriorityAtEnd,
+    /// It waits at a futex whose value is that of a lock with waiters. A latch may have it, too.
+    LockValue,
     /// No evidence.
     None,
 }
@@ -164,6 +166,7 @@ impl Evidence {
             | Evidence::UpTo
             | Evidence::Counted
             | Evidence::PriorityAtEnd
+            | Evidence::LockValue
             | Evidence::KernelModeOrOutside => Certainty::Likely,
             Evidence::Interruptible
             | Evidence::WasIdle

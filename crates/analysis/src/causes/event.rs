@@ -138,7 +138,10 @@ pub enum EventKind {
     /// Functions that the timer interrupt just begun has interrupted, innermost first; none in user mode.
     Interrupted(Box<[Name]>),
     /// Events of calls or of followed threads were lost; events of the processor itself were not.
-    CallsLost,
+    CallsLost {
+        /// Time of the last event before them.
+        from_ns: i64,
+    },
     /// A page was not there for the thread that runs.
     PageFault,
     /// The thread that runs calls the kernel.

@@ -6,7 +6,7 @@ use jitterlab_model::causes::{Bins, CauseClass, Lane, QuotaCount, Ran, RunCauses
 use jitterlab_model::{Activation, Flags};
 
 use super::cause_sums::{Gathered, Judged, SplitActivation};
-use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names, same_clock};
+use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names};
 use super::fragments::split;
 use super::machine::Machine;
 use super::paths::path;
@@ -103,8 +103,8 @@ impl Explainer {
     pub fn event(&mut self, event: &Event) {
         let Explainer { names, machine, functions, processors, known, periods, tasks } = self;
         let (machine, functions) = (*machine, *functions);
-        if event.what == EventKind::CallsLost {
-            return tasks.iter_mut().for_each(|task| task.thread.lost(event.t_ns));
+        if let EventKind::CallsLost { from_ns } = event.what {
+            return tasks.iter_mut().for_each(|task| task.thread.lost(from_ns, event.t_ns));
         }
         if let EventKind::Waking { cpu, .. } = &event.what {
             let target = processors.entry(*cpu).or_insert_with(|| Processor::new(machine, functions));
@@ -158,7 +158,8 @@ impl Explainer {
         self.explain_until(complete_ns.saturating_sub(SETTLE_NS));
         let needed = self.tasks.iter().filter_map(|task| {
             let next = task.queue.front().map(|a| a.due_ns);
-            next.or(task.previous.map(|a| a.end_ns)).map(|ns| ns.saturating_sub(AROUND_NS.1))
+            // The next one may be due since before the end of this.
+            next.or(task.previous.map(|a| a.due_ns.min(a.end_ns))).map(|ns| ns.saturating_sub(AROUND_NS.1))
         });
         let needed = needed.min().unwrap_or(complete_ns.saturating_sub(SETTLE_NS));
         for processor in self.processors.values_mut() {
@@ -214,10 +215,10 @@ impl Task {
     ) -> SplitActivation {
         let free_ns = self.previous.map_or(i64::MIN, |p| p.end_ns);
         let wake = self.thread.last_wake(free_ns, a.start_ns);
-        let armed = self
-            .thread
-            .armed_before(wake.map_or(a.start_ns, |wake| wake.t_ns))
-            .filter(|armed| same_clock(armed.soft_ns, a.due_ns));
+        let thread = &self.thread;
+        let armed = wake
+            .map_or_else(|| thread.armed_before(a.start_ns), |wake| thread.armed_for(wake))
+            .map(|armed| armed.as_due_at(a.due_ns));
         let around = FragmentContext {
             thread: &self.thread,
             processors,
@@ -231,8 +232,13 @@ impl Task {
             worked_until_ns: self.previous.map(|p| p.end_ns),
             work: &self.work,
         };
-        let mut cuts: Vec<i64> =
-            armed.into_iter().flat_map(|armed| [armed.t_ns, armed.soft_ns, armed.hard_ns]).collect();
+        let mut cuts: Vec<i64> = thread
+            .armed
+            .iter()
+            .copied()
+            .chain(armed)
+            .flat_map(|armed| [armed.t_ns, armed.soft_ns, armed.hard_ns])
+            .collect();
         cuts.extend(self.previous.map(|p| p.end_ns));
         if let Some(wake) = wake {
             cuts.push(wake.t_ns);
@@ -284,7 +290,9 @@ impl Task {
         let spans = processor.ran.over(from, to).filter_map(|(from, to, occupant)| {
             let (lane, name) = match occupant {
                 Occupant::Thread(seen) if seen.pid == self.thread.pid => (Lane::Task, seen.name?),
-                Occupant::Thread(ObservedThread { pid: 0, .. }) | Occupant::Unknown => return None,
+                Occupant::Thread(ObservedThread { pid: 0, .. })
+                | Occupant::Unknown
+                | Occupant::Unrecorded => return None,
                 Occupant::Thread(seen) => (Lane::Thread, seen.name?),
                 Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
                     (Lane::Softirq, handler.name)

@@ -44,7 +44,7 @@ pub fn split(
             State::Off(_) | State::Unknown => thread.next_wake(from).map_or(cpu, |wake| wake.cpu),
         };
         let Some(processor) = processors.get(&cpu) else {
-            let occupant = Occupant::Unknown;
+            let occupant = Occupant::Unrecorded;
             fragments.push(Fragment { from_ns: from, to_ns: to, state, cpu, occupant, stolen: false });
             continue;
         };

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::event::Name;
-use super::processor::{Occupant, Processor};
+use super::processor::{ObservedThread, Occupant, Processor};
 
 /// A stretch of a wait for a lock; `middle` had the holder's processor while the holder was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     pub from_ns: i64,
     pub to_ns: i64,
-    pub middle: Option<Option<Name>>,
+    pub middle: Option<ObservedThread>,
 }
 
 /// Splits a stretch of a wait by the states of this thread, which ended the wait. Only recorded processors
@@ -44,7 +43,7 @@ pub fn by_holder(
                     && ready(from_ns)
                     && !runs_elsewhere(from_ns, to_ns) =>
             {
-                Some(seen.name)
+                Some(seen)
             }
             _ => None,
         };

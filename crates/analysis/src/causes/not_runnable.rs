@@ -6,7 +6,7 @@ use jitterlab_model::causes::{CauseClass as Class, Evidence};
 use super::event::Name;
 use super::fragments::Fragment;
 use super::inversion;
-use super::thread::{Off, State, Waker, last_deed};
+use super::thread::{Off, State, ThreadAction, Waker, last_deed};
 use super::verdict::{FragmentContext, Named, Verdict, all};
 
 impl FragmentContext<'_> {
@@ -14,14 +14,18 @@ impl FragmentContext<'_> {
     pub(super) fn held(&self, off: Off, fragment: &Fragment) -> Option<Verdict> {
         let thread = self.thread;
         let of = |class, who| Some(all(Named { class, who }, Evidence::Events));
+        let by = |deed: Option<&ThreadAction>| deed.and_then(|deed| deed.who);
         match off {
-            Off::Stopped => of(Class::Stopped, last_deed(&thread.stops, fragment.from_ns)),
-            Off::Traced => of(Class::Traced, last_deed(&thread.tracers, fragment.from_ns)),
+            Off::Stopped => of(Class::Stopped, by(last_deed(&thread.stops, fragment.from_ns))),
+            Off::Traced => of(Class::Traced, by(last_deed(&thread.tracers, fragment.from_ns))),
             Off::Lock { inherits: true } => {
-                let lent = last_deed(&thread.holders, fragment.from_ns);
-                of(Class::LockInheriting, lent.or_else(|| self.let_go_by(fragment)))
+                let begun_ns = thread.state.since(fragment.from_ns);
+                let lent = last_deed(&thread.holders, fragment.from_ns).filter(|deed| deed.t_ns >= begun_ns);
+                of(Class::LockInheriting, by(lent).or_else(|| self.let_go_by(fragment)))
             }
-            Off::Lock { inherits: false } => of(Class::Lock, self.let_go_by(fragment)),
+            Off::Lock { inherits: false } => {
+                Some(all(Named { class: Class::Lock, who: self.let_go_by(fragment) }, Evidence::LockValue))
+            }
             Off::Fault => of(Class::PageFault, None),
             Off::Budget => of(Class::Budget, None),
             Off::Sleeps | Off::SleepsDeeply | Off::Frozen => {
@@ -46,19 +50,23 @@ impl FragmentContext<'_> {
     /// Judges a fragment; a wait for a lock is split into the parts in which others kept the holder from releasing it.
     pub fn verdicts(&self, fragment: &Fragment) -> Vec<(i64, i64, Verdict)> {
         let judged = |from_ns, to_ns, verdict| (from_ns, to_ns, verdict);
-        let ends = self.thread.next_wake(fragment.to_ns).map(|wake| wake.by);
+        let ends = self.thread.end_of_wait(fragment.to_ns).map(|wake| wake.by);
         if let (State::Off(Off::Lock { inherits: false }), Some(Waker::Thread(holder, _))) =
             (fragment.state, ends)
         {
             let verdict = self.judge(fragment);
-            let until_ns = self.thread.next_wake(fragment.to_ns).map_or(fragment.to_ns, |wake| wake.t_ns);
+            let until_ns = self.thread.end_of_wait(fragment.to_ns).map_or(fragment.to_ns, |wake| wake.t_ns);
             let waits =
                 inversion::by_holder(self.processors, holder, until_ns, (fragment.from_ns, fragment.to_ns));
             return waits
                 .into_iter()
                 .map(|wait| match wait.middle {
-                    Some(who) => {
-                        let cause = Named { class: Class::Inversion, who };
+                    Some(seen) => {
+                        // One that is more urgent than the task would have the processor with priority inheritance, too.
+                        let own = self.thread.priority_at(fragment.from_ns);
+                        let is_urgent = seen.priority.is_some_and(|priority| priority < own);
+                        let class = if is_urgent { Class::Preempted } else { Class::Inversion };
+                        let cause = Named { class, who: seen.name };
                         judged(wait.from_ns, wait.to_ns, Verdict { cause, ..verdict })
                     }
                     None => judged(wait.from_ns, wait.to_ns, verdict),
@@ -82,9 +90,9 @@ impl FragmentContext<'_> {
 
     /// Returns the name of the thread that ended this by waking the task.
     fn let_go_by(&self, fragment: &Fragment) -> Option<Name> {
-        match self.thread.next_wake(fragment.to_ns)?.by {
+        match self.thread.end_of_wait(fragment.to_ns)?.by {
             Waker::Thread(_, who) => who,
-            Waker::Timer | Waker::Handler(_) => None,
+            Waker::Timer(_) | Waker::OtherTimer(_) | Waker::Handler(_) => None,
         }
     }
 }

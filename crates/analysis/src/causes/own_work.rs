@@ -32,6 +32,11 @@ impl FragmentContext<'_> {
         }
     }
 
+    /// True if no event has come on the task's processor since then: a fault of a huge page takes long, and nothing shows its end.
+    pub(super) fn is_silent_since(&self, t_ns: i64, fragment: &Fragment) -> bool {
+        self.silence(fragment).is_some_and(|(silence, ..)| silence.from_ns <= t_ns)
+    }
+
     /// True if a tick was due while a thread had the processor, and came only after the fragment: something
     /// outside this kernel may have had a part of it.
     pub(super) fn has_late_tick(&self, fragment: &Fragment) -> bool {

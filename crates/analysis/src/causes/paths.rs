@@ -70,7 +70,7 @@ fn passed(occupant: Occupant) -> Option<Passed> {
         }
         Occupant::Handler(handler) => Some(Passed::Interrupt(handler.name)),
         Occupant::Callback(function) => Some(Passed::Timer(function)),
-        Occupant::Unknown | Occupant::Tracer => None,
+        Occupant::Unknown | Occupant::Unrecorded | Occupant::Tracer => None,
     }
 }
 

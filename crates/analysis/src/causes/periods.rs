@@ -1,4 +1,4 @@
-//! Times at which kernel timers ended periods of limits: of real-time computing, and of CPU quotas.
+//! Times at which kernel timers ended periods of limits: of real-time computing, of CPU quotas, and of budgets.
 
 use std::collections::VecDeque;
 
@@ -9,6 +9,7 @@ use super::event::{Functions, Name};
 pub struct Periods {
     limit: VecDeque<i64>,
     quota: VecDeque<i64>,
+    budget: VecDeque<i64>,
 }
 
 impl Periods {
@@ -18,6 +19,8 @@ impl Periods {
             self.limit.push_back(t_ns);
         } else if function == functions.quota {
             self.quota.push_back(t_ns);
+        } else if function == functions.replenish {
+            self.budget.push_back(t_ns);
         }
     }
 
@@ -31,9 +34,14 @@ impl Periods {
         ended(&self.quota, within_ns, t_ns)
     }
 
+    /// True if a deadline thread got its next budget at most `within_ns` before a time.
+    pub fn budget_began(&self, within_ns: i64, t_ns: i64) -> bool {
+        ended(&self.budget, within_ns, t_ns)
+    }
+
     /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
-        for times in [&mut self.limit, &mut self.quota] {
+        for times in [&mut self.limit, &mut self.quota, &mut self.budget] {
             while times.front().is_some_and(|t| *t < t_ns) {
                 times.pop_front();
             }

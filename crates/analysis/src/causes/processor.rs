@@ -10,8 +10,10 @@ use super::track::Track;
 /// Occupant of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occupant {
-    /// Not known: events are missing.
+    /// Not known: events were lost.
     Unknown,
+    /// Not known: no events of it are recorded, or none had come yet.
+    Unrecorded,
     /// A thread; 0 is the idle one.
     Thread(ObservedThread),
     /// A handler of interrupts.
@@ -96,6 +98,8 @@ const LONGEST_COUNT_NS: i64 = 10_000_000;
 pub struct Processor {
     thread: ObservedThread,
     nest: Vec<Occupant>,
+    /// The timer whose callback runs.
+    pub expiring: Option<u64>,
     /// Its occupants over time.
     pub ran: Track<Occupant>,
     /// Times at which processor time was stolen.
@@ -150,7 +154,8 @@ impl Processor {
         Processor {
             thread: ObservedThread { pid: -1, name: None, priority: None },
             nest: Vec::new(),
-            ran: Track::new(Occupant::Unknown),
+            ran: Track::new(Occupant::Unrecorded),
+            expiring: None,
             stolen: VecDeque::new(),
             interrupted: VecDeque::new(),
             timer_interrupts: VecDeque::new(),
@@ -176,7 +181,7 @@ impl Processor {
         self.pass_time(t);
         if event.what == EventKind::Lost {
             self.nest.clear();
-            (self.counting, self.came_ns) = (None, None);
+            (self.counting, self.came_ns, self.expiring) = (None, None, None);
             self.thread.pid = -1;
             // A hold-off at that time may have ended.
             if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX) {
@@ -231,13 +236,17 @@ impl Processor {
             EventKind::Exit(handler) => self.leave(
                 |o| matches!(o, Occupant::Handler(h) if h.kind == handler.kind && h.number == handler.number),
             ),
-            EventKind::Expire { function, .. } => {
+            EventKind::Expire { timer, function } => {
+                self.expiring = Some(*timer);
                 if *function == self.functions.replenish {
                     self.replenished_ns = t;
                 }
                 self.nest.push(Occupant::Callback(*function));
             }
-            EventKind::ExpireEnd => self.leave(|o| matches!(o, Occupant::Callback(_))),
+            EventKind::ExpireEnd => {
+                self.expiring = None;
+                self.leave(|o| matches!(o, Occupant::Callback(_)));
+            }
             EventKind::Interrupted(frames) => self.note_interrupted(t, frames),
             EventKind::Idle(state) => self.idle.push(t, Some(*state)),
             _ => {}

@@ -2,6 +2,7 @@
 
 mod own_work;
 mod states;
+mod waits;
 
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Part, TaskCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
@@ -606,7 +607,7 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         (17i32..23, pid.clone()).prop_map(|(number, to)| EventKind::Signal { number, to, name: Name(2) }),
         any::<bool>().prop_map(|on| EventKind::Freeze { group: Name(0), on }),
         Just(EventKind::Lost),
-        Just(EventKind::CallsLost),
+        Just(EventKind::CallsLost { from_ns: 0 }),
         (-50_000i64..50_000).prop_map(|soft_ns| EventKind::TimerStart {
             timer: 1,
             function: Name(3),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::event::{Call, Event, EventKind, Functions, HandlerKind, Name, PrevState};
+use super::event::{Call, Event, EventKind, Functions, HandlerKind, Name, PrevState, same_clock};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -29,7 +29,10 @@ pub enum Off {
     /// It waits for a page of its memory to be read from disk.
     Fault,
     /// It waits for a lock.
-    Lock { inherits: bool },
+    Lock {
+        /// True if the holder inherits the priority of waiting threads.
+        inherits: bool,
+    },
     /// A signal has stopped it.
     Stopped,
     /// A tracer has stopped it.
@@ -43,8 +46,10 @@ pub enum Off {
 /// Source of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waker {
-    /// A timer.
-    Timer,
+    /// A timer, by its identity where its callback did it.
+    Timer(Option<u64>),
+    /// The callback of a timer that the thread did not set.
+    OtherTimer(Name),
     /// Another handler.
     Handler(Name),
     /// Another thread, with its name if known.
@@ -60,6 +65,8 @@ pub struct Wake {
     pub cpu: u16,
     /// Its source.
     pub by: Waker,
+    /// True if it came for a signal, and the wait did not end by it.
+    pub interrupts: bool,
 }
 
 /// A timer that the thread waits for.
@@ -71,7 +78,19 @@ pub struct Armed {
     pub soft_ns: i64,
     /// The latest time at which it is still on time, in ns.
     pub hard_ns: i64,
+    /// True if it gives the thread its next budget under SCHED_DEADLINE.
+    pub is_budget: bool,
     timer: u64,
+}
+
+impl Armed {
+    /// The same on the clock of this due time: the timer's own time where it is on another clock.
+    pub fn as_due_at(self, due_ns: i64) -> Self {
+        match same_clock(self.soft_ns, due_ns) {
+            true => self,
+            false => Armed { soft_ns: due_ns, hard_ns: due_ns + (self.hard_ns - self.soft_ns), ..self },
+        }
+    }
 }
 
 /// An action of another thread on this one.
@@ -110,8 +129,12 @@ pub struct Thread {
     pub holders: VecDeque<ThreadAction>,
     /// Frozen state of its control group over time, with the name of the thread that froze it.
     pub frozen: Track<Option<Option<Name>>>,
-    /// Its priority in kernel numbering.
-    pub priority: i16,
+    /// Its priority in kernel numbering over time.
+    pub priority: Track<i16>,
+    /// True once a switch has shown it.
+    was_seen: bool,
+    /// Times in which events of its calls and faults were lost.
+    pub blind: VecDeque<(i64, i64)>,
     /// Knowledge of its CPU quota.
     pub quota: Quota,
     /// Timer of its next budget under SCHED_DEADLINE, once set, and whether the budget was used up before.
@@ -124,6 +147,8 @@ pub struct Thread {
     has_called: bool,
     /// True if its own last event was a page fault.
     has_faulted: bool,
+    /// Time of its own last event, if that was the return from a call that nothing interrupted.
+    returned_ns: Option<i64>,
     /// Processor and time at which its own timer's callback began, if the thread has not been woken.
     expired: Option<(u16, i64)>,
 }
@@ -141,6 +166,13 @@ pub struct Quota {
 /// of a thread that stops (SIGCHLD).
 const STOPS: std::ops::RangeInclusive<i32> = 19..=22;
 const CHILD: i32 = 17;
+/// Answers of a call that a signal interrupted: -EINTR, and those with which the kernel begins it again.
+const INTERRUPTED: i64 = -4;
+const BEGINS_AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
+/// Timers that are remembered at least, each as it was set last.
+const TIMERS: usize = 4_096;
+/// Longest time from the return of a call to the work that the kernel put off until then.
+const PUT_OFF_NS: i64 = 100_000;
 
 impl Thread {
     pub fn new(pid: i32) -> Self {
@@ -157,13 +189,16 @@ impl Thread {
             tracers: VecDeque::new(),
             holders: VecDeque::new(),
             frozen: Track::new(None),
-            priority: 120,
+            priority: Track::new(120),
+            was_seen: false,
+            blind: VecDeque::new(),
             quota: Quota::default(),
             budget: None,
             foreign_budgets: HashSet::new(),
             open: None,
             has_called: false,
             has_faulted: false,
+            returned_ns: None,
             expired: None,
         }
     }
@@ -178,18 +213,22 @@ impl Thread {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
             EventKind::Switch { to, priority, .. } if *to == self.pid => {
-                self.priority = *priority;
+                self.has_priority(t, *priority);
                 self.budget = None;
                 self.state.push(t, State::Running(cpu));
             }
             EventKind::Switch { from, from_priority, leaves, .. } if *from == self.pid => {
-                self.priority = *from_priority;
-                let state = self.left(*leaves).map_or(State::Ready(cpu), State::Off);
+                self.has_priority(t, *from_priority);
+                let state = self.left(t, *leaves).map_or(State::Ready(cpu), State::Off);
                 self.state.push(t, state);
             }
             EventKind::Waking { pid, cpu: target } if *pid == self.pid => {
                 self.expired = None;
-                self.wakes.push_back(Wake { t_ns: t, cpu, by: waker(event, on) });
+                self.wakes.push_back(Wake { t_ns: t, cpu, by: self.waker(event, on, f), interrupts: false });
+                if self.now() == State::Off(Off::Stopped) {
+                    // Signals until now have nothing to do with the next stop.
+                    self.stops.push_back(ThreadAction { t_ns: t, who: None });
+                }
                 if !matches!(self.now(), State::Running(_)) {
                     self.state.push(t, State::Ready(*target));
                 }
@@ -202,7 +241,12 @@ impl Thread {
             }
             EventKind::Expire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
                 self.budget = None;
-                self.wakes.push_back(Wake { t_ns: t, cpu, by: Waker::Timer });
+                self.wakes.push_back(Wake {
+                    t_ns: t,
+                    cpu,
+                    by: Waker::Timer(Some(*timer)),
+                    interrupts: false,
+                });
                 if matches!(self.now(), State::Off(_)) {
                     self.state.push(t, State::Ready(cpu));
                 }
@@ -250,12 +294,16 @@ impl Thread {
             (State::Off(Off::Lock { .. }), what) if !matches!(what, EventKind::Return { .. }) => {}
             _ => self.state.push(t, State::Running(event.cpu)),
         }
+        self.returned_ns = None;
         match &event.what {
             EventKind::TimerStart { timer, function, soft_ns, hard_ns } => {
                 let is_budget = *function == f.replenish;
                 let is_own = match is_budget {
                     // In a handler, the tick finds the budget used up.
-                    true => self.priority < 0 && !self.foreign_budgets.contains(timer),
+                    true => {
+                        self.priority.last().is_some_and(|(_, now)| now < 0)
+                            && !self.foreign_budgets.contains(timer)
+                    }
                     false => !event.in_interrupt,
                 };
                 if is_own && is_budget {
@@ -263,7 +311,7 @@ impl Thread {
                 }
                 if is_own {
                     let (soft_ns, hard_ns) = (*soft_ns, *hard_ns);
-                    self.armed.push_back(Armed { t_ns: t, soft_ns, hard_ns, timer: *timer });
+                    self.armed.push_back(Armed { t_ns: t, soft_ns, hard_ns, is_budget, timer: *timer });
                     self.has_faulted = false;
                 }
             }
@@ -274,7 +322,15 @@ impl Thread {
             EventKind::Call { call, .. } => {
                 (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
             }
-            EventKind::Return { .. } => (self.open, self.has_faulted) = (None, false),
+            EventKind::Return { answer } => {
+                (self.open, self.has_faulted) = (None, false);
+                match *answer == INTERRUPTED || BEGINS_AGAIN.contains(answer) {
+                    true => {
+                        self.wakes.iter_mut().next_back().into_iter().for_each(|wake| wake.interrupts = true)
+                    }
+                    false => self.returned_ns = Some(t),
+                }
+            }
             EventKind::Lends { to, name }
                 if *to != self.pid && self.open == Some(Call::Lock { inherits: true }) =>
             {
@@ -286,7 +342,10 @@ impl Thread {
     }
 
     /// Returns the state in which it leaves its processor; `None` if it is still ready to run.
-    fn left(&self, leaves: PrevState) -> Option<Off> {
+    fn left(&self, t_ns: i64, leaves: PrevState) -> Option<Off> {
+        // A file is closed, or what a control group owes is paid, behind the end of a call.
+        let has_put_off = self.returned_ns.is_some_and(|returned_ns| t_ns - returned_ns < PUT_OFF_NS);
+        let may_be_frozen = self.open.is_none() && self.has_called && !has_put_off;
         Some(match (leaves, self.open) {
             (PrevState::Stopped, _) => Off::Stopped,
             (PrevState::Traced, _) => Off::Traced,
@@ -297,11 +356,12 @@ impl Thread {
             },
             (PrevState::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
             // Outside of a call, it is the freezer, whose own event another processor may have.
-            (PrevState::Sleeps, None) if self.has_called && !self.has_faulted => Off::Frozen,
+            (PrevState::Sleeps, _) if may_be_frozen && !self.has_faulted => Off::Frozen,
             (PrevState::Sleeps, _) => Off::Sleeps,
-            (PrevState::SleepsDeeply, _) if self.has_faulted => Off::Fault,
+            // Within a call, the fault may be over.
+            (PrevState::SleepsDeeply, None) if self.has_faulted => Off::Fault,
             // The freezer of an older control group, or that of a suspended system.
-            (PrevState::SleepsDeeply, None) if self.has_called => Off::Frozen,
+            (PrevState::SleepsDeeply, _) if may_be_frozen => Off::Frozen,
             (PrevState::SleepsDeeply, _) => Off::SleepsDeeply,
         })
     }
@@ -321,10 +381,29 @@ impl Thread {
         pid == self.pid || self.siblings.contains(&pid)
     }
 
-    /// Events were lost from this time on: the state is unknown until the next event.
-    pub fn lost(&mut self, from_ns: i64) {
-        (self.open, self.has_called, self.expired) = (None, false, None);
-        self.state.push(from_ns, State::Unknown);
+    /// Events of this thread were lost between two times: its state is unknown from then on until the next event.
+    pub fn lost(&mut self, from_ns: i64, to_ns: i64) {
+        (self.open, self.has_called, self.expired, self.returned_ns) = (None, false, None, None);
+        self.blind.push_back((from_ns, to_ns));
+        self.state.push(to_ns, State::Unknown);
+    }
+
+    /// True if events of its calls and faults were lost within these times.
+    pub fn is_blind(&self, from_ns: i64, to_ns: i64) -> bool {
+        self.blind.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+    }
+
+    fn has_priority(&mut self, t_ns: i64, priority: i16) {
+        // Before the first event of it, it most likely was the same.
+        if !self.was_seen {
+            (self.priority, self.was_seen) = (Track::new(priority), true);
+        }
+        self.priority.push(t_ns, priority);
+    }
+
+    /// Its priority then, in kernel numbering.
+    pub fn priority_at(&self, t_ns: i64) -> i16 {
+        self.priority.over(t_ns, t_ns.saturating_add(1)).next().map_or(120, |(.., priority)| priority)
     }
 
     /// Returns the last wake-up after one time and up to another.
@@ -338,9 +417,45 @@ impl Thread {
         self.wakes.get(self.wakes.partition_point(|wake| wake.t_ns < from_ns))
     }
 
+    /// Returns the wake-up that ends a wait that lasts until this time: none that came for a signal.
+    pub fn end_of_wait(&self, from_ns: i64) -> Option<&Wake> {
+        let behind = self.wakes.partition_point(|wake| wake.t_ns < from_ns);
+        self.wakes.range(behind..).find(|wake| !wake.interrupts).or_else(|| self.wakes.get(behind))
+    }
+
+    /// Returns the timer that made a wake-up, as it was set last before.
+    pub fn armed_for(&self, wake: &Wake) -> Option<&Armed> {
+        let set = self.armed.partition_point(|armed| armed.t_ns <= wake.t_ns);
+        let mut before = self.armed.range(..set).rev();
+        match wake.by {
+            Waker::Timer(Some(timer)) => before.find(|armed| armed.timer == timer),
+            _ => before.next(),
+        }
+    }
+
     /// Returns the last timer set before this time.
     pub fn armed_before(&self, t_ns: i64) -> Option<&Armed> {
         self.armed.get(self.armed.partition_point(|armed| armed.t_ns <= t_ns).checked_sub(1)?)
+    }
+
+    /// Returns the source of a wake-up from the occupant of its processor.
+    fn waker(&self, event: &Event, on: &Processor, f: Functions) -> Waker {
+        match on.ran.last() {
+            Some((_, Occupant::Callback(function))) => match on.expiring {
+                Some(timer) if function == f.sleep || self.armed.iter().any(|armed| armed.timer == timer) => {
+                    Waker::Timer(Some(timer))
+                }
+                Some(_) => Waker::OtherTimer(function),
+                None => Waker::Timer(None),
+            },
+            Some((_, Occupant::Tracer)) => Waker::Timer(None),
+            Some((_, Occupant::Handler(handler))) if handler.kind == HandlerKind::Timer => Waker::Timer(None),
+            Some((_, Occupant::Handler(handler))) => Waker::Handler(handler.name),
+            Some((_, Occupant::Thread(thread))) if !event.in_interrupt => {
+                Waker::Thread(thread.pid, thread.name)
+            }
+            _ => Waker::Thread(event.pid, None),
+        }
     }
 
     /// Forgets everything before this time that no longer holds.
@@ -350,9 +465,19 @@ impl Thread {
         while self.wakes.front().is_some_and(|w| before(w.t_ns)) {
             self.wakes.pop_front();
         }
-        while self.armed.get(1).is_some_and(|a| before(a.t_ns)) {
+        // Each timer as it was set last may still expire.
+        let mut kept = HashSet::new();
+        let latest: Vec<bool> =
+            self.armed.iter().rev().map(|armed| kept.insert(armed.timer) || !before(armed.t_ns)).collect();
+        let mut latest = latest.into_iter().rev();
+        self.armed.retain(|_| latest.next().unwrap_or(true));
+        while self.armed.len() > TIMERS {
             self.armed.pop_front();
         }
+        while self.blind.front().is_some_and(|(_, to)| before(*to)) {
+            self.blind.pop_front();
+        }
+        self.priority.forget_before(t_ns);
         for times in [&mut self.faults, &mut self.moves] {
             while times.front().is_some_and(|t| before(*t)) {
                 times.pop_front();
@@ -371,18 +496,7 @@ impl Thread {
     }
 }
 
-/// Returns the name of the thread that acted last before a time.
-pub fn last_deed(deeds: &VecDeque<ThreadAction>, until_ns: i64) -> Option<Name> {
-    deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)?.who
-}
-
-/// Returns the source of a wake-up from the occupant of its processor.
-fn waker(event: &Event, on: &Processor) -> Waker {
-    match on.ran.last() {
-        Some((_, Occupant::Callback(_) | Occupant::Tracer)) => Waker::Timer,
-        Some((_, Occupant::Handler(handler))) if handler.kind == HandlerKind::Timer => Waker::Timer,
-        Some((_, Occupant::Handler(handler))) => Waker::Handler(handler.name),
-        Some((_, Occupant::Thread(thread))) if !event.in_interrupt => Waker::Thread(thread.pid, thread.name),
-        _ => Waker::Thread(event.pid, None),
-    }
+/// Returns the action last before a time.
+pub fn last_deed(deeds: &VecDeque<ThreadAction>, until_ns: i64) -> Option<&ThreadAction> {
+    deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)
 }

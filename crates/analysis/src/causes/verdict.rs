@@ -64,7 +64,7 @@ pub struct FragmentContext<'a> {
     /// The wake-up that led to the start, if there was one since the previous activation.
     pub wake: Option<&'a Wake>,
     /// The timer that was waited for, if it is on the clock of the due times.
-    pub armed: Option<&'a Armed>,
+    pub armed: Option<Armed>,
     /// True if the task woke early and polled for its due time.
     pub polled: bool,
     /// Properties of the machine.
@@ -84,24 +84,51 @@ impl FragmentContext<'_> {
     pub fn judge(&self, fragment: &Fragment) -> Verdict {
         let verdict = self.seen(fragment);
         match fragment.stolen {
-            true => Verdict {
+            true if !self.waits_on(fragment) => Verdict {
                 cause: Class::Outside.into(),
                 evidence: Evidence::Stolen,
                 function: None,
                 ..verdict
             },
-            false if self.takes_too_long(verdict.cause.class, fragment.to_ns - fragment.from_ns) => {
+            _ if self.takes_too_long(verdict.cause.class, fragment.to_ns - fragment.from_ns) => {
                 Verdict { cause: Class::Outside.into(), evidence: Evidence::TooLong, ..verdict }
             }
-            false
-                if matches!(verdict.evidence, Evidence::Events | Evidence::LetIn)
-                    && (self.may_be_outside(verdict.cause.class)
-                        || matches!(fragment.state, State::Ready(_)) && self.has_late_tick(fragment)) =>
+            _ if matches!(verdict.evidence, Evidence::Events | Evidence::LetIn)
+                && (self.may_be_outside(verdict.cause.class)
+                    || matches!(fragment.state, State::Ready(_)) && self.has_late_tick(fragment)) =>
             {
                 Verdict { evidence: Evidence::EventsOrOutside, ..verdict }
             }
-            false => verdict,
+            _ => verdict,
         }
+    }
+
+    /// True if the task would have waited whatever had the processor: for others, or for a time that had not come.
+    fn waits_on(&self, fragment: &Fragment) -> bool {
+        if !matches!(fragment.state, State::Off(_)) {
+            return false;
+        }
+        let Some(wake) = self.thread.end_of_wait(fragment.to_ns) else { return false };
+        let ends = |armed: Armed| fragment.to_ns <= armed.soft_ns;
+        match wake.by {
+            Waker::Timer(_) => self.is_before_its_wait(fragment) || self.armed_by(wake).is_some_and(ends),
+            Waker::OtherTimer(_) | Waker::Handler(_) | Waker::Thread(..) => true,
+        }
+    }
+
+    /// The timer behind a wake-up, as times of the due times' clock.
+    fn armed_by(&self, wake: &Wake) -> Option<Armed> {
+        match self.wake.is_some_and(|own| own.t_ns == wake.t_ns) {
+            true => self.armed,
+            false => {
+                self.thread.armed_for(wake).copied().filter(|armed| same_clock(armed.soft_ns, wake.t_ns))
+            }
+        }
+    }
+
+    /// True if the task has not come to its wait for the next start.
+    fn is_before_its_wait(&self, fragment: &Fragment) -> bool {
+        self.worked_until_ns.is_some_and(|ns| fragment.to_ns <= ns)
     }
 
     /// True if a hypervisor may have held the occupant without reporting it: one that never reports, or one
@@ -132,6 +159,8 @@ impl FragmentContext<'_> {
         }
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => all(Class::Lost, Evidence::None),
+            (State::Off(_), Occupant::Unrecorded) => self.sleeping(fragment),
+            (_, Occupant::Unrecorded) => all(Class::Lost, Evidence::None),
             (_, Occupant::Tracer) => self.noting(),
             (State::Running(_), Occupant::Thread(_)) if self.sets_timer(fragment) => self.setting(fragment),
             (State::Running(_), _) if self.sets_timer(fragment) => self.late_timer(fragment, self.wake),
@@ -154,7 +183,7 @@ impl FragmentContext<'_> {
     /// True if a fragment of a timer interrupt follows the wake-up without anything else in between.
     fn is_own_interrupt(&self, fragment: &Fragment) -> bool {
         let Some((wake, processor)) = self.wake.zip(self.of(fragment.cpu)) else { return false };
-        if wake.by != Waker::Timer || wake.cpu != fragment.cpu || wake.t_ns > fragment.from_ns {
+        if !matches!(wake.by, Waker::Timer(_)) || wake.cpu != fragment.cpu || wake.t_ns > fragment.from_ns {
             return false;
         }
         match fragment.occupant {
@@ -178,6 +207,10 @@ impl FragmentContext<'_> {
         if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
             return match last {
                 Some(t) if fragment.from_ns - t < FAULT_NS => all(Class::PageFault, Evidence::UpTo),
+                _ if self.thread.is_blind(fragment.from_ns, fragment.to_ns) => {
+                    all(Class::OwnWork, Evidence::None)
+                }
+                Some(t) if self.is_silent_since(*t, fragment) => all(Class::PageFault, Evidence::None),
                 _ => self.own_work(fragment),
             };
         }
@@ -190,7 +223,7 @@ impl FragmentContext<'_> {
     /// True if the task had finished its work, and was in the call that set the timer that woke it: the timer
     /// expired before the kernel could let another thread run.
     fn sets_timer(&self, fragment: &Fragment) -> bool {
-        let woken = |wake: &Wake| wake.by == Waker::Timer && wake.t_ns > fragment.from_ns;
+        let woken = |wake: &Wake| matches!(wake.by, Waker::Timer(_)) && wake.t_ns > fragment.from_ns;
         !self.polled
             && self.worked_until_ns.is_some_and(|ns| ns <= fragment.from_ns)
             && self.armed.is_some_and(|armed| armed.t_ns <= fragment.from_ns)
@@ -212,22 +245,28 @@ impl FragmentContext<'_> {
 
     /// Judges a fragment that ends with the wake-up.
     fn sleeping(&self, fragment: &Fragment) -> Verdict {
-        let wake = self.thread.next_wake(fragment.to_ns);
+        let wake = self.thread.end_of_wait(fragment.to_ns);
         match wake.map(|wake| wake.by) {
-            Some(Waker::Timer) => self.late_timer(fragment, wake),
+            // It waits for a time in its work.
+            Some(Waker::Timer(_)) if self.is_before_its_wait(fragment) => {
+                all(Class::OwnWork, Evidence::Events)
+            }
+            Some(Waker::Timer(_)) => self.late_timer(fragment, wake),
             Some(Waker::Thread(_, who)) => self.blocked(fragment, who),
             Some(Waker::Handler(who)) => self.blocked(fragment, Some(who)),
+            Some(Waker::OtherTimer(who)) => {
+                all(Named { class: Class::Blocked, who: Some(who) }, Evidence::None)
+            }
             None => all(Class::Blocked, Evidence::None),
         }
     }
 
     /// Judges a fragment up to the timer interrupt that woke the task, and within it.
     fn late_timer(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
-        let armed = wake.and_then(|wake| self.thread.armed_before(wake.t_ns));
-        if let Some(armed) = armed.filter(|armed| same_clock(armed.soft_ns, fragment.from_ns)) {
+        let armed = wake.and_then(|wake| self.armed_by(wake));
+        if let Some(armed) = armed {
             if fragment.to_ns <= armed.soft_ns {
-                let is_deadline = self.thread.priority < 0;
-                let class = if is_deadline { Class::Budget } else { Class::AskedLate };
+                let class = if armed.is_budget { Class::Budget } else { Class::AskedLate };
                 return all(class, Evidence::Events);
             }
             if fragment.to_ns <= armed.hard_ns {
@@ -318,8 +357,24 @@ impl FragmentContext<'_> {
 
     /// Judges the time from the wake-up, or from losing the processor, until the task has it.
     fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
+        let verdict = self.ready_as_it_was(fragment, thread);
+        // Its own priority was changed meanwhile, and no event shows when.
+        let back_ns = self.back_ns(fragment).unwrap_or(fragment.to_ns);
+        match self.thread.priority_at(back_ns) == self.thread.priority_at(fragment.from_ns) {
+            true => verdict,
+            false => Verdict { evidence: Evidence::None, ..verdict },
+        }
+    }
+
+    /// Time at which the task has the processor again.
+    fn back_ns(&self, fragment: &Fragment) -> Option<i64> {
+        let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
+        self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again)
+    }
+
+    fn ready_as_it_was(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
         let who = thread.name;
-        let own = self.thread.priority;
+        let own = self.thread.priority_at(fragment.from_ns);
         let named = |class| Named { class, who };
         let on = self.of(fragment.cpu);
         // The wake-up that made it ready, if there was one.
@@ -343,7 +398,7 @@ impl FragmentContext<'_> {
             return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
         }
         // The quota's part of this time is unknown.
-        let shared = if self.has_quota() { Evidence::UpTo } else { Evidence::Events };
+        let shared = if self.has_quota(own) { Evidence::UpTo } else { Evidence::Events };
         match thread.priority {
             Some(priority) if priority < own.min(ORDINARY) => {
                 return all(named(Class::Preempted), Evidence::Events);
@@ -376,11 +431,11 @@ impl FragmentContext<'_> {
         }
     }
 
-    fn has_quota(&self) -> bool {
-        self.thread.quota.is_set && self.thread.priority >= ORDINARY
+    fn has_quota(&self, priority: i16) -> bool {
+        self.thread.quota.is_set && priority >= ORDINARY
     }
 
-    /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, or by a quota.
+    /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, a quota, or a budget.
     fn limited(
         &self,
         fragment: &Fragment,
@@ -389,13 +444,12 @@ impl FragmentContext<'_> {
         runs_on: bool,
     ) -> Option<Verdict> {
         let on = self.of(fragment.cpu)?;
-        let own = self.thread.priority;
+        let own = self.thread.priority_at(fragment.from_ns);
         let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
-        let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
-        let back_ns = self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again);
+        let back_ns = self.back_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
         let got = wake.is_none() || got_after(on, since_ns, fragment.from_ns, thread.pid);
-        if self.has_quota() {
+        if self.has_quota(own) {
             let counted =
                 self.thread.quota.used_up.iter().any(|(from, to)| *from < fragment.to_ns && *to > since_ns);
             let ended = back_ns.is_some_and(|t| {
@@ -404,6 +458,12 @@ impl FragmentContext<'_> {
             let idles = thread.pid == 0 && got;
             let evidence = if idles { Evidence::Events } else { Evidence::Counted };
             return (counted && ended).then(|| all(Class::Quota, evidence));
+        }
+        let is_of_deadline = thread.priority.is_some_and(|priority| priority < 0);
+        // It got its budget behind the beginning of the fragment.
+        let waits_for_budget = |t: i64| self.periods.budget_began(COMES_BACK_NS.min(t - fragment.from_ns), t);
+        if own < 0 && !is_of_deadline && back_ns.is_some_and(waits_for_budget) {
+            return Some(all(Class::Budget, Evidence::Events));
         }
         let is_less = thread.pid == 0 || thread.priority.is_some_and(|priority| priority >= ORDINARY);
         if !(0..ORDINARY).contains(&own) || !is_less {
@@ -438,7 +498,7 @@ impl FragmentContext<'_> {
 
     /// Returns the cause that takes the processor from the task while it works; `None` if the task has it.
     pub fn interruption(&self, fragment: &Fragment) -> Option<Named> {
-        if fragment.stolen {
+        if fragment.stolen && !self.waits_on(fragment) {
             return Some(Class::Outside.into());
         }
         if let State::Off(off) = fragment.state
@@ -449,13 +509,14 @@ impl FragmentContext<'_> {
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => Some(Class::Lost.into()),
             (State::Off(_), _) => {
-                let who = match self.thread.next_wake(fragment.to_ns).map(|wake| wake.by) {
+                let who = match self.thread.end_of_wait(fragment.to_ns).map(|wake| wake.by) {
                     Some(Waker::Thread(_, who)) => who,
-                    Some(Waker::Handler(who)) => Some(who),
-                    Some(Waker::Timer) | None => None,
+                    Some(Waker::Handler(who) | Waker::OtherTimer(who)) => Some(who),
+                    Some(Waker::Timer(_)) | None => None,
                 };
                 Some(Named { class: Class::Blocked, who })
             }
+            (_, Occupant::Unrecorded) => Some(Class::Lost.into()),
             (State::Running(_), Occupant::Thread(_)) => None,
             (State::Ready(_), Occupant::Thread(thread)) => Some(self.ready(fragment, thread).cause),
             (_, occupant) => Some(handler_of(occupant).cause),
@@ -504,7 +565,7 @@ fn handler_of(occupant: Occupant) -> Verdict {
             HandlerKind::Softirq => (Class::Softirq, Some(handler.name)),
         },
         Occupant::Tracer => (Class::Tracer, None),
-        Occupant::Thread(_) | Occupant::Unknown => (Class::Lost, None),
+        Occupant::Thread(_) | Occupant::Unknown | Occupant::Unrecorded => (Class::Lost, None),
     };
     all(Named { class, who }, Evidence::Events)
 }

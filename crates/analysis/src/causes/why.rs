@@ -187,16 +187,24 @@ impl TaskWhy {
     /// Summarises the causes of a task.
     #[must_use]
     pub fn new(task: &str, causes: &TaskCauses, told: ListedEvents) -> Self {
-        let mut of_latest = vec![0i64; causes.causes.len()];
-        for part in causes.latest.iter().flat_map(|late| &late.parts) {
-            if let Some(sum) = of_latest.get_mut(part.cause) {
-                *sum += part.ns;
+        // Of each cause in the latest starts: the sum, and the most in one of them.
+        let mut of_latest = vec![(0i64, 0i64); causes.causes.len()];
+        for late in &causes.latest {
+            let mut of_late = vec![0i64; causes.causes.len()];
+            for part in &late.parts {
+                if let Some(sum) = of_late.get_mut(part.cause) {
+                    *sum += part.ns;
+                }
+            }
+            for ((sum, most), ns) in of_latest.iter_mut().zip(of_late) {
+                (*sum, *most) = (*sum + ns, (*most).max(ns));
             }
         }
-        let unusual = |(cause, ns): (&CauseSum, &i64)| if is_unusual(cause.cause.class) { *ns } else { 0 };
+        let unusual =
+            |(cause, (ns, _)): (&CauseSum, &(i64, i64))| if is_unusual(cause.cause.class) { *ns } else { 0 };
         let all_latest: i64 = causes.causes.iter().zip(&of_latest).map(unusual).sum();
         let ratio = |part: i64, of: i64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
-        let row = |(sum, latest_ns): (&CauseSum, &i64)| {
+        let row = |(sum, (latest_ns, most_ns)): (&CauseSum, &(i64, i64))| {
             let mut without = causes.latencies.clone();
             without.take_away(&sum.latencies);
             without.merge(&sum.without);
@@ -210,7 +218,8 @@ impl TaskWhy {
                 sum_ns: sum.sum_ns,
                 share: ratio(sum.sum_ns, causes.lateness_ns),
                 latest_share: if is_unusual(sum.cause.class) { ratio(*latest_ns, all_latest) } else { 0.0 },
-                worst_ns: sum.max_ns,
+                // Many short parts together are counted in the latest starts alone.
+                worst_ns: if sum.cause.class == CauseClass::Mixed { *most_ns } else { sum.max_ns },
                 proven: ratio(sum.proven_ns, sum.sum_ns),
                 likely: ratio(sum.likely_ns, sum.sum_ns),
                 p99_9_without_ns: without(0.999),

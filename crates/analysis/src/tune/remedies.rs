@@ -125,6 +125,8 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
 
 #[cfg(test)]
 mod tests {
+    use jitterlab_model::causes::Misses;
+
     use super::*;
     use crate::causes::{CauseRow, NamedClusters};
 
@@ -159,6 +161,7 @@ mod tests {
             usual: Vec::new(),
             clusters: NamedClusters::default(),
             interruptions: Vec::new(),
+            misses: Misses::default(),
             events: Vec::new(),
         }
     }

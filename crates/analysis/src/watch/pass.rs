@@ -172,7 +172,7 @@ impl Passes {
                     (pass.ended_ns, pass.cpu) = (event.t_ns, event.cpu);
                 }
             }
-            EventKind::CallsLost => self.restart(),
+            EventKind::CallsLost { .. } => self.restart(),
             _ if event.pid != self.pid => {}
             EventKind::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
                 self.set(*timer, *function, *soft_ns, event.t_ns);

@@ -249,7 +249,9 @@ impl TraceEvents {
                 if records.missed {
                     let what = match detail {
                         Detail::Everything => EventKind::Lost,
-                        Detail::Threads | Detail::Calls | Detail::Signals => EventKind::CallsLost,
+                        Detail::Threads | Detail::Calls | Detail::Signals => {
+                            EventKind::CallsLost { from_ns: *last_ns }
+                        }
                     };
                     if detail == Detail::Everything {
                         holes.push((*cpu, *last_ns, begin_ns));

@@ -288,7 +288,7 @@ impl Loop {
             self.moves += 1;
         }
         // Waits need the events of either kind.
-        if matches!(event.what, EventKind::Lost | EventKind::CallsLost) {
+        if matches!(event.what, EventKind::Lost | EventKind::CallsLost { .. }) {
             self.passes.restart();
             self.audit.restart();
             self.follower.lost();

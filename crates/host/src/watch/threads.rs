@@ -81,7 +81,10 @@ impl Target {
 impl ThreadOf {
     /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
-        let comm = |number| fs::read_to_string(folder(self.process, number).join("comm"));
+        let comm = |number| {
+            let name = fs::read(folder(self.process, number).join("comm"))?;
+            std::io::Result::Ok(String::from_utf8_lossy(&name).into_owned())
+        };
         let (name, program) = (comm(self.thread), comm(self.process));
         for (known, now) in [(&mut self.name, name), (&mut self.program, program)] {
             if let Ok(now) = now {

@@ -46,7 +46,10 @@ pub fn cause(cause: &Cause) -> String {
         Class::Mixed => "many short parts".into(),
         Class::Migration => "a move to this CPU".into(),
         Class::PageFault => "a page fault".into(),
-        Class::Blocked => named("waiting for ", "waiting for something else"),
+        Class::Blocked => match who.and_then(brings) {
+            Some(what) => format!("waiting for {what}"),
+            None => named("waiting for ", "waiting for something else"),
+        },
         Class::SlowReturn => "slow to begin on its CPU".into(),
         Class::Lost => "unknown, events were lost".into(),
         _ => "a cause that this release does not know".into(),
@@ -76,6 +79,19 @@ pub fn path(steps: &[PathStep]) -> String {
 /// True for threads of jitterlab's programs.
 pub(super) fn is_measurement(who: &str) -> bool {
     who.starts_with("jitterlab") || matches!(who, "journal" | "journal sync" | "status line")
+}
+
+/// Softirqs and threads of the kernel bring what was waited for, and hold up nothing.
+fn brings(messenger: &str) -> Option<&'static str> {
+    match messenger {
+        "NET_RX" | "NET_TX" => Some("the network"),
+        "TIMER" | "HRTIMER" => Some("a timeout"),
+        "BLOCK" | "IRQ_POLL" => Some("a disk"),
+        _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| messenger.starts_with(kernel)) => {
+            Some("a device, or work of the kernel")
+        }
+        _ => None,
+    }
 }
 
 fn from(who: Option<&str>) -> String {
@@ -114,6 +130,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::Silence => "no event came meanwhile, far longer than it usually works",
         Evidence::UpTo => "events show its begin; this is an upper limit",
         Evidence::Counted => "the kernel counted it about then, and events fit",
+        Evidence::LockValue => "it waits at a futex with the value of a lock, which a latch may have, too",
         Evidence::PriorityAtEnd => "its priority was changed meanwhile, and was this at the end",
         _ => "nothing shows more",
     }
@@ -227,6 +244,9 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         Class::Mixed => "jitterlab why --details lists every cause".into(),
         Class::Migration => "bind the task to one CPU".into(),
         Class::PageFault => "lock the program's memory and touch it before it matters (mlockall)".into(),
+        Class::Blocked if brings(who).is_some() => {
+            "do not wait for it in the loop: let another thread do it, behind a queue".into()
+        }
         Class::Blocked => format!("keep {who} from holding up the task: priority inheritance, shorter locked parts"),
         Class::OwnWork => "shorten the work, or lengthen the period".into(),
         Class::AskedLate => "wait for absolute times (clock_nanosleep with TIMER_ABSTIME)".into(),

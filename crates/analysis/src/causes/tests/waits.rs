@@ -1,0 +1,224 @@
+//! Waits of a task that its own next start does not explain: in its work, for a device, behind a call, with several timers.
+
+use super::states::{main, stopped};
+use super::*;
+
+const TIMER: bool = true;
+const THREAD: bool = false;
+const READ: EventKind = EventKind::Call { call: Call::Read, number: 0, arguments: [0; 3] };
+const RETURN: EventKind = EventKind::Return { answer: 0 };
+
+impl Scene {
+    /// The task works since the due time before, and waits for `during` until 800 us behind this one.
+    fn waits(&mut self, leaves: PrevState, during: Vec<(i64, i32, bool, EventKind)>) -> TaskCauses {
+        self.k += 1;
+        let (to_task, away, back) =
+            (self.switch(OTHER, TASK), self.leaving(TASK, leaves, OTHER), self.switch(OTHER, TASK));
+        let mut events = self.timer(-990_000, OTHER);
+        events.push((-985_000, OTHER, THREAD, to_task));
+        let (before, behind): (Vec<_>, Vec<_>) = during.into_iter().partition(|(at, ..)| *at < -499_000);
+        events.extend(before);
+        events.push((-499_000, TASK, THREAD, away));
+        events.extend(behind);
+        events.push((802_000, OTHER, THREAD, back));
+        self.worked(-984_000, 803_000);
+        self.scripted(events, 805_000);
+        std::mem::take(self).causes()
+    }
+
+    /// The activation before: its work ends then.
+    fn worked(&mut self, start: i64, end: i64) {
+        let due_ns = self.due() - PERIOD_NS;
+        let (start_ns, end_ns) = (self.due() + start, self.due() + end);
+        let index = self.k - 1;
+        let activation = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
+        self.explainer.activations(0, &[activation]);
+    }
+
+    fn woken(&self) -> EventKind {
+        EventKind::Waking { pid: TASK, cpu: CPU }
+    }
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Scene::new()
+    }
+}
+
+#[test]
+fn a_timeout_behind_the_own_timer_is_no_wake_up_asked_for_too_late() {
+    let mut scene = Scene::new();
+    scene.k += 1;
+    let (function, due) = (scene.name("hrtimer_wakeup"), scene.due());
+    // A watchdog, set last, expires a second later.
+    let watchdog = EventKind::TimerStart {
+        timer: 4,
+        function,
+        soft_ns: due + 1_000_000_000,
+        hard_ns: due + 1_000_000_000,
+    };
+    let sets = EventKind::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
+    let [to_task, away, to_hog] =
+        [scene.switch(OTHER, TASK), scene.switch(TASK, OTHER), scene.switch(OTHER, HOG)];
+    let from_hog = scene.switch(HOG, TASK);
+    let mut events = scene.timer(-990_000, OTHER);
+    events.extend([
+        (-985_000, OTHER, THREAD, to_task),
+        (-984_000, TASK, THREAD, sets),
+        (-900_000, TASK, THREAD, watchdog),
+        (-899_000, TASK, THREAD, away),
+    ]);
+    events.extend(scene.timer(10_000, OTHER));
+    events.extend([(13_000, OTHER, THREAD, to_hog), (613_000, HOG, THREAD, from_hog)]);
+    scene.scripted(events, 615_000);
+    let causes = scene.causes();
+    assert!(causes.causes.iter().all(|sum| sum.cause.class != Class::AskedLate), "{:#?}", causes.latest[0]);
+    assert_eq!(main(&causes).0, Class::Preempted);
+}
+
+#[test]
+fn a_timed_wait_in_its_work_is_its_own() {
+    let mut scene = Scene::new();
+    let function = scene.name("hrtimer_wakeup");
+    let at = scene.due() + PERIOD_NS + 790_000;
+    let sets = EventKind::TimerStart { timer: 6, function, soft_ns: at, hard_ns: at };
+    let woken = scene.woken();
+    let during = vec![
+        (-500_000, TASK, THREAD, READ),
+        (-499_500, TASK, THREAD, sets),
+        (800_000, OTHER, TIMER, EventKind::Expire { timer: 6, function }),
+        (800_300, OTHER, TIMER, woken),
+        (800_500, OTHER, TIMER, EventKind::ExpireEnd),
+    ];
+    let causes = scene.waits(PrevState::Sleeps, during);
+    let (class, _, sure, _) = main(&causes);
+    assert_eq!((class, sure), (Class::OwnWork, Certainty::Proven), "{:#?}", causes.latest[0]);
+}
+
+#[test]
+fn a_device_s_timer_is_waited_for_and_not_late() {
+    let mut scene = Scene::new();
+    let function = scene.name("timerfd_tmrproc");
+    let woken = scene.woken();
+    let during = vec![
+        (-500_000, TASK, THREAD, READ),
+        (800_000, OTHER, TIMER, EventKind::Expire { timer: 66, function }),
+        (800_300, OTHER, TIMER, woken),
+        (800_500, OTHER, TIMER, EventKind::ExpireEnd),
+    ];
+    let causes = scene.waits(PrevState::Sleeps, during);
+    let (class, who, sure, _) = main(&causes);
+    assert_eq!(
+        (class, who, sure),
+        (Class::Blocked, Some("timerfd_tmrproc"), Certainty::Undecided),
+        "{:#?}",
+        causes.latest[0]
+    );
+}
+
+#[test]
+fn a_fault_in_a_call_does_not_explain_the_call_s_wait() {
+    let mut scene = Scene::new();
+    let woken = scene.woken();
+    let during = vec![
+        (-501_000, TASK, THREAD, READ),
+        (-500_000, TASK, THREAD, EventKind::PageFault),
+        (800_000, OTHER, THREAD, woken),
+        (803_000, TASK, THREAD, RETURN),
+    ];
+    let causes = scene.waits(PrevState::SleepsDeeply, during);
+    assert_eq!((main(&causes).0, main(&causes).2), (Class::Blocked, Certainty::Undecided));
+}
+
+#[test]
+fn work_that_a_call_puts_off_to_its_end_is_not_frozen() {
+    for leaves in [PrevState::Sleeps, PrevState::SleepsDeeply] {
+        let mut scene = Scene::new();
+        let woken = scene.woken();
+        let during = vec![
+            (-520_000, TASK, THREAD, READ),
+            (-510_000, TASK, THREAD, RETURN),
+            (800_000, OTHER, THREAD, woken),
+        ];
+        assert_eq!(main(&scene.waits(leaves, during)).0, Class::Blocked);
+    }
+}
+
+#[test]
+fn a_signal_that_interrupts_a_wait_does_not_end_it() {
+    let mut scene = Scene::new();
+    scene.k += 1;
+    let [to_task, away, to_hog] =
+        [scene.switch(OTHER, TASK), scene.leaving(TASK, PrevState::Sleeps, OTHER), scene.switch(OTHER, HOG)];
+    let back = scene.switch(HOG, TASK);
+    let woken = scene.woken();
+    let mut events = scene.timer(-990_000, OTHER);
+    events.extend([
+        (-985_000, OTHER, THREAD, to_task.clone()),
+        (-500_000, TASK, THREAD, READ),
+        (-499_000, TASK, THREAD, away.clone()),
+        // The sender of the signal.
+        (600_000, OTHER, THREAD, woken.clone()),
+        (602_000, OTHER, THREAD, to_task),
+        (603_000, TASK, THREAD, EventKind::Return { answer: -512 }),
+        (605_000, TASK, THREAD, READ),
+        (606_000, TASK, THREAD, away),
+        (610_000, OTHER, THREAD, to_hog),
+        (800_000, HOG, THREAD, woken),
+        (802_000, HOG, THREAD, back),
+        (803_000, TASK, THREAD, RETURN),
+    ]);
+    scene.worked(-984_000, 803_500);
+    scene.scripted(events, 805_000);
+    let causes = scene.causes();
+    let by = |who: &str| {
+        let of = |sum: &&jitterlab_model::causes::CauseSum| sum.cause.who.as_deref() == Some(who);
+        causes
+            .causes
+            .iter()
+            .filter(of)
+            .find(|sum| sum.cause.class == Class::Blocked)
+            .map_or(0, |sum| sum.sum_ns)
+    };
+    assert!(by("hog") > 700_000 && by("other") == 0, "{:#?}", causes.latest[0]);
+}
+
+#[test]
+fn a_stop_without_a_signal_of_its_own_has_no_sender() {
+    let mut scene = Scene::new();
+    let name = scene.name("task");
+    let signal = EventKind::Signal { number: 19, to: TASK, name };
+    for signal in [signal, EventKind::PageFault] {
+        let events = stopped(&mut scene, PrevState::Stopped, signal);
+        scene.scripted(events, 2_008_000);
+        scene.k += 1;
+    }
+    let causes = scene.causes();
+    let stopped: Vec<Option<&str>> = causes
+        .causes
+        .iter()
+        .filter(|sum| sum.cause.class == Class::Stopped)
+        .map(|sum| sum.cause.who.as_deref())
+        .collect();
+    assert!(stopped.contains(&Some("other")) && stopped.contains(&None), "{stopped:?}");
+}
+
+#[test]
+fn its_priority_is_the_one_that_it_had_then() {
+    let mut scene = Scene::of_priority(BARE, 120);
+    scene.k += 1;
+    let mut events = scene.timer(10_000, OTHER);
+    let to_task = scene.switch(OTHER, TASK);
+    scene.priority = 19;
+    let away = scene.switch(TASK, OTHER);
+    events.extend([(900_000, OTHER, THREAD, to_task)]);
+    scene.scripted(events, 905_000);
+    // Real-time when it leaves next: it was not while it waited for the processor.
+    scene.k -= 1;
+    scene.send_in(990_000, TASK, THREAD, away);
+    scene.k += 1;
+    let causes = scene.causes();
+    let (class, who, _, _) = main(&causes);
+    assert_eq!((class, who), (Class::Shared, Some("other")), "{:#?}", causes.latest[0]);
+}
