@@ -285,7 +285,7 @@ const OTHERS: [Kind; 24] = [
     kind("work longer than its period", &["own-work"], None, |trial| {
         Some(trial.beside("overruns fifo 70 0", &[]))
     }),
-    kind("a SCHED_DEADLINE budget that is too small", &["budget"], None, |trial| {
+    kind("a SCHED_DEADLINE budget that is too small", &["budget", "own-work"], None, |trial| {
         Some(trial.beside("overruns deadline 0 0", &[]))
     }),
     kind("a debugger's stops of 15 ms", &["traced"], Some("tracer"), |trial| {
@@ -333,7 +333,7 @@ const OTHERS: [Kind; 24] = [
     kind("a FIFO 75 thread", &["preempted"], Some("hog"), |trial| {
         Some(trial.beside(MAIN, &["hog fifo 75 0"]))
     }),
-    kind("FIFO 75 threads, task not bound to a CPU", &["preempted"], Some("hog"), |trial| {
+    kind("FIFO 75 threads, task not bound to a CPU", &["preempted", "migration"], None, |trial| {
         Some(trial.beside("none fifo 70 -1", &["hog-0 fifo 75 0", "hog-1 fifo 75 1"]))
     }),
     kind("a thread that raises its own priority", &["preempted"], Some("raiser"), |trial| {
@@ -415,6 +415,14 @@ impl Tally {
             let is_reported = number("worst_ns") * number("proven") <= (stolen_ms + COUNTED_MS) * 1e6;
             row["cause"]["class"] == "outside" && number("proven") >= 0.5 && is_reported
         };
+        if let Some(missing) = cause_of_misses(task) {
+            let class = missing["class"].as_str().unwrap_or("");
+            self.found.entry(format!("{class} (missed due times)")).or_default().0 += 1;
+            if !kind.right.contains(&class) {
+                self.wrong.push(format!("{}: {class} {task:#}", kind.put));
+            }
+            return;
+        }
         let Some(row) = rows.find(|row| !is_host(row)) else {
             let found = self.found.entry(NO_PERIOD.into()).or_default();
             found.0 += 1;
@@ -439,7 +447,8 @@ impl Tally {
         let is_load = loaded && class == "shared" && kind.put.contains("ordinary");
         let names = kind.who.is_none_or(|right| who.is_some_and(|who| who.starts_with(right)));
         let is_right = (kind.right.contains(&class) && names) || is_load;
-        if !is_right && sure >= 0.5 {
+        // Less than half of it says nothing of what was put there.
+        if !is_right && sure >= 0.5 && share >= 50.0 {
             self.wrong.push(format!("{}: {cause} {task:#}", kind.put));
         }
     }
@@ -453,6 +462,13 @@ impl Tally {
         };
         self.found.iter().map(one).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// The cause of the work for which due times were missed, where it is more than all late starts.
+fn cause_of_misses(task: &Value) -> Option<&Value> {
+    let work = task["misses"]["work"].as_array()?;
+    let work_ns: i64 = work.iter().filter_map(|sum| sum["sum_ns"].as_i64()).sum();
+    (work_ns > task["misses"]["late_ns"].as_i64()?).then(|| &work[0]["cause"])
 }
 
 /// Rounding of the time that `/proc/stat` has as stolen, of two processors.
