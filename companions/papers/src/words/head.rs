@@ -1,43 +1,13 @@
 //! The head of a source document's repetition: number of its statements that hold here, the deciding number,
 //! the next step.
 
-use crate::statement::StatementVerdict;
+use crate::statement::{StatementVerdict, Tested};
 use jitterlab_model::Fitness;
-
-use super::statements::{Tested, outcome};
-use super::{Found, Reproduction};
 use jitterlab_report::head::Head;
 use jitterlab_report::words::plural;
 
-/// The head of a repetition.
-pub(crate) fn build(reproduction: &Reproduction) -> Head {
-    let next = match &reproduction.found {
-        Found::Athlon(athlon) => match athlon.left {
-            0 => "jitterlab matrix (which CPUs to take here)".into(),
-            cells => format!("the same again, for the {} left", plural(cells as u64, "cell")),
-        },
-        Found::Epos(_) => {
-            "jitterlab mcu recommend --need PERIOD:TOLERANCE (which strategy keeps your periods)".into()
-        }
-        Found::EposVirtual(_) => "jitterlab reproduce epos (the paper's table and figures)".into(),
-        Found::Nist(_) => virtually("nist"),
-        Found::NistVirtual(_) => here("nist"),
-        Found::Twente(twente) if twente.loops.in_virtual_time => here("twente"),
-        Found::Twente(_) => virtually("twente"),
-    };
-    tested(&reproduction.statements, next)
-}
-
-fn virtually(document: &str) -> String {
-    format!("jitterlab reproduce {document} --virtual (on an ordinary and a real-time kernel)")
-}
-
-fn here(document: &str) -> String {
-    format!("jitterlab reproduce {document} (on this machine)")
-}
-
 /// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
-fn tested(all: &[Tested], next: String) -> Head {
+pub(super) fn of_statements(all: &[Tested], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
     let [holds, not, open] =
         [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(count);
@@ -49,8 +19,10 @@ fn tested(all: &[Tested], next: String) -> Head {
     };
     let deciding = [StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold, StatementVerdict::Holds];
     let deciding = deciding.iter().find_map(|standing| all.iter().find(|said| said.standing == *standing));
-    let decided =
-        deciding.map_or_else(|| "Nothing was measured.".into(), |said| format!("{}.", outcome(said)));
+    let decided = deciding.map_or_else(
+        || "Nothing was measured.".into(),
+        |said| format!("{}: {} ({}).", said.says, said.standing.words(), said.numbers),
+    );
     let do_not = if not == 1 { "does" } else { "do" };
     Head {
         fitness,
@@ -67,18 +39,19 @@ fn tested(all: &[Tested], next: String) -> Head {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reproduction;
     use super::*;
-    use crate::claims::athlon::{AthlonReproduction, matrix};
+    use crate::athlon::{AthlonReproduction, matrix};
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_model::SystemFacts;
+    use jitterlab_report::document::Present;
 
-    fn head(found: Found) -> Head {
-        build(&Reproduction::new("athlon".into(), found))
+    fn head(found: &AthlonReproduction) -> Head {
+        Reproduction::new("athlon".as_ref(), found, found.evidence()).unwrap().head().unwrap()
     }
 
     fn athlon(left: usize, today: Matrix) -> Head {
-        let found = AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, left, today);
-        head(Found::Athlon(Box::new(found)))
+        head(&AthlonReproduction { left, ..AthlonReproduction::new(SystemFacts::default(), today) })
     }
 
     #[test]
@@ -92,7 +65,7 @@ mod tests {
         };
         let of = |standings: &[StatementVerdict]| {
             let all: Vec<Tested> = standings.iter().map(|standing| said(*standing)).collect();
-            let head = tested(&all, "sleep".into());
+            let head = of_statements(&all, "sleep".into());
             (head.fitness, head.verdict + "\n" + &head.number)
         };
         let (yes, no, open) =
@@ -118,13 +91,11 @@ mod tests {
     fn the_athlon_report_holds_on_its_own_numbers_as_far_as_it_gives_any() {
         let whole = athlon(0, matrix());
         assert_eq!(whole.verdict, "SOME HOLD: of 4 statements, 3 hold here, 0 do not, 1 cannot be told.");
-        assert_eq!(
-            whole.number,
-            "reading /proc during the run harms the base thread: cannot be told (nothing was measured)."
-        );
-        let found =
-            AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 1, 0, matrix()).in_turns(7_000);
-        let turns = head(Found::Athlon(Box::new(found)));
+        let decides =
+            "reading /proc during the run harms the base thread: cannot be told (here: nothing was measured;";
+        assert!(whole.number.starts_with(decides), "{}", whole.number);
+        let found = AthlonReproduction::new(SystemFacts::default(), matrix()).in_turns(7_000);
+        let turns = head(&found);
         assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);

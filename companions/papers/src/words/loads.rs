@@ -1,6 +1,6 @@
 //! Measurements of systems under the loads of a document, as a table, with what they rest on.
 
-use crate::claims::loads::{LoadFigures, STRETCHES, TURNS, UnderLoad};
+use crate::loads::{LoadFigures, STRETCHES, TURNS, UnderLoad};
 use jitterlab_report::section::{Cell, Piece};
 use jitterlab_report::warnings::emulated;
 

@@ -1,6 +1,7 @@
 //! Figures 1, 2, 4 and 6 of the NIST paper: deviations of starts from the line through them, and the early calls of one.
 
-use crate::claims::nist_calls::{Call, EarlyCalls};
+use super::bars;
+use crate::early_calls::{Call, EarlyCalls};
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_model::units::Human;
@@ -10,7 +11,7 @@ use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
 use jitterlab_report::figure::histogram::cluster_words;
 
 /// Bars of the histogram.
-const BARS: usize = 60;
+const BARS: f64 = 60.0;
 /// Number of samples beyond which their points would hide the line between them.
 const CONNECTED: usize = 1_000;
 
@@ -114,16 +115,9 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
 
 /// Histogram of the deviations, with boxes around the clusters.
 fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
-    let (low, high) = (deviations.residual.min, deviations.residual.max);
-    let width = ((high - low) / BARS as f64).max(f64::MIN_POSITIVE);
-    let mut counts = [0u32; BARS];
-    for ns in &deviations.each_ns {
-        counts[(((ns - low) / width) as usize).min(BARS - 1)] += 1;
-    }
-    let bars = counts.iter().zip(0u32..).filter(|(count, _)| **count > 0).map(|(count, i)| {
-        let from = low + f64::from(i) * width;
-        [from, from + width, f64::from(*count)]
-    });
+    let low = deviations.residual.min;
+    // A little wider, so that the largest value is in the last bar.
+    let width = (deviations.residual.peak_to_peak() * 1.000_001 / BARS).max(f64::MIN_POSITIVE);
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
     Chart {
         name: "nist-figure-1-histogram".into(),
@@ -134,7 +128,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
         x: Axis::linear("deviation").time(),
         y: Axis::linear("samples"),
         layers: vec![
-            Layer::new("", 0, Shape::Bars(bars.collect())),
+            Layer::new("", 0, bars(deviations.each_ns.iter().copied(), low, width)),
             Layer::new("", 1, Shape::Boxes(boxes.collect())),
         ],
         height: 300,

@@ -1,26 +1,25 @@
 //! The EPOS paper's delay of 15 ms under each way to manage time, from an 8-bit microcontroller to Linux.
 
-use crate::claims::time_management::{Managed, ManagedDelay};
-use jitterlab_report::section::{Cell, Piece, Section};
+use super::Results;
+use crate::paper::Paper;
+use crate::time_management::{Managed, ManagedDelay, ManagedDelays};
+use jitterlab_report::section::{Cell, Piece};
 
 const HEADER: [&str; 6] = ["in µs", "tick", "delays", "shortest", "longest", "interrupts"];
 
-const BASIS: &str = "Each delay is asked for at another place between two ticks. A delay never ends early. On the microcontroller it \
-    begins to count with the next tick, so a tick adds up to two of its own; on Linux it ends with the first tick behind its time, \
-    which adds up to one. Interrupts are those of the timer for each delay.";
+impl Results for ManagedDelays {
+    const PAPER: Paper = Paper::Epos;
+    const NAME: &'static str = "epos-virtual";
 
-pub(super) fn section(all: &[ManagedDelay]) -> Section {
-    Section::new(
-        "time-management",
-        "Time management from an 8-bit microcontroller to Linux",
-        "The delay of the paper's introduction, with and without a tick, on a simulated AVR and on an emulated PC.",
-        pieces(all).into(),
-    )
+    fn pieces(&self) -> Vec<Piece> {
+        pieces(&self.0)
+    }
 }
 
 /// The table, and its basis.
-pub(super) fn pieces(all: &[ManagedDelay]) -> [Piece; 2] {
-    [Piece::table("A delay of 15 ms", &HEADER, all.iter().map(row)), Piece::text(BASIS)]
+pub(super) fn pieces(all: &[ManagedDelay]) -> Vec<Piece> {
+    let basis = Piece::text(Paper::Epos.words("delays"));
+    vec![Piece::table("A delay of 15 ms", &HEADER, all.iter().map(row)), basis]
 }
 
 fn row(of: &ManagedDelay) -> Vec<Cell> {
@@ -60,7 +59,8 @@ mod tests {
             longest_us: 15_005.0,
             interrupts: None,
         };
-        let text = words(&section(&Managed::LINUX.map(one)));
+        let linux = |(high_resolution, tickless)| one(Managed::Linux { high_resolution, tickless });
+        let text = words(pieces(&[(false, false), (true, true)].map(linux)));
         for part in ["Linux, highres=off nohz=off", "Linux, highres=on nohz=on", "never ends early"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
