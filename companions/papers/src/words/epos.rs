@@ -3,10 +3,10 @@
 use crate::epos::{COLUMNS, EposReproduction, LedThread, PrintedThread, Row, Source};
 use crate::epos_faults::{self, Fault, Rounding};
 use crate::paper::Paper;
-use crate::time_management::from_avr;
+use crate::time_management::{Managed, ManagedDelay, ManagedDelays, from_avr};
 use jitterlab_mcu::{CostFigures, NearbyFigures, ServicesSaid, Strategy, TimerKind};
 
-use super::{PaperFigure, Results, time_management};
+use super::{PaperFigure, Results};
 use jitterlab_mcu::words::{number, period};
 use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
 use jitterlab_report::section::{Cell, Piece};
@@ -19,7 +19,7 @@ impl Results for EposReproduction {
     fn pieces(&self) -> Vec<Piece> {
         let missing = self.without_arduino.as_ref();
         let missing = missing.map(|why| Piece::text(format!("To compare with Arduino: {why}.")));
-        let delays = time_management::pieces(&from_avr(&self.delays));
+        let delays = delays(&from_avr(&self.delays));
         let mut pieces: Vec<Piece> = missing.into_iter().collect();
         pieces.push(Piece::details("A delay of one and a half ticks", delays));
         pieces.push(nearby(&self.nearby));
@@ -47,6 +47,44 @@ fn words(name: &str) -> String {
 fn folded<const N: usize>(name: &str, header: [&str; N], rows: impl IntoIterator<Item = [Cell; N]>) -> Piece {
     let table = Piece::table("", &header, rows.into_iter().map(Vec::from));
     Piece::details(words(name), vec![table, Piece::text(words(&format!("{name}-note")))])
+}
+
+impl Results for ManagedDelays {
+    const PAPER: Paper = Paper::Epos;
+    const NAME: &'static str = "epos-virtual";
+
+    fn pieces(&self) -> Vec<Piece> {
+        delays(&self.0)
+    }
+}
+
+/// Delays under each way to manage time, and the basis of the table.
+fn delays(all: &[ManagedDelay]) -> Vec<Piece> {
+    let header = ["in µs", "tick", "delays", "shortest", "longest", "interrupts"];
+    let basis = Piece::text(words("delays"));
+    vec![Piece::table("A delay of 15 ms", &header, all.iter().map(delay_row)), basis]
+}
+
+fn delay_row(of: &ManagedDelay) -> Vec<Cell> {
+    let us = |us: f64| Cell::time(us * 1e3);
+    vec![
+        Cell::Text(managed_by(of.system)),
+        Cell::new(of.tick_us, us),
+        Cell::Count(of.delays),
+        us(of.shortest_us),
+        us(of.longest_us),
+        Cell::new(of.interrupts, |number| Cell::Text(format!("{number:.1}"))),
+    ]
+}
+
+fn managed_by(system: Managed) -> String {
+    match system {
+        Managed::Avr { strategy } => format!("AVR, {strategy}"),
+        Managed::Linux { high_resolution, tickless } => {
+            let switch = |on: bool| if on { "on" } else { "off" };
+            format!("Linux, highres={} nohz={}", switch(high_resolution), switch(tickless))
+        }
+    }
 }
 
 /// The timers of the related work.
@@ -93,8 +131,7 @@ fn blocks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
 /// A block of table 1: mean errors, periodic as printed, as the paper programmed it, rightly programmed; single shot the same
 /// three; anchored.
 fn errors(block: &[Row]) -> Piece {
-    let header =
-        ["period", "periodic: paper", "alike", "right", "single: paper", "alike", "right", "anchored"];
+    let header = ["period", "tick: paper", "alike", "right", "shot: paper", "alike", "right", "anchored"];
     let hz = block.first().map_or(0.0, |row| row.timer_hz);
     let title = format!("timer clock {hz:.0} Hz: mean error in µs (one count is {:.2} µs)", 1e6 / hz);
     let row = |row: &Row| {
@@ -420,5 +457,22 @@ mod tests {
         // The round of 26.2 us is longer by what a tick takes: not the event's.
         let Shape::Line { points, .. } = &charts[0].layers[0].shape else { panic!("no line") };
         assert_eq!(points[2], [0.0466, 20.4]);
+    }
+
+    #[test]
+    fn every_way_has_its_row_and_what_is_not_counted_is_left_open() {
+        let one = |system| ManagedDelay {
+            system,
+            tick_us: None,
+            delays: 8,
+            shortest_us: 15_001.0,
+            longest_us: 15_005.0,
+            interrupts: None,
+        };
+        let linux = |(high_resolution, tickless)| one(Managed::Linux { high_resolution, tickless });
+        let text = words(delays(&[(false, false), (true, true)].map(linux)));
+        for part in ["Linux, highres=off nohz=off", "Linux, highres=on nohz=on", "never ends early"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
     }
 }

@@ -130,9 +130,8 @@ fn jitter(found: &NistJitter) -> Vec<Piece> {
         Piece::text(words("series")),
     ];
     let boxed = [("1", &found.short_clusters), ("2", &found.long_clusters)];
-    let rows = boxed
-        .into_iter()
-        .flat_map(|(figure, clusters)| clusters.iter().map(move |of| cluster_row(figure, of)));
+    let several = boxed.into_iter().filter(|(_, clusters)| clusters.len() > 1);
+    let rows = several.flat_map(|(figure, clusters)| clusters.iter().map(move |of| cluster_row(figure, of)));
     let rows: Vec<_> = rows.collect();
     if !rows.is_empty() {
         let header = ["figure, in µs", "from", "to", "share", "centre"];

@@ -15,8 +15,9 @@ const BARS: f64 = 60.0;
 /// Number of samples beyond which their points would hide the line between them.
 const CONNECTED: usize = 1_000;
 
-/// Figure 1: a short series and its histogram, clusters boxed in both.
+/// Figure 1: a short series and its histogram, clusters boxed in both where there are several.
 pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
+    let clusters = if clusters.len() > 1 { clusters } else { &[] };
     let mut series = series(&[("", deviations)]);
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64, samples, c.high_ns as f64];
