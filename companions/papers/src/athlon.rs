@@ -353,7 +353,7 @@ fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Ma
 
 /// The cells in the output of `matrix --json`.
 fn measured_cells(json: &str) -> Option<MatrixIndex> {
-    let mut printed: serde_json::Value = serde_json::from_str(json).ok()?;
+    let mut printed: serde_json::Value = serde_json::from_slice(json.as_bytes()).ok()?;
     serde_json::from_value(printed.pointer_mut("/result/index")?.take()).ok()
 }
 

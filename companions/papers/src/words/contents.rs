@@ -116,8 +116,8 @@ impl PaperContents {
 
 /// The verdicts of the repetition in a folder; `None` without a repetition.
 fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
-    let text = fs::read_to_string(folder.join(RESULT)).ok()?;
-    let mut written: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let written = fs::read(folder.join(RESULT)).ok()?;
+    let mut written: serde_json::Value = serde_json::from_slice(&written).ok()?;
     serde_json::from_value(written.pointer_mut("/result/verdicts")?.take()).ok()
 }
 

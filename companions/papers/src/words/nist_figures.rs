@@ -123,7 +123,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
     Chart {
         name: "nist-figure-1-histogram".into(),
         caption: format!(
-            "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
+            "How many of the {} samples deviate by how much; clusters are boxed where there are several, each with its share and its centre.",
             count(deviations.each_ns.len() as u64)
         ),
         x: Axis::linear("deviation").time(),
