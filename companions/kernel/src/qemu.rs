@@ -60,6 +60,14 @@ const LAST_LINES: usize = 25;
 /// Bytes of the console that are kept.
 const CONSOLE_BYTES: usize = 1 << 20;
 
+/// Case of an error: the guest ended by itself, and no whole answer came from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostAnswer;
+
+/// Case of an error: the guest said why it cannot do its job, such as a device that its kernel has no driver for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobRefused;
+
 /// Boots a kernel with a file system and waits for the guest's answer.
 pub fn boot(
     machine: &Machine,
@@ -127,7 +135,8 @@ pub fn boot(
         return Err(Error::not_measured(format!(
             "the guest could not do its job: {}",
             complaint.lines().next().unwrap_or_default().trim()
-        )));
+        ))
+        .case(JobRefused));
     }
     let panicked = console.contains("Kernel panic");
     let console = last_lines(&console);
@@ -156,7 +165,9 @@ pub fn boot(
         How::Exited { .. } => Error::not_measured(format!(
             "the guest switched itself off after {after:?} of its time without an answer; \
              the console's last lines:\n{console}"
-        )),
+        ))
+        .remedy("boot it again: on a busy machine an answer can be lost")
+        .case(LostAnswer),
     })
 }
 

@@ -1,46 +1,219 @@
-//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, with CPU hogs, and while a
-//! program reads the kernel's figures; and on four emulated processors.
+//! "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest period error ("max jitter") of a servo thread
+//! of 1 ms and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of
+//! CPUs, idle, with CPU hogs, and while a program reads the kernel's figures. Measured again here, and on four emulated processors.
 
 use std::path::Path;
 
-use crate::claims::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
+use serde::{Deserialize, Serialize};
+
+use crate::Workplace;
 use crate::error::in_the_way;
-use crate::words::{Found, Step};
-use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
+use crate::measure::save_run;
+use crate::paper::Paper;
+use crate::statement::{Evidence, Values};
+use crate::systems::{Kernels, System};
+use crate::words::Reproduction;
+use jitterlab_analysis::matrix::{
+    Answer, CellMeasurement, CellSetting, CellStatistic, CellTiming, Matrix, MatrixIndex, Observation,
+    condition_effect, exceptions, propose, same_cpu,
+};
+use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::matrix as cells;
-use jitterlab_host::{Experiment, Progress};
-use jitterlab_kernel::job::Step as JobStep;
+use jitterlab_kernel::Machine;
+use jitterlab_kernel::job::Step;
 use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
-use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
+use jitterlab_report::matrix::proposal;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
-use crate::Workplace;
-use crate::systems::{self, Kernels, System};
+/// Name of the condition without load, the report's test series 1.
+pub const NO_LOAD: &str = "none";
+/// Name of the condition with CPU hogs on CPUs 0 and 1, the report's test series 2.
+pub const HOGS: &str = "hog@0-1";
 
-/// The measured cells in the output of `matrix --json`.
-#[derive(serde::Deserialize)]
-struct MatrixPrinted {
-    result: MatrixMeasured,
+/// Name of the condition of the report's note: a program reads the kernel's figures while the threads run.
+pub const READING: &str = "proc";
+/// Measurements of each cell here. The report made one; a spread needs more.
+pub const REPETITIONS: u32 = 3;
+
+/// A test series of the report: base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
+#[derive(Deserialize)]
+struct Series {
+    load: String,
+    cells: Vec<(u16, u16, f64, f64)>,
 }
 
-#[derive(serde::Deserialize)]
-struct MatrixMeasured {
-    index: MatrixIndex,
+/// Both series as a matrix with one repetition. The report gives the largest period error only.
+pub fn matrix() -> Matrix {
+    let timing = |us: f64| CellTiming { period_error_ns: Some(us * 1e3), ..CellTiming::default() };
+    let of_series = |Series { load, cells }: Series| {
+        cells.into_iter().map(move |(base, servo, servo_us, base_us)| CellMeasurement {
+            cpus: vec![servo, base],
+            condition: load.clone(),
+            repetition: 0,
+            tasks: vec![timing(servo_us), timing(base_us)],
+        })
+    };
+    let series: Vec<Series> = Paper::Athlon.part("series");
+    let measurements = series.into_iter().flat_map(of_series).collect();
+    Matrix { tasks: vec!["servo".into(), "base".into()], measurements }
 }
 
-/// The report made one; a spread needs more.
-const REPETITIONS: u32 = 3;
+/// The report's tables measured again on this machine, and its observations tested on both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AthlonReproduction {
+    pub machine: SystemFacts,
+    pub tasks: Vec<TaskSpec>,
+    pub duration_ns: i64,
+    pub repetitions: u32,
+    /// The report's hog on a processor of its own; `None` where it was not measured.
+    pub hog: Option<LoadRun>,
+    /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
+    pub turn_ns: Option<i64>,
+    /// Cells that an interrupted measurement left; another call measures them.
+    pub left: usize,
+    pub printed: Matrix,
+    pub today: Matrix,
+    pub observations: Vec<Compared>,
+    /// CPUs that are an exception to the first observation, as CPU 0 was in the report.
+    pub exceptions: Exceptions,
+}
+
+/// One of the report's observations, tested on its numbers and on today's.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    pub asked: Asked,
+    pub printed: Option<Observation>,
+    pub today: Option<Observation>,
+    /// True if emulated processors that take turns favour today's answer, so that it may come from the turns
+    /// alone.
+    pub turns_decide: bool,
+}
+
+/// Question behind an observation of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    SameCpu,
+    SameCpuWithHogs,
+    Hogs,
+    /// Does reading `/proc` during the run harm the base thread?
+    ReadingProc,
+}
+
+/// CPUs that are exceptions among the same-CPU cells without load, each with its factor against the others;
+/// `None` with fewer than three CPUs, where none can be one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Exceptions {
+    pub printed: Option<Vec<(u16, f64)>>,
+    pub today: Option<Vec<(u16, f64)>>,
+}
+
+impl AthlonReproduction {
+    /// Tests the observations on the measurements on `machine`.
+    pub fn new(machine: SystemFacts, today: Matrix) -> Self {
+        let printed = matrix();
+        let observations = Asked::ALL.map(|asked| Compared {
+            asked,
+            printed: asked.answer(&printed),
+            today: asked.answer(&today),
+            turns_decide: false,
+        });
+        AthlonReproduction {
+            machine,
+            tasks: Vec::new(),
+            duration_ns: 0,
+            repetitions: REPETITIONS,
+            hog: None,
+            turn_ns: None,
+            left: 0,
+            observations: observations.into(),
+            exceptions: Exceptions { printed: standing_out(&printed), today: standing_out(&today) },
+            printed,
+            today,
+        }
+    }
+
+    /// The same for emulated processors that take turns of this length on a common clock.
+    #[must_use]
+    pub fn in_turns(mut self, turn_ns: i64) -> Self {
+        self.turn_ns = Some(turn_ns);
+        for compared in &mut self.observations {
+            let answer = compared.today.as_ref().map(|today| today.answer);
+            compared.turns_decide = answer.is_some_and(|answer| compared.asked.is_what_turns_do(answer));
+        }
+        self
+    }
+
+    /// Evidence on the report's observations, all of them confirmed by its own numbers.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let one = |compared: &Compared| {
+            let holds = match compared.today.as_ref().map(|today| today.answer) {
+                _ if compared.turns_decide => None,
+                Some(Answer::Yes | Answer::Little) => Some(true),
+                Some(Answer::No | Answer::Opposite) => Some(false),
+                Some(Answer::CannotTell) | None => None,
+            };
+            let observed = |of: &Option<Observation>| Values::Observed(Box::new(of.clone()));
+            Evidence::answered(compared.asked.statement(), holds)
+                .and("here", observed(&compared.today))
+                .and("report", observed(&compared.printed))
+        };
+        let user = self.hog.as_ref().map(|hog| hog.user_share());
+        let usage = user.map(|user| Evidence::decided_by("usage", "user", user));
+        self.observations.iter().map(one).chain(usage).collect()
+    }
+}
+
+impl Asked {
+    const ALL: [Asked; 4] = [Asked::SameCpu, Asked::SameCpuWithHogs, Asked::Hogs, Asked::ReadingProc];
+
+    /// Answer from a table; `None` if the table has not the cells for it.
+    fn answer(self, matrix: &Matrix) -> Option<Observation> {
+        let error = CellStatistic::PeriodError;
+        match self {
+            Asked::SameCpu => same_cpu(matrix, NO_LOAD, error),
+            Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, error),
+            Asked::Hogs => condition_effect(matrix, (NO_LOAD, HOGS), &[0, 1], error, true),
+            Asked::ReadingProc => condition_effect(matrix, (NO_LOAD, READING), &[1], error, false),
+        }
+    }
+
+    fn statement(self) -> &'static str {
+        match self {
+            Asked::SameCpu => "same-cpu",
+            Asked::SameCpuWithHogs => "same-cpu-with-hogs",
+            Asked::Hogs => "hogs",
+            Asked::ReadingProc => "proc",
+        }
+    }
+
+    /// True if processors that take turns give this answer even without an effect: any work on another
+    /// processor, the other task or a load, makes a task wait.
+    fn is_what_turns_do(self, answer: Answer) -> bool {
+        match self {
+            Asked::SameCpu | Asked::SameCpuWithHogs | Asked::ReadingProc => {
+                matches!(answer, Answer::Yes | Answer::Little)
+            }
+            Asked::Hogs => answer == Answer::Opposite,
+        }
+    }
+}
+
+fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
+    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, CellStatistic::PeriodError))
+}
+
 /// As many pairs as the report's machine had.
 const PAIRS: usize = 16;
 
 /// Measures the missing ones of the report's cells.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let guest = at.run_file(GUEST);
     if guest.exists() {
         // Cells of emulated processors, which are no part of this machine's.
@@ -49,30 +222,24 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let machine = facts::read(&Root::system());
     let mut index = match cells::read(at.directory)? {
         Some(index) => index,
-        None => {
-            let (index, proposal) = plan(&machine, at.duration_ns)?;
-            if proposal.is_part() {
-                (at.tell)(&Step::Chosen(proposal));
-            }
-            index
-        }
+        None => plan(at, &machine)?,
     };
-    let tell = &mut at.tell;
-    let mut progress = |now: &Progress| {
-        if now.begins {
-            tell(&Step::Trial(now.clone()));
-        }
-    };
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
-    cells::measure_cells(&mut index, at.directory, &mut experiment)?;
-    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let (folder, interrupted) = (at.directory, at.interrupted);
+    let mut progress = at.progress();
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
+    cells::measure_cells(&mut index, folder, &mut experiment)?;
+    drop(progress);
     let hog = hog_alone(at, &machine)?;
-    let found =
-        AthlonReproduction::new(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
-    Ok(Found::Athlon(Box::new(AthlonReproduction { hog, ..found })))
+    finish(at, AthlonReproduction { hog, ..AthlonReproduction::new(machine, index.matrix()) }, index)
 }
 
-/// The report's hog on a CPU, as it is.
+/// The results with the description of their cells.
+fn finish(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
+    let (left, duration_ns) = (index.left(), index.duration_ns);
+    let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
+    at.finish(&found, found.evidence())
+}
+
 fn hog(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
@@ -89,8 +256,8 @@ fn hog_alone(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<Option<Loa
     Ok(Run::open(&file, &Hints::default())?.info().loads.first().cloned())
 }
 
-/// The report's threads on a machine's CPUs, each cell for `duration_ns`, and the choice of these CPUs.
-fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), Error> {
+/// The report's threads on a machine's CPUs; says which ones where these are not all.
+fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
     let usable = facts.usable();
     if usable.len() < 2 {
         return Err(Error::bad_use(
@@ -98,25 +265,25 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
              measures it",
         ));
     }
-    let proposal = propose(facts, &usable, 2, PAIRS);
+    let chosen = propose(facts, &usable, 2, PAIRS);
+    if chosen.is_part() {
+        (at.tell)(&proposal(&chosen, "`jitterlab matrix` takes others"));
+    }
     // CPUs of the report's hogs: two of those that the system may use.
     let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);
-    let hogs: CpuSet = open.iter().take(2).collect();
-    let setting = |name: &str, loads: &str| -> Result<CellSetting, Error> {
-        Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
-    };
-    let hogs: Result<Vec<_>, Error> = hogs.iter().map(hog).collect();
-    let hogs = CellSetting { name: HOGS.into(), loads: hogs?.into_iter().flatten().collect(), isolate: None };
+    let hogs: Result<Vec<_>, Error> = open.iter().take(2).map(hog).collect();
+    let setting = |name: &str, loads| CellSetting { name: name.into(), loads, isolate: None };
+    let settings = vec![
+        setting(NO_LOAD, parse_loads("none")?),
+        setting(HOGS, hogs?.into_iter().flatten().collect()),
+        setting(READING, parse_loads(&format!("proc@{open}"))?),
+    ];
     // The report's threads ran under Xenomai.
     let wake =
-        System::like_xenomai(System::all_on(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
-    let settings = vec![setting(NO_LOAD, "none")?, hogs, setting(READING, &format!("proc@{open}"))?];
-    Ok((
-        MatrixIndex::new(tasks(wake).into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012),
-        proposal,
-    ))
+        System::like_xenomai(&System::all_on(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
+    Ok(MatrixIndex::new(tasks(wake).into(), settings, &chosen.cpus, REPETITIONS, at.duration_ns, 2012))
 }
 
 /// The report's threads, which wait so.
@@ -141,65 +308,115 @@ const GUEST: &str = "guest";
 
 /// The report's 32 cells, three times, on four emulated processors of a kernel with Xenomai where one is given, else with
 /// PREEMPT_RT, in one boot.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    at.make()?;
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let file = at.run_file(GUEST);
     let index = match cells::read(at.directory)? {
-        Some(index) if file.exists() => {
-            (at.tell)(&Step::Kept(at.directory.into()));
-            index
-        }
+        Some(index) if at.is_kept(&file) => index,
         // Cells of this machine, which took their time.
-        Some(_) => {
-            return Err(in_the_way(at.directory));
-        }
+        Some(_) => return Err(in_the_way(at.directory)),
         None => emulated(at, kernels, &file)?,
     };
-    let info = Run::open(&file, &Hints::default())?.info().clone();
-    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
-    let machine = info.facts_before.unwrap_or_default();
-    let found =
-        AthlonReproduction::new(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
-    Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
+    let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
+    finish(at, AthlonReproduction::new(machine, index.matrix()).in_turns(TURN_NS), index)
 }
 
 fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
-    let duration = Exact(at.duration_ns).to_string();
-    let mut cells: Vec<String> =
-        ["jitterlab", "matrix", "--json", "--output", "/tmp/cells"].map(String::from).into();
-    let rounds = REPETITIONS.to_string();
-    cells.extend(["--rounds", &rounds, "--budget", "24h", "--duration", &duration].map(String::from));
-    let system =
-        System::like_xenomai(kernels.systems()).ok_or_else(|| Error::defect("no real-time system"))?;
+    let system = System::like_xenomai(&kernels.systems());
+    let system = system.ok_or_else(|| Error::defect("no real-time system"))?;
+    let tasks = tasks(system.wake);
+    let mut command: Vec<String> = ["jitterlab", "matrix", "--json"].map(String::from).into();
+    let mut option = |name: &str, value: &str| command.extend([name, value].map(String::from));
+    option("--output", "/tmp/cells");
+    option("--rounds", &REPETITIONS.to_string());
+    option("--budget", "24h");
+    option("--duration", &Exact(at.duration_ns).to_string());
+    option("--cpus", &CpuSet::from_iter(0..cpus).to_string());
     // /proc/xenomai/stat is there under Cobalt alone.
     let reading = (system.wake == WakeMethod::Cobalt).then_some(READING);
-    let loads = [NO_LOAD, HOGS].into_iter().chain(reading);
-    cells.extend(loads.flat_map(|load| ["--load".into(), String::from(load)]));
-    let tasks = tasks(system.wake);
-    cells.extend(tasks.iter().flat_map(|task| ["--task".into(), task.to_string()]));
-    cells.extend(["--cpus".into(), CpuSet::from_iter(0..cpus).to_string()]);
-    let guest = ["--period", "1ms", "--count", "1"].map(String::from);
+    [NO_LOAD, HOGS].into_iter().chain(reading).for_each(|load| option("--load", load));
+    tasks.iter().for_each(|task| option("--task", &task.to_string()));
+    let described = run_step(GUEST, &["--period", "1ms", "--count", "1"].map(String::from));
     let machine = Machine { cpus, parameters: vec![isolated.into()], ..Machine::default() };
-    let steps = vec![run_step(GUEST, &guest), JobStep { name: CELLS.into(), command: cells }];
-    let mut session = systems::session(machine, steps, at.with)?;
-    session.bring_cores(&tasks);
+    let steps = vec![described, Step { name: CELLS.into(), command }];
     let kernel = system.kernel.as_ref().unwrap_or(&kernels.preempt_rt);
-    (at.tell)(&Step::Booting { system: system.name.into(), kernel: kernel.to_string() });
-    let tell = &mut at.tell;
-    let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
-    let said = measured.output(CELLS)?;
-    let printed: MatrixPrinted = serde_json::from_slice(said.as_bytes()).map_err(|_| {
-        Error::defect(format!(
-            "the guest did not send the cells it measured but {:?}",
-            said.lines().next().unwrap_or_default()
-        ))
+    let guest = at.boot(system.name, kernel, machine, steps, &tasks)?;
+    let said = guest.output(CELLS)?;
+    let index = measured_cells(said).ok_or_else(|| {
+        let line = said.lines().next().unwrap_or_default();
+        Error::defect(format!("the guest did not send the cells it measured but {line:?}"))
     })?;
-    let index = printed.result.index;
     cells::write(&index, at.directory)?;
-    let guest = measured.run_file(GUEST)?;
-    jitterlab_trace::redescribe(guest.path(), file, |info| {
-        measured.describe(info, GuestTime::default(), std::env::args());
-    })?;
+    save_run(&guest, GUEST, file)?;
     Ok(index)
+}
+
+/// The cells in the output of `matrix --json`.
+fn measured_cells(json: &str) -> Option<MatrixIndex> {
+    let mut printed: serde_json::Value = serde_json::from_slice(json.as_bytes()).ok()?;
+    serde_json::from_value(printed.pointer_mut("/result/index")?.take()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::matrix::{Effect, recommend};
+
+    #[test]
+    fn the_report_s_observations_hold_on_its_own_numbers() {
+        let of = |today| AthlonReproduction::new(SystemFacts::default(), today);
+        let same = of(matrix());
+        let answers: Vec<_> =
+            same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();
+        assert_eq!(answers, [Some(Answer::Yes), Some(Answer::Yes), Some(Answer::Little), None]);
+        assert!(same.observations.iter().all(|o| o.printed == o.today));
+        assert_eq!(same.exceptions.printed.as_deref().map(|found| found[0].0), Some(0));
+        let nothing = of(Matrix::default());
+        assert!(nothing.observations.iter().all(|o| o.today.is_none()));
+        assert_eq!(nothing.exceptions.today, None);
+        // Turns make tasks apart wait, so "better together" may be theirs; that hogs help they do not do.
+        assert!(same.observations.iter().all(|o| !o.turns_decide));
+        let turns: Vec<bool> = same.in_turns(7_000).observations.iter().map(|o| o.turns_decide).collect();
+        assert_eq!(turns, [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_report_s_author_is_confirmed() {
+        let m = matrix();
+        for condition in ["none", "hog@0-1"] {
+            let same = same_cpu(&m, condition, CellStatistic::PeriodError).unwrap();
+            assert_eq!(same.answer, Answer::Yes, "{same:?}");
+            assert!(same.factor < 0.6 && same.p < 0.01, "{same:?}");
+        }
+        let hogs =
+            condition_effect(&m, ("none", "hog@0-1"), &[0, 1], CellStatistic::PeriodError, true).unwrap();
+        assert_eq!((hogs.answer, hogs.values), (Answer::Little, 32), "{hogs:?}");
+        let Effect::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
+        assert!(hogs.factor > 0.8 && (-1_150.0..=-1_050.0).contains(&change_ns), "{change_ns}");
+        for condition in ["none", "hog@0-1"] {
+            let found = exceptions(&m, condition, CellStatistic::PeriodError);
+            assert_eq!(found.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(), [0], "{condition}");
+            assert!(found[0].1 > 1.5);
+        }
+        let r = recommend(&m, None).unwrap();
+        assert!(r.cpus == [2, 2] || r.cpus == [3, 3], "{:?}", r.cpus);
+        assert_eq!((r.probability, r.statistic), (None, CellStatistic::PeriodError));
+        // In each row and column of the servo's table the diagonal is the lowest.
+        for cpu in 0..4u16 {
+            let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
+            assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
+        }
+        // Beside hogs the base thread's is the lowest of its row on CPUs 1 and 3 alone.
+        let base = |row: u16, servo: u16| {
+            m.cell(&[servo, row], "hog@0-1").next().unwrap().tasks[1].period_error_ns.unwrap()
+        };
+        let lowest: Vec<u16> =
+            (0..4).filter(|&row| (0..4).all(|servo| base(row, row) <= base(row, servo))).collect();
+        assert_eq!(lowest, [1, 3]);
+        // Two processors alone decide nothing.
+        let mut two = matrix();
+        two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));
+        let same = same_cpu(&two, "none", CellStatistic::PeriodError).unwrap();
+        assert_eq!((same.answer, same.interval), (Answer::CannotTell, None));
+    }
 }

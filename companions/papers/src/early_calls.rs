@@ -1,4 +1,4 @@
-//! A task that is called early again and again (the NIST paper's figure 4), call by call.
+//! NIST, figure 4: a task that is called early again and again, and polls at last; call by call.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -6,11 +6,72 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::claims::nist_calls::EarlyCalls;
+use serde::Serialize;
+
 use jitterlab_model::{Error, Policy, TaskSpec};
 use jitterlab_rt::compensate::Repeat;
 use jitterlab_rt::wake::{Nanosleep, Wake};
 use jitterlab_rt::{Arrival, Linux, PeriodicLoop, System, WakeUp, broken, no_thread};
+
+/// The calls of one activation, in order. Times count from its due time on: before it they are negative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EarlyCalls {
+    /// A, the distance of calls.
+    pub every_ns: i64,
+    /// The calls that found the due time too far away, and slept again.
+    pub returned: Vec<Call>,
+    /// The last call, which polled until the due time had come.
+    pub polled: Call,
+    /// Number of measured activations; this one has the median of the calls' total time.
+    pub of: u64,
+}
+
+/// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// Time at which it was awake.
+    pub woken_ns: i64,
+    /// Time at which it was done.
+    pub done_ns: i64,
+}
+
+impl Call {
+    pub fn took_ns(&self) -> i64 {
+        self.done_ns - self.woken_ns
+    }
+}
+
+impl EarlyCalls {
+    /// The most ordinary of several activations: the one with the median of the calls' total time. `waits`
+    /// are the times at which each sleep was to end and did end, `starts` due time and start of each
+    /// activation, both in order and by the same clock. `None` if no activation was called early.
+    pub fn most_ordinary(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
+        let mut all: Vec<EarlyCalls> = Vec::new();
+        let mut rest = waits;
+        for &(due_ns, start_ns) in starts {
+            let (here, later) = rest.split_at(rest.partition_point(|(_, woken_ns)| *woken_ns <= start_ns));
+            rest = later;
+            let Some((_, last_ns)) = here.last() else { continue };
+            let returned = here.windows(2).map(|pair| call(due_ns, pair[0].1, pair[1].0)).collect();
+            all.push(EarlyCalls { every_ns, returned, polled: call(due_ns, *last_ns, start_ns), of: 0 });
+        }
+        all.sort_by_key(|calls| calls.returned.iter().chain([&calls.polled]).map(Call::took_ns).sum::<i64>());
+        let of = all.len() as u64;
+        let middle = all.into_iter().nth(of as usize / 2)?;
+        Some(EarlyCalls { of, ..middle })
+    }
+
+    /// S as the task itself sees it, without the switches to it and from it: the median of the calls that returned.
+    pub fn service_ns(&self) -> Option<i64> {
+        let mut took: Vec<i64> = self.returned.iter().map(Call::took_ns).collect();
+        took.sort_unstable();
+        took.get(took.len() / 2).copied()
+    }
+}
+
+fn call(due_ns: i64, woken_ns: i64, done_ns: i64) -> Call {
+    Call { woken_ns: woken_ns - due_ns, done_ns: done_ns - due_ns }
+}
 
 /// Enough to have an ordinary one among them, in half a second at the paper's period.
 const ACTIVATIONS: u64 = 1_000;
@@ -71,4 +132,37 @@ fn called(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Resu
         ControlFlow::<()>::Continue(())
     });
     Ok(starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_go_to_the_activation_they_were_for_and_the_median_one_is_shown() {
+        // Activations due at 1000, 2000, 3000 and 4000: the second polls longest, the fourth overslept and had no call.
+        let waits = [
+            (100, 400),
+            (405, 700),
+            (1_010, 1_100),
+            (1_110, 1_500),
+            (2_010, 2_300),
+            (2_306, 2_600),
+            (4_300, 4_400),
+        ];
+        let starts = [(1_000, 1_001), (2_000, 2_001), (3_000, 3_002), (4_000, 4_200)];
+        let shown = EarlyCalls::most_ordinary(300, &waits, &starts).unwrap();
+        assert_eq!(shown.of, 3);
+        assert_eq!(shown.returned, [Call { woken_ns: -700, done_ns: -694 }]);
+        assert_eq!(shown.polled, Call { woken_ns: -400, done_ns: 2 });
+        assert_eq!((shown.service_ns(), shown.polled.took_ns()), (Some(6), 402));
+    }
+
+    #[test]
+    fn nothing_is_made_up_where_no_call_came_early() {
+        assert_eq!(EarlyCalls::most_ordinary(300, &[], &[(1_000, 1_010)]), None);
+        assert_eq!(EarlyCalls::most_ordinary(300, &[(900, 980)], &[]), None);
+        let only = EarlyCalls::most_ordinary(300, &[(100, 900)], &[(1_000, 1_000)]).unwrap();
+        assert_eq!((only.service_ns(), only.returned.len()), (None, 0));
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) fn without_core(kernel: &str, release: &str, core: Core) -> Error {
     Error::bad_use(format!("{kernel} (Linux {release}) has no core that takes interrupts before Linux"))
         .remedy(format!(
             "give --{} a kernel that was built with it; its version line says IRQPIPE",
-            option(core)
+            core.to_string().to_lowercase()
         ))
 }
 
@@ -25,11 +25,4 @@ pub(crate) fn without_library(core: Core) -> Error {
     let name = core.libraries().first().cloned().unwrap_or_default();
     Error::bad_use(format!("{core} needs {name}, which is not among the libraries here"))
         .remedy(format!("give its path: --with /usr/xenomai/lib/{name}"))
-}
-
-fn option(core: Core) -> &'static str {
-    match core {
-        Core::Cobalt => "cobalt",
-        Core::Evl => "evl",
-    }
 }

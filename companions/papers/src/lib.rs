@@ -1,15 +1,15 @@
 //! The source documents, repeated: their measurements as data, the measuring, and the resulting files.
 //!
-//! One document is one file here, and one file of data ([`paper`]): its items, statements and printed numbers. The numbers that
-//! decide on the statements are gathered in [`claims`]; words and figures are in [`words`].
+//! One document is one file here, with its measurements and the numbers that decide on its statements, and one file of data
+//! ([`paper`]): its items, statements and printed numbers. Tables and figures are in [`words`].
 
 pub mod athlon;
-pub mod claims;
 mod early_calls;
 pub mod epos;
-mod epos_listings;
+mod epos_faults;
 mod error;
-mod host;
+mod loads;
+mod measure;
 pub mod nist;
 mod nist_control;
 mod nist_jitter;
@@ -17,20 +17,20 @@ pub mod paper;
 pub mod statement;
 pub mod systems;
 pub mod time_management;
+mod torques;
 pub mod twente;
-mod twente_control;
-mod twente_listing;
 pub mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::words::{Found, PaperFigure, Reproduction, Step};
+use crate::statement::Evidence;
+use crate::words::{PaperFigure, Reproduction, Results};
+use jitterlab_host::Progress;
 use jitterlab_model::Error;
-use jitterlab_report::document;
-use jitterlab_report::figure;
 use jitterlab_report::page::{self, PageRun};
+use jitterlab_report::{document, figure, progress};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::atomic_file;
 
@@ -50,7 +50,7 @@ pub struct Workplace<'a> {
     /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
     /// Gets each step as it begins.
-    pub tell: &'a mut dyn FnMut(&Step),
+    pub tell: &'a mut dyn FnMut(&str),
 }
 
 impl Workplace<'_> {
@@ -64,11 +64,42 @@ impl Workplace<'_> {
         self.directory.join(format!("{name}.parquet"))
     }
 
+    /// True if a run file is there from before, which is then told.
+    fn is_kept(&mut self, file: &Path) -> bool {
+        let is_there = file.exists();
+        if is_there {
+            (self.tell)(&words::kept(file));
+        }
+        is_there
+    }
+
+    /// Removes run files of an earlier repetition that ended with a result, which this one replaces.
+    fn replace(&self, names: &[String]) -> Result<(), Error> {
+        let files = names.iter().map(|name| self.run_file(name)).filter(|file| file.exists());
+        for file in files {
+            if !self.directory.join(RESULT).exists() {
+                return Err(error::in_the_way(&file));
+            }
+            fs::remove_file(&file).map_err(Error::file("remove", &file))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the steps of an experiment as they begin.
+    fn progress(&mut self) -> impl FnMut(&Progress) {
+        |now: &Progress| {
+            if now.begins {
+                (self.tell)(&progress::left(&now.step, now.left_ns));
+            }
+        }
+    }
+
     /// Writes figures as SVG and PNG.
     fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
             let mut charts = charts.clone();
-            charts.iter_mut().for_each(|chart| words::add_machine(chart, &self.machine));
+            let measured = format!(" Measured on {}.", self.machine);
+            charts.iter_mut().for_each(|chart| chart.caption.push_str(&measured));
             let svg = figure::svg(&charts)?;
             atomic_file::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
             atomic_file::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
@@ -76,10 +107,10 @@ impl Workplace<'_> {
         Ok(())
     }
 
-    /// Writes the figures that the result holds, and the result as JSON.
-    pub fn finish(&self, found: Found) -> Result<Reproduction, Error> {
-        self.draw(&words::figures(&found))?;
-        let reproduction = Reproduction::new(self.directory.into(), found);
+    /// Writes the figures that the results hold, and all of them as JSON.
+    fn finish<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
+        self.draw(&results.figures())?;
+        let reproduction = Reproduction::new(self.directory, results, evidence)?;
         let json = document::json(&reproduction)?;
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)

@@ -1,22 +1,127 @@
-//! NIST's figures that are measured on real-time systems: a task of 500 us under load (figure 3), and the code paths behind the
-//! clusters of figures 1 and 2.
+//! NIST's report: table 1, figures 1 to 6, and control; a task of 500 us under load (figure 3), and the code paths behind the
+//! clusters of figures 1 and 2, on real-time systems here and in virtual time.
 
 use std::sync::atomic::Ordering;
 
-use crate::claims::loads::{LoadFigures, Timing};
-use crate::claims::nist::{CONDITIONS, ClusterCauses, NistVirtual, PERIOD_NS};
-use crate::claims::torques::NistTorques;
-use crate::words::{Found, NistReproduction};
+use serde::Serialize;
+
+use crate::loads::{LoadFigures, Spread, SystemUnderLoads, UnderLoad, factor, latencies};
+use crate::measure::Measured;
+use crate::nist_control::NistControl;
+use crate::nist_jitter::{NistJitter, PERIOD_NS};
+use crate::statement::Evidence;
+use crate::systems::{Case, Kernels, System};
+use crate::torques::NistTorques;
+use crate::words::Reproduction;
+use crate::{Workplace, nist_control, nist_jitter};
 use jitterlab_analysis::causes::{ListedEvents, NamedClusters};
+use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_model::causes::Step;
 use jitterlab_model::{Error, Quantity, TaskSpec};
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 use jitterlab_runs::{Hints, Run};
 
-use crate::{Workplace, nist_control, nist_jitter};
+/// The loads of its figure 3.
+pub const CONDITIONS: [&str; 3] = ["normal", "network", "disk"];
 
-use crate::systems::{Case, Kernels, Measured, System, figures};
+/// Traced series of samples: the clusters of each, and the paths that make them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ClusterCauses {
+    pub system: String,
+    pub each: Vec<NamedClusters>,
+    /// Median time from the timer interrupt to the first instruction of each, the recording of events included.
+    pub to_start_ns: Vec<f64>,
+    /// Reason why nothing could be traced.
+    pub refused: Option<String>,
+}
+
+impl ClusterCauses {
+    /// Share of the errors in guessing a sample's cluster that knowing its path avoids, over the series with several clusters.
+    pub fn explained(&self) -> Option<MedianInterval> {
+        MedianInterval::from_values(self.each.iter().filter_map(|series| series.lambda))
+    }
+
+    /// The series whose clusters are explained to the median extent.
+    pub fn typical(&self) -> Option<&NamedClusters> {
+        let with_several = self.each.iter().filter_map(|series| Some((series.lambda?, series)));
+        let mut each: Vec<(f64, &NamedClusters)> = with_several.collect();
+        each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        each.get(each.len() / 2).map(|(_, series)| *series)
+    }
+
+    /// Evidence on the paper's statement about a service time from the timer's interrupt to the task's output, as an oscilloscope
+    /// shows it, against the processor's time for a wake-up. Events lengthen the former: only that it is shorter can be told.
+    pub fn service_time(&self, processor_ns: f64) -> Evidence {
+        let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
+        let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
+        let is_shorter = latest_ns.is_some_and(|ns| ns < processor_ns);
+        Evidence::answered("service-time", is_shorter.then_some(true))
+            .and("interrupt", to_start)
+            .and("processor", processor_ns)
+    }
+
+    pub fn evidence(&self) -> Evidence {
+        let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
+        Evidence::decided_by("code-paths", "explained", self.explained())
+            .and("series", self.each.len() as f64)
+            .and("several", several as f64)
+    }
+}
+
+/// The report repeated in virtual time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NistVirtual {
+    pub clusters: ClusterCauses,
+    pub loads: LoadFigures,
+}
+
+impl NistVirtual {
+    pub fn evidence(&self) -> Vec<Evidence> {
+        std::iter::once(self.clusters.evidence()).chain(of_loads(&self.loads)).collect()
+    }
+}
+
+fn range(of: &Spread) -> f64 {
+    of.range_ns() as f64
+}
+
+fn mean(of: &Spread) -> f64 {
+    of.mean_ns
+}
+
+/// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
+/// first two correspond to figures 3a and 3b), and about the cache.
+pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
+    let known = |load: Option<&UnderLoad>, number: fn(&Spread) -> f64| load?.found.as_ref().map(number);
+    let grows = |system: &SystemUnderLoads| {
+        let loads = CONDITIONS.map(|name| system.under(name));
+        let growth = [1, 2].map(|load| factor(loads[0]?, loads[load]?, range));
+        Evidence::decided_by("range-grows", "growth", growth.to_vec())
+            .and("ranges", loads.map(|load| known(load, range)).to_vec())
+            .of_system(&system.system)
+    };
+    let dirtied = |system: &SystemUnderLoads| {
+        let (clean, dirtied) = (system.under("computing")?, system.under("cache")?);
+        let evidence = Evidence::decided_by("cache-dirtied", "later", factor(clean, dirtied, mean))
+            .and("means", [clean, dirtied].map(|load| known(Some(load), mean)).to_vec());
+        Some(evidence.of_system(&system.system))
+    };
+    let systems = || found.systems.iter();
+    let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(CONDITIONS[2])).collect();
+    let between = match under_disk.as_slice() {
+        [first, second, ..] => factor(first, second, range),
+        _ => None,
+    };
+    let ranges: Vec<_> = under_disk.iter().map(|load| known(Some(load), range)).collect();
+    let worst =
+        systems().flat_map(|system| CONDITIONS.map(|name| known(system.under(name), |of| of.max_ns as f64)));
+    let mut all: Vec<Evidence> = systems().map(grows).collect();
+    all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", ranges));
+    all.push(Evidence::decided_by("worst-ten-us", "worst", worst.flatten().reduce(f64::max)));
+    all.extend(systems().filter_map(dirtied));
+    all
+}
 
 /// The paper's conditions and the loads used for them, then two that differ in the cache only: other tasks fill the idle
 /// time of every processor, and leave the cache alone or rewrite it.
@@ -42,20 +147,48 @@ const AFTER_INTERRUPT: [Step; 4] = [Step::Interrupt, Step::InterruptEnd, Step::S
 const TRACED: usize = 8;
 const TRACED_PART: i64 = 8;
 
-/// The whole report on this machine.
-pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
-    at.make()?;
-    let systems = real_time(System::of_this_machine());
-    let clusters = clusters(at, &systems)?;
-    let loads = measured(at, &systems, &LOADS, false)?;
-    let control = nist_control::measure(at, &loads)?;
-    // At last, since it begins anew where the others go on after an interruption.
-    let jitter = nist_jitter::reproduce(at)?;
-    let torques = NistTorques::compute();
-    Ok(Found::Nist(Box::new(NistReproduction { torques, jitter, clusters, loads, control })))
+/// NIST's report, repeated on this machine.
+#[derive(Debug, Serialize)]
+pub struct NistReproduction {
+    pub torques: NistTorques,
+    /// Figures 1, 2, 4, 5 and 6.
+    pub jitter: NistJitter,
+    /// Causes of the clusters in figures 1 and 2.
+    pub clusters: ClusterCauses,
+    /// Figure 3.
+    pub loads: LoadFigures,
+    /// Control without feedback and with it.
+    pub control: NistControl,
 }
 
-/// The clusters of figures 1 and 2 on this machine, with the paths that make them.
+impl NistReproduction {
+    fn evidence(&self) -> Vec<Evidence> {
+        let mut all = self.torques.evidence().to_vec();
+        all.extend(self.jitter.evidence());
+        all.push(self.clusters.evidence());
+        all.push(self.clusters.service_time(self.jitter.service.often_ns));
+        all.extend(of_loads(&self.loads));
+        all.extend(self.control.evidence());
+        all
+    }
+}
+
+/// The whole report on this machine.
+pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+    at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
+    let systems = real_time(System::of_this_machine());
+    let clusters = clusters(at, &systems)?;
+    let loads = measured(at, &systems, &LOADS)?;
+    let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
+    // At last, since it begins anew where the others go on after an interruption.
+    let jitter = nist_jitter::measure(at)?;
+    let torques = NistTorques::compute();
+    let found = NistReproduction { torques, jitter, clusters, loads, control };
+    at.finish(&found, found.evidence())
+}
+
+/// The clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core beside it, and
+/// the first system has none.
 fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
     let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     match clusters_on(at, system) {
@@ -67,13 +200,13 @@ fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses,
 }
 
 /// The same on kernels in virtual time.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    at.make()?;
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let systems = real_time(kernels.systems());
-    // Events of Linux say nothing about tasks on a core beside it, and the first system has none.
-    let clusters = systems.first().map(|system| clusters_on(at, system)).transpose()?.unwrap_or_default();
-    let loads = measured(at, &systems, &GUEST_LOADS, true)?;
-    Ok(Found::NistVirtual(Box::new(NistVirtual { clusters, loads })))
+    // First the loads: a core that does not run is found at once.
+    let loads = measured(at, &systems, &GUEST_LOADS)?;
+    let clusters = clusters(at, &systems)?;
+    let found = NistVirtual { clusters, loads };
+    at.finish(&found, found.evidence())
 }
 
 fn real_time(mut systems: Vec<System>) -> Vec<System> {
@@ -86,30 +219,23 @@ fn task() -> TaskSpec {
 }
 
 fn clusters_on(at: &mut Workplace<'_>, system: &System) -> Result<ClusterCauses, Error> {
-    let names: Vec<String> = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
-    let duration_ns = at.duration_ns / TRACED_PART;
-    let (mut each, mut to_start_ns) = (Vec::new(), Vec::new());
-    for file in at.traced(system, &task(), &names, duration_ns)? {
+    let names = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
+    let mut found = ClusterCauses { system: system.name.into(), ..ClusterCauses::default() };
+    for file in at.traced(system, &task(), names, at.duration_ns / TRACED_PART)? {
         let why = Run::open(&file, &Hints::default())?.why(None, ListedEvents::Latest(0))?;
         for task in why.tasks {
             let steps = task.usual.iter().filter(|of| AFTER_INTERRUPT.contains(&of.step));
             let to_start: i64 = steps.map(|of| of.median_ns).sum();
-            to_start_ns.extend((to_start > 0).then_some(to_start as f64));
-            each.push(task.clusters);
+            found.to_start_ns.extend((to_start > 0).then_some(to_start as f64));
+            found.each.extend(Some(task.clusters).filter(|series| !series.clusters.is_empty()));
         }
     }
-    each.retain(|series: &NamedClusters| !series.clusters.is_empty());
-    Ok(ClusterCauses { system: system.name.into(), each, to_start_ns, refused: None })
+    Ok(found)
 }
 
 /// Each of these systems under all loads; the first two are those of figures 3a and 3b.
-fn measured(
-    at: &mut Workplace<'_>,
-    systems: &[System],
-    loads: &[Case],
-    in_virtual_time: bool,
-) -> Result<LoadFigures, Error> {
-    let Measured { systems: found, mut runs } = at.under_loads(systems, loads, &task(), Timing::Latency)?;
+fn measured(at: &mut Workplace<'_>, systems: &[System], loads: &[Case]) -> Result<LoadFigures, Error> {
+    let Measured { figures, mut runs } = at.under_loads(systems, loads, &task(), latencies)?;
     runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {
         let figure = match number {
@@ -121,10 +247,74 @@ fn measured(
     }
     let disk: Vec<PageRun> = runs.into_iter().filter_map(|mut runs| runs.pop()).collect();
     draw(at, "figure-3c", &disk)?;
-    Ok(figures(found, in_virtual_time))
+    Ok(figures)
 }
 
 fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
     let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
     at.draw(&[(name.into(), charts)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::under;
+    use crate::paper::Paper;
+    use crate::statement::StatementVerdict::{CannotBeTold, DoesNotHold, Holds};
+
+    #[test]
+    fn each_statement_of_figure_3_can_hold_fail_and_stay_undecided() {
+        let statements = Paper::Nist.statements();
+        let verdicts = |systems: [[Option<f64>; 3]; 2], more_ns: i64| {
+            let loads = |[normal, network, disk]: [Option<f64>; 3]| {
+                let mut loads = vec![under("normal", normal), under("network", network), under("disk", disk)];
+                loads.iter_mut().filter_map(|load| load.found.as_mut()).for_each(|of| of.max_ns += more_ns);
+                loads
+            };
+            let systems = systems.map(|ranges| SystemUnderLoads { system: "a".into(), loads: loads(ranges) });
+            let found = LoadFigures { systems: systems.into(), ..LoadFigures::default() };
+            let verdict = |evidence: &Evidence| {
+                let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
+                statement.verdict(evidence)
+            };
+            of_loads(&found).iter().map(verdict).collect::<Vec<_>>()
+        };
+        let known = |ranges: [[f64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
+        let grows = known([[4e3, 9e3, 11e3], [5e3, 7e3, 8e3]]);
+        assert_eq!(verdicts(grows, -900_000), [Holds; 4]);
+        assert_eq!(verdicts(known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]), -900_000), [DoesNotHold; 4]);
+        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 4]);
+    }
+
+    #[test]
+    fn paths_explain_clusters_where_they_tell_most_of_them() {
+        let series = |lambda| NamedClusters { lambda, ..NamedClusters::default() };
+        let verdict = |lambdas: &[Option<f64>]| {
+            let each = lambdas.iter().map(|lambda| series(*lambda)).collect();
+            let found = ClusterCauses { each, ..ClusterCauses::default() };
+            let statements = Paper::Nist.statements();
+            let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
+            assert_eq!(found.service_time(5e3).values["processor"], 5e3.into());
+            (statement.verdict(&found.evidence()), found.typical().and_then(|series| series.lambda))
+        };
+        assert_eq!(verdict(&[Some(0.9); 8]), (Holds, Some(0.9)));
+        assert_eq!(verdict(&[Some(0.1); 8]), (DoesNotHold, Some(0.1)));
+        assert_eq!(verdict(&[None; 8]), (CannotBeTold, None));
+    }
+
+    #[test]
+    fn a_cache_that_others_rewrite_makes_the_start_later_or_not() {
+        let verdict = |clean_ns: f64, dirtied_ns: f64| {
+            let mut loads = vec![under("computing", Some(100.0)), under("cache", Some(100.0))];
+            for (load, ns) in loads.iter_mut().zip([clean_ns, dirtied_ns]) {
+                load.stretches.iter_mut().for_each(|stretch| stretch.mean_ns = ns);
+            }
+            let systems = vec![SystemUnderLoads { system: "fifo".into(), loads }];
+            let found = LoadFigures { systems, ..LoadFigures::default() };
+            let evidence = of_loads(&found).pop().unwrap();
+            let statements = Paper::Nist.statements();
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
+        };
+        assert_eq!((verdict(4e3, 5e3), verdict(5e3, 4e3)), (Holds, DoesNotHold));
+    }
 }

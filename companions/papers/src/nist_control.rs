@@ -1,29 +1,73 @@
 //! NIST, sections 3 and 4: the jitter of each computer, and what it takes from a stepper motor without feedback and from a servo
-//! loop with it.
+//! loop with it; and that of a microcontroller, with interrupts on and off.
 
-use crate::claims::loads::LoadFigures;
-use crate::claims::nist::{CONDITIONS, PERIOD_NS};
-use crate::claims::nist_control::{ControlRow, NistControl};
-use crate::claims::torques::table_1;
+use serde::Serialize;
+
+use crate::Workplace;
+use crate::loads::LoadFigures;
+use crate::nist_jitter::PERIOD_NS;
+use crate::statement::Evidence;
+use crate::torques::table_1;
 use jitterlab_mcu::{Compiler, is_missing, polled_wait};
 use jitterlab_model::{Error, TimingStats};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{Plant, Question, Record};
 use jitterlab_runs::{Hints, OneTask, Run};
 
-use crate::Workplace;
+/// Smallest increase of a loop's cost that counts as one.
+const LEAST_COST: f64 = 1e-6;
+
+/// One computer: its jitter, and what that takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ControlRow {
+    pub computer: String,
+    /// Range of its latency.
+    pub jitter_ns: f64,
+    /// Share of the first motor's torque by equation 7.
+    pub torque: f64,
+    /// Part of a servo loop's cost that the variation of the starts adds.
+    pub loop_cost: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct NistControl {
+    pub rows: Vec<ControlRow>,
+    /// Jitter of a microcontroller that polls for its due time, with interrupts on and off.
+    pub polled_ns: Vec<f64>,
+    /// Reason why there is no microcontroller.
+    pub without_microcontroller: Option<String>,
+}
+
+impl NistControl {
+    pub fn evidence(&self) -> [Evidence; 2] {
+        let each =
+            |value: fn(&ControlRow) -> f64| self.rows.iter().map(|row| Some(value(row))).collect::<Vec<_>>();
+        let ratios = each(|row| row.torque / row.loop_cost.max(LEAST_COST));
+        let less = match self.polled_ns[..] {
+            [on, off] => Some(on / off.max(1.0)),
+            _ => None,
+        };
+        [
+            Evidence::decided_by("open-loop", "ratio", ratios)
+                .and("torque", each(|row| row.torque))
+                .and("cost", each(|row| row.loop_cost)),
+            Evidence::decided_by("interrupts-off", "less", less)
+                .and("polled", self.polled_ns.iter().copied().map(Some).collect::<Vec<_>>()),
+        ]
+    }
+}
 
 /// Activations of the microcontroller: a second.
 const ACTIVATIONS: usize = 2_000;
 
-/// Judges the systems of figure 3 by their first runs under disk load, and a simulated microcontroller, if its compiler is there.
-pub fn measure(at: &Workplace<'_>, loads: &LoadFigures) -> Result<NistControl, Error> {
+/// Judges the systems of figure 3 by their first runs under this load, and a simulated microcontroller, if its compiler is there.
+pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<NistControl, Error> {
     let mut found = NistControl::default();
     for system in &loads.systems {
-        let file = at.run_file(&format!("{}-{}", system.system, CONDITIONS[2]));
+        let file = at.run_file(&format!("{}-{load}", system.system));
         let task = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| ())?;
         let jitter_ns = task.stats.latency.peak_to_peak_ns().unwrap_or_default();
-        found.rows.push(row(format!("{}, disk load", system.system), jitter_ns, &task)?);
+        found.rows.push(row(format!("{}, {load} load", system.system), jitter_ns, &task)?);
     }
     let compiler = match Compiler::new() {
         Err(error) if is_missing(&error) => {
@@ -50,4 +94,31 @@ fn row<R: Record + ?Sized>(computer: String, jitter_ns: i64, record: &R) -> Resu
     let motor = table_1().into_iter().next();
     let torque = motor.map_or(0.0, |motor| motor.percent(jitter_ns as f64 * 1e-9) / 100.0);
     Ok(ControlRow { computer, jitter_ns: jitter_ns as f64, torque, loop_cost: evaluation.loss().jitter })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::Paper;
+    use crate::statement::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
+
+    #[test]
+    fn both_statements_can_hold_fail_and_stay_undecided() {
+        let verdicts = |found: NistControl| -> Vec<StatementVerdict> {
+            let statements = Paper::Nist.statements();
+            let verdict = |evidence: &Evidence| {
+                statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(evidence)
+            };
+            found.evidence().iter().map(verdict).collect()
+        };
+        let row = |torque, loop_cost| ControlRow { computer: "a".into(), jitter_ns: 1e3, torque, loop_cost };
+        let found = |rows, polled_ns: &[f64]| NistControl {
+            rows,
+            polled_ns: polled_ns.to_vec(),
+            without_microcontroller: None,
+        };
+        assert_eq!(verdicts(found(vec![row(0.1, 0.01), row(0.1, -0.01)], &[3e3, 500.0])), [Holds; 2]);
+        assert_eq!(verdicts(found(vec![row(0.1, 0.2)], &[500.0, 500.0])), [DoesNotHold; 2]);
+        assert_eq!(verdicts(NistControl::default()), [CannotBeTold; 2]);
+    }
 }

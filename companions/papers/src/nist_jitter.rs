@@ -1,24 +1,118 @@
-//! NIST, sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and the gain (figures
-//! 1, 2, 4, 5 and 6).
+//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor
+//! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
+//! the gain (figures 1, 2, 4, 5 and 6).
 
-use crate::claims::nist::{NistJitter, PERIOD_NS, PrintedJitter};
-use crate::early_calls;
-use crate::words::Step;
+use serde::{Deserialize, Serialize};
+
+use crate::early_calls::EarlyCalls;
+use crate::paper::Paper;
+use crate::statement::Evidence;
+use crate::{Workplace, early_calls};
 use jitterlab_analysis::Statistics;
-use jitterlab_analysis::clusters::latency_clusters;
+use jitterlab_analysis::clusters::{LatencyCluster, latency_clusters};
+use jitterlab_analysis::compensation::nist::optimum;
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::expectation::latency_law;
+use jitterlab_analysis::expectation::{LoadPoint, ServiceTime, latency_law};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::summary::P50;
 use jitterlab_host::experiment::compensate::{late_ns, load_curve, service};
-use jitterlab_host::{Block, DmaLatency, Experiment, Progress, TaskBench};
-use jitterlab_model::{Activation, Compensation, Error, ReadClock, TaskSpec};
+use jitterlab_host::{Block, DmaLatency, Experiment, TaskBench};
+use jitterlab_model::{Activation, ClockFit, Compensation, Error, ReadClock, TaskSpec};
+use jitterlab_report::compensation::note;
 use jitterlab_trace::Parts;
 
-use crate::Workplace;
+/// The paper's period.
+pub const PERIOD_NS: i64 = 500_000;
+
+/// Numbers that the paper prints for its figures 1, 2, 5 and 6.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct PrintedJitter {
+    /// Jitter of the uncompensated task in figure 6.
+    pub jitter_ns: f64,
+    /// The same as figure 2 has it.
+    pub jitter_in_figure_2_ns: f64,
+    /// Jitter of the compensated task in figure 6.
+    pub compensated_jitter_ns: f64,
+    /// Factor by which that is smaller, in the paper's words; the two numbers give 36.7.
+    pub factor: f64,
+    /// Share of the processor that it costs.
+    pub extra_load: f64,
+    /// The service time assumed for figure 5.
+    pub service_ns: f64,
+    pub least_load: f64,
+    /// The distance of wake-ups with that load.
+    pub least_load_every_ns: i64,
+}
+
+/// Figures 1, 2, 5 and 6 repeated on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NistJitter {
+    pub printed: PrintedJitter,
+    /// T, the paper's 500 us.
+    pub period_ns: i64,
+    /// Accuracy of the time stamp counter in nanoseconds; `None` if CLOCK_MONOTONIC was read.
+    pub clock_fit: Option<ClockFit>,
+    /// Time between two readings of the clock.
+    pub floor_ns: i64,
+    /// Figure 1: 100 samples.
+    pub short: Deviations,
+    pub short_clusters: Vec<LatencyCluster>,
+    /// Series whose first samples are compared with their others.
+    pub series: usize,
+    /// Deviation of the first sample over the median of its series' others.
+    pub first_sample: Option<MedianInterval>,
+    /// Figure 2: 10,000 samples.
+    pub long: Deviations,
+    pub long_clusters: Vec<LatencyCluster>,
+    /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
+    pub early_calls: Option<EarlyCalls>,
+    /// Figure 5: the service time S.
+    pub service: ServiceTime,
+    pub load_curve: Vec<LoadPoint>,
+    /// Figure 6: 100 uncompensated samples.
+    pub uncompensated: Deviations,
+    /// Figure 6: 100 compensated samples.
+    pub compensated: Deviations,
+    pub margin_ns: i64,
+    pub uncompensated_jitter_ns: Option<MedianInterval>,
+    pub compensated_jitter_ns: Option<MedianInterval>,
+    /// Factor by which the jitter became smaller, series by series.
+    pub factor: Option<MedianInterval>,
+    pub extra_load: Option<MedianInterval>,
+}
+
+impl PrintedJitter {
+    pub fn read() -> Self {
+        Paper::Nist.part("printed")
+    }
+}
+
+impl NistJitter {
+    /// Evidence on the paper's statements about its figures 1 to 6.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let least = self.load_curve.iter().min_by(|a, b| a.measured.total_cmp(&b.measured));
+        let measured = least.map(|point| point.measured);
+        let (_, computed) = optimum(self.service.often_ns, self.period_ns as f64);
+        let ratios: Vec<_> =
+            self.load_curve.iter().map(|point| Some(point.measured / point.equation_1)).collect();
+        vec![
+            // That no valley is real does not show that there is none.
+            Evidence::answered("figure-1b", (self.short_clusters.len() > 1).then_some(true))
+                .and("clusters", self.short_clusters.len() as f64),
+            Evidence::decided_by("first-sample", "factor", self.first_sample)
+                .and("series", self.series as f64),
+            Evidence::decided_by("equation-1", "ratio", ratios),
+            Evidence::decided_by("equation-3", "ratio", measured.map(|load| load / computed))
+                .and("measured", measured)
+                .and("computed", computed),
+            Evidence::decided_by("factor-40", "factor", self.factor),
+            Evidence::decided_by("extra-load", "load", self.extra_load),
+        ]
+    }
+}
 
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
@@ -55,21 +149,19 @@ fn first_sample(block: &Block) -> Option<f64> {
     Some(first.abs() / others.median.max(1.0))
 }
 
+/// Run files of figures 2 and 6.
+pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
+
 /// Measures, and writes the run files.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
-    at.make()?;
+pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let printed = PrintedJitter::read();
-    let duration_ns = at.duration_ns;
-    let tell = &mut *at.tell;
-    let mut progress = |now: &Progress| {
-        if now.begins {
-            tell(&Step::Trial(now.clone()));
-        }
-    };
+    let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
+    let files = RUN_FILES.map(|name| at.run_file(name));
+    let mut progress = at.progress();
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
     let mut bench = TaskBench::prepare(task, DmaLatency::default(), &mut experiment)?;
     let plain = bench.spec.clone();
     let clock_floor = Statistics::from_values(&bench.clock_floor()?);
@@ -129,26 +221,27 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         ),
         extra_load: proof.extra_load,
     };
-    let files = [
-        (&plain, &long[..], "series"),
-        (&plain, &blocks[0], "uncompensated"),
-        (&compensated, &blocks[1], "compensated"),
-    ];
-    for (spec, blocks, name) in files {
-        let path = at.directory.join(format!("{name}.parquet"));
-        bench.save(spec, blocks, &path).map_err(|error| {
-            Error::refused(format!("cannot write {}", path.display()))
-                .because(error)
-                .remedy("choose another directory with --output")
-        })?;
+    let saved = [(&plain, &long[..]), (&plain, &blocks[0]), (&compensated, &blocks[1])];
+    for ((spec, blocks), file) in saved.into_iter().zip(&files) {
+        bench.save(spec, blocks, file)?;
     }
-    for note in missing {
-        (at.tell)(&Step::Lacking(note));
-    }
+    drop(progress);
+    missing.iter().for_each(|part| (at.tell)(&note(part)));
     Ok(result)
 }
 
 /// Error for too few points: no line fits them, and nothing can be recommended from them.
 fn too_few() -> Error {
     Error::not_measured("too few activations were measured").remedy("raise --duration")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_s_numbers_are_read() {
+        let printed = PrintedJitter::read();
+        assert_eq!((printed.jitter_ns, printed.least_load_every_ns), (3_600.0, 50_000));
+    }
 }

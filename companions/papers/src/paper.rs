@@ -2,22 +2,30 @@
 //!
 //! One document is one file in `data/`.
 
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::statement::Statement;
+use crate::statement::{Statement, StatementVerdict};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+/// The documents whose experiments can be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
-    /// "xenomai-user threads (Athlon)".
+    /// "xenomai-user threads (Athlon)", LinuxCNC: both test series and the observations. With --virtual
+    /// on four emulated processors with a real-time kernel
+    #[default]
     Athlon,
-    /// "Temporal Event Management in EPOS".
+    /// "Temporal Event Management in EPOS": table 1, figures 5 and 7, on a simulated microcontroller. With
+    /// --virtual its delay of 15 ms there and on Linux, with and without a tick
     Epos,
-    /// NIST's report on jitter and motor control.
-    Nist,
-    /// The University of Twente's report.
+    /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12, on every system here
     Twente,
+    /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
+    /// figures 1 to 6; with --virtual figure 3 on kernels
+    Nist,
 }
 
 /// Way to reproduce an item of a document.
@@ -34,16 +42,20 @@ pub enum Reproducibility {
     NeedsHardware,
     /// No means of jitterlab can decide it.
     CannotBeTested,
-    /// jitterlab could do it, and does not yet.
-    NotBuilt,
 }
 
 /// A figure, table, equation or claim of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
     /// Its name within the document: `figure-3a`, `hogs`.
+    #[serde(skip_serializing)]
     pub name: String,
+    /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
+    #[serde(skip_deserializing)]
+    pub id: String,
+    #[serde(skip_deserializing)]
+    pub document: Paper,
     /// Its content or statement.
     pub says: String,
     pub stands: Reproducibility,
@@ -51,53 +63,77 @@ pub struct Item {
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
+    /// Results of its last repetitions here.
+    #[serde(skip_deserializing)]
+    pub results: Vec<ItemResult>,
 }
 
-/// The part that the data files have in common.
+/// Result of the last repetition of a document for an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ItemResult {
+    pub in_virtual_time: bool,
+    /// Verdict on the statement; `None` for an item that is shown and states nothing.
+    pub standing: Option<StatementVerdict>,
+}
+
+/// A result of the document as a section.
 #[derive(Default, Deserialize)]
-struct Contents {
-    items: Vec<Item>,
-    statements: Vec<Statement>,
+#[serde(deny_unknown_fields)]
+pub(crate) struct Heading {
+    pub title: String,
+    /// The question that it answers.
+    pub lead: String,
+    /// The command to go on with.
+    pub next: String,
 }
 
 impl Paper {
-    pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
-
     /// Name in commands.
     #[must_use]
     pub fn name(self) -> &'static str {
+        self.parts().0
+    }
+
+    fn parts(self) -> (&'static str, &'static str) {
         match self {
-            Paper::Athlon => "athlon",
-            Paper::Epos => "epos",
-            Paper::Nist => "nist",
-            Paper::Twente => "twente",
+            Paper::Athlon => ("athlon", include_str!("../data/athlon.toml")),
+            Paper::Epos => ("epos", include_str!("../data/epos.toml")),
+            Paper::Nist => ("nist", include_str!("../data/nist.toml")),
+            Paper::Twente => ("twente", include_str!("../data/twente.toml")),
         }
     }
 
-    fn data(self) -> &'static str {
-        match self {
-            Paper::Athlon => include_str!("../data/athlon.toml"),
-            Paper::Epos => include_str!("../data/epos.toml"),
-            Paper::Nist => include_str!("../data/nist.toml"),
-            Paper::Twente => include_str!("../data/twente.toml"),
-        }
-    }
-
-    /// Reads a part of the document's data; empty if the file lacks it, which the tests of each part show.
-    pub(crate) fn read<T: DeserializeOwned + Default>(self) -> T {
-        toml::from_str(self.data()).unwrap_or_default()
+    /// Reads a part of the document's data; the default if the file lacks it, which the tests of each part show.
+    pub(crate) fn part<T: DeserializeOwned + Default>(self, name: &str) -> T {
+        let data: Option<toml::Table> = toml::from_str(self.parts().1).ok();
+        data.and_then(|mut data| data.remove(name)?.try_into().ok()).unwrap_or_default()
     }
 
     /// Everything in the document, in its order.
     #[must_use]
     pub fn items(self) -> Vec<Item> {
-        self.read::<Contents>().items
+        let mut items: Vec<Item> = self.part("items");
+        for item in &mut items {
+            item.id = format!("{}/{}", self.name(), item.name);
+            item.document = self;
+        }
+        items
     }
 
     /// Its statements that measurements or its own numbers decide.
     #[must_use]
     pub fn statements(self) -> Vec<Statement> {
-        self.read::<Contents>().statements
+        self.part("statements")
+    }
+
+    /// A paragraph or caption of its results.
+    pub(crate) fn words(self, name: &str) -> String {
+        self.part::<BTreeMap<String, String>>("words").remove(name).unwrap_or_default()
+    }
+
+    /// The heading of one of its results.
+    pub(crate) fn heading(self, result: &str) -> Heading {
+        self.part::<BTreeMap<String, Heading>>("sections").remove(result).unwrap_or_default()
     }
 }
 
@@ -107,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_statement_belongs_to_an_item_of_its_document() {
-        for paper in Paper::ALL {
+        for paper in Paper::value_variants() {
             let items = paper.items();
             let statements = paper.statements();
             assert!(!items.is_empty() && !statements.is_empty(), "{}", paper.name());

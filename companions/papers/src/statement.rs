@@ -1,10 +1,12 @@
-//! Statements of the source documents, the numbers that they speak of, and the verdict: whether those that decide lie within
-//! the statement's limits.
+//! Statements of the source documents, the numbers that they speak of, the verdict, which is whether those that decide lie within
+//! the statement's limits, and all of it in words.
 
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::matrix::Observation;
 use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_report::matrix::observation;
+use jitterlab_report::words::{count, share, time};
 use serde::{Deserialize, Serialize};
 
 /// A statement as the data file of its document has it.
@@ -39,7 +41,7 @@ pub enum StatementVerdict {
 
 impl StatementVerdict {
     /// Of a statement that holds or not; `None` where a number that decides it is unknown.
-    pub fn new(holds: Option<bool>) -> Self {
+    fn new(holds: Option<bool>) -> Self {
         match holds {
             Some(true) => StatementVerdict::Holds,
             Some(false) => StatementVerdict::DoesNotHold,
@@ -51,11 +53,18 @@ impl StatementVerdict {
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
-            (StatementVerdict::DoesNotHold, _) | (_, StatementVerdict::DoesNotHold) => {
-                StatementVerdict::DoesNotHold
-            }
-            (StatementVerdict::Holds, StatementVerdict::Holds) => StatementVerdict::Holds,
-            _ => StatementVerdict::CannotBeTold,
+            (StatementVerdict::Holds, other) | (other, StatementVerdict::Holds) => other,
+            (StatementVerdict::CannotBeTold, StatementVerdict::CannotBeTold) => self,
+            _ => StatementVerdict::DoesNotHold,
+        }
+    }
+
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            StatementVerdict::Holds => "holds",
+            StatementVerdict::DoesNotHold => "DOES NOT HOLD",
+            StatementVerdict::CannotBeTold => "cannot be told",
         }
     }
 }
@@ -70,19 +79,18 @@ pub enum Values {
     Observed(Box<Option<Observation>>),
     /// Lines that a program prints; `None` if it does not compile.
     Printed(Option<Vec<String>>),
-    /// A name.
     Text(String),
 }
 
 impl From<f64> for Values {
     fn from(value: f64) -> Self {
-        Values::Exact(vec![Some(value)])
+        Some(value).into()
     }
 }
 
 impl From<Option<f64>> for Values {
     fn from(value: Option<f64>) -> Self {
-        Values::Exact(vec![value])
+        vec![value].into()
     }
 }
 
@@ -94,7 +102,7 @@ impl From<Vec<Option<f64>>> for Values {
 
 impl From<Option<MedianInterval>> for Values {
     fn from(median: Option<MedianInterval>) -> Self {
-        Values::Medians(vec![median])
+        vec![median].into()
     }
 }
 
@@ -112,6 +120,49 @@ impl Values {
             Values::Medians(all) => all.iter().map(|one| one.as_ref()?.interval).collect(),
             Values::Observed(_) | Values::Printed(_) | Values::Text(_) => Vec::new(),
         }
+    }
+
+    /// For a sentence, numbers as those of one kind: `1 us, unknown, 3 us`.
+    fn words(&self, kind: &str) -> String {
+        let each: Vec<Option<String>> = match self {
+            Values::Exact(all) => all.iter().map(|value| Some(number((*value)?, kind))).collect(),
+            Values::Medians(all) => all.iter().map(|of| Some(median(of.as_ref()?, kind))).collect(),
+            Values::Observed(of) => vec![Some(match of.as_ref() {
+                Some(of) => observation("", of).trim_start().into(),
+                None => "nothing was measured".into(),
+            })],
+            Values::Printed(lines) => {
+                vec![Some(lines.as_ref().map_or("nothing: not compiled".into(), |lines| lines.join(" ")))]
+            }
+            Values::Text(text) => vec![Some(text.clone())],
+        };
+        let known = each.into_iter().map(|words| words.unwrap_or_else(|| "unknown".into()));
+        known.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn median(of: &MedianInterval, kind: &str) -> String {
+    if of.median.is_infinite() {
+        return "an unbounded amount".into();
+    }
+    let middle = number(of.median, kind);
+    match of.interval {
+        Some((low, high)) => format!("{middle} ({} to {})", number(low, kind), number(high, kind)),
+        None => format!("{middle} (no interval)"),
+    }
+}
+
+fn number(value: f64, kind: &str) -> String {
+    match kind {
+        "time" => time(value),
+        "ms" => format!("{:.4}", value / 1e6),
+        "us4" => format!("{:.4}", value / 1e3),
+        "share" => share(value),
+        "count" => count(value as u64),
+        "factor" => format!("{value:.2}"),
+        "tenth" => format!("{value:.1}"),
+        "percent4" => format!("{value:.4}"),
+        _ => format!("{value:.0}"),
     }
 }
 
@@ -191,9 +242,52 @@ impl Statement {
     }
 }
 
+/// A statement of a document, tested.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tested {
+    /// The item of the document with the statement.
+    pub item: String,
+    pub says: String,
+    pub standing: StatementVerdict,
+    /// The numbers that decide, in words.
+    pub numbers: String,
+    pub values: BTreeMap<&'static str, Values>,
+}
+
+impl Tested {
+    /// The statement among these that there is evidence on.
+    pub fn new(statements: &[Statement], evidence: Evidence) -> Option<Self> {
+        let statement = statements.iter().find(|statement| statement.name == evidence.statement)?;
+        Some(Tested {
+            item: statement.item().into(),
+            says: filled(&statement.says, &evidence.values),
+            standing: statement.verdict(&evidence),
+            numbers: filled(&statement.numbers, &evidence.values),
+            values: evidence.values,
+        })
+    }
+}
+
+/// A text whose `{name}` and `{name:kind}` are replaced by the values of that name.
+fn filled(text: &str, values: &BTreeMap<&'static str, Values>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, (field, after))) =
+        rest.split_once('{').and_then(|(before, behind)| Some((before, behind.split_once('}')?)))
+    {
+        out.push_str(before);
+        let (name, kind) = field.split_once(':').unwrap_or((field, ""));
+        out.push_str(&values.get(name).map_or_else(|| "unknown".into(), |values| values.words(kind)));
+        rest = after;
+    }
+    out + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::Paper;
+    use clap::ValueEnum as _;
 
     fn median(low: f64, high: f64) -> Option<MedianInterval> {
         Some(MedianInterval { median: f64::midpoint(low, high), interval: Some((low, high)) })
@@ -228,5 +322,34 @@ mod tests {
         assert_eq!(holds(&small, median(-6.0, -5.5)), Some(false));
         assert_eq!(holds(&small, median(-2.0, 9.0)), None);
         assert_eq!(holds(&small, None::<f64>), None);
+    }
+
+    #[test]
+    fn a_text_is_filled_with_its_values_and_says_what_is_unknown() {
+        let interval = |of| Some(MedianInterval { median: 2.0, interval: of });
+        let values: BTreeMap<&'static str, Values> = [
+            ("sds", vec![Some(21e3), None].into()),
+            ("growth", vec![None, interval(Some((1.0, 3.0))), interval(None)].into()),
+            ("system", Values::Text("evl".into())),
+        ]
+        .into();
+        assert_eq!(
+            filled("{system}: {sds:time}; {growth:factor}, {none:ms} ms, 1.05 or not", &values),
+            "evl: 21 µs, unknown; unknown, 2.00 (1.00 to 3.00), 2.00 (no interval), unknown ms, 1.05 or not"
+        );
+    }
+
+    #[test]
+    fn the_texts_of_all_statements_name_kinds_that_there_are() {
+        let kinds = ["time", "ms", "us4", "share", "count", "factor", "tenth", "percent4", "number"];
+        for paper in Paper::value_variants() {
+            for statement in paper.statements() {
+                for field in statement.numbers.split('{').skip(1) {
+                    let (field, _) = field.split_once('}').unwrap();
+                    let kind = field.split_once(':').map(|(_, kind)| kind);
+                    assert!(kind.is_none_or(|kind| kinds.contains(&kind)), "{field}");
+                }
+            }
+        }
     }
 }

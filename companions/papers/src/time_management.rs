@@ -1,18 +1,95 @@
-//! Delays of Linux in virtual time, with and without a tick, with and without high-resolution timers; and those of a
-//! microcontroller's strategies.
+//! The delay in the EPOS paper's introduction, 15 ms, under each way to manage time: the strategies of a microcontroller, and
+//! Linux in virtual time, with and without a tick, with and without high-resolution timers.
 
-use crate::claims::time_management::{ASKED_US, Managed, ManagedDelay, from_avr};
-use crate::systems::{self, Kernels};
-use crate::words::{Found, Step};
-use jitterlab_kernel::job::Step as JobStep;
+use serde::Serialize;
+
+use crate::Workplace;
+use crate::statement::Evidence;
+use crate::systems::Kernels;
+use crate::words::{Reproduction, WITHOUT_CORES};
+use jitterlab_kernel::job::Step;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, Machine};
-use jitterlab_mcu::{Compiler, Strategy, delays};
+use jitterlab_mcu::{Compiler, DelayFigures, Strategy, delays};
 use jitterlab_model::{Activation, Error, Policy, TaskSpec, WakeMethod, Work};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Columns;
 
-use crate::Workplace;
+/// The delay that is asked for, in microseconds.
+pub const ASKED_US: f64 = 15_000.0;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ManagedDelay {
+    pub system: Managed,
+    /// Distance of the ticks that end a delay in microseconds; `None` where no tick does.
+    pub tick_us: Option<f64>,
+    pub delays: u64,
+    pub shortest_us: f64,
+    pub longest_us: f64,
+    /// Interrupts of the timer for each delay; `None` where they were not counted.
+    pub interrupts: Option<f64>,
+}
+
+/// A way to manage time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "on", rename_all = "kebab-case")]
+pub enum Managed {
+    /// A strategy of the 8-bit microcontroller.
+    Avr { strategy: Strategy },
+    /// Linux, booted with these settings of `highres` and `nohz`.
+    Linux { high_resolution: bool, tickless: bool },
+}
+
+/// High resolution and tickless or not: every way of Linux, the one of the paper's time first.
+const LINUX: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
+
+/// Delays under every way to manage time.
+#[derive(Debug, Serialize)]
+pub struct ManagedDelays(pub Vec<ManagedDelay>);
+
+/// The delays of the microcontroller's strategies.
+pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
+    let one = |of: &DelayFigures| ManagedDelay {
+        system: Managed::Avr { strategy: of.strategy },
+        tick_us: of.tick_us.map(f64::from),
+        delays: of.delays,
+        shortest_us: of.shortest_us,
+        longest_us: of.longest_us,
+        interrupts: Some(of.interrupts_per_delay),
+    };
+    all.iter().map(one).collect()
+}
+
+/// Evidence on the paper's statements about delays and ticks, for the microcontroller and for Linux as far as each was measured.
+pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
+    let find = |system: Managed| all.iter().find(|of| of.system == system);
+    let avr = |strategy| find(Managed::Avr { strategy });
+    let linux = |(high_resolution, tickless)| find(Managed::Linux { high_resolution, tickless });
+    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(avr);
+    let [old, .., new] = LINUX.map(linux);
+    let mut evidence = of_ticks("8-bit AVR", ticking, quiet);
+    evidence.extend(of_ticks("Linux", old, new));
+    evidence.extend(old.zip(new).map(|(old, new)| {
+        let late = [old, new].map(|of| (of.longest_us - ASKED_US) * 1e3);
+        Evidence::decided_by("adaptive-tick", "times", late[0] / late[1].max(1.0))
+            .and("late", vec![Some(late[0]), Some(late[1])])
+    }));
+    evidence
+}
+
+/// Evidence on a system with a tick and without one.
+fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDelay>) -> Vec<Evidence> {
+    let Some(ticking) = ticking else { return Vec::new() };
+    let longer = ticking.tick_us.map(|tick_us| (ticking.longest_us - ASKED_US) / tick_us);
+    let delay = Evidence::decided_by("tick-delay", "ticks", longer)
+        .and("tick", ticking.tick_us.map(|us| us * 1e3))
+        .and("took", vec![Some(ticking.shortest_us * 1e3), Some(ticking.longest_us * 1e3)]);
+    let interrupts = [Some(ticking), quiet].map(|of| of?.interrupts);
+    let more = interrupts[0].zip(interrupts[1]).map(|(ticking, quiet)| ticking / quiet);
+    let overhead =
+        Evidence::decided_by("tick-overhead", "times", more).and("interrupts", interrupts.to_vec());
+    [delay, overhead].map(|evidence| evidence.of_system(name)).into()
+}
 
 /// Work before a delay, so that each is asked for at another place between two ticks, in microseconds.
 const PLACES_US: [i64; 8] = [200, 700, 1_200, 1_700, 2_200, 2_700, 3_200, 3_700];
@@ -24,55 +101,49 @@ const FEW_AND_MANY: [u64; 2] = [4, 260];
 const COUNTED: [&str; 3] = ["counted-0", "counted-1", "counted-2"];
 
 /// The paper's delay on the microcontroller, and on an ordinary kernel that is booted four times.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    at.make()?;
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+    if kernels.cobalt.is_some() || kernels.evl.is_some() {
+        (at.tell)(WITHOUT_CORES);
+    }
     let compiler = Compiler::new()?;
     let avr: Result<Vec<_>, Error> =
         Strategy::ALL.into_iter().map(|strategy| delays::measure(strategy, &compiler)).collect();
     let mut all = from_avr(&avr?);
-    for system in Managed::LINUX {
-        all.extend(on_linux(at, kernels, system)?);
+    for (high_resolution, tickless) in LINUX {
+        all.push(on_linux(at, kernels, high_resolution, tickless)?);
     }
-    Ok(Found::EposVirtual(all))
+    let found = ManagedDelays(all);
+    at.finish(&found, evidence(&found.0))
 }
 
 fn on_linux(
     at: &mut Workplace<'_>,
     kernels: &Kernels,
-    system: Managed,
-) -> Result<Option<ManagedDelay>, Error> {
-    let Managed::Linux { high_resolution, tickless } = system else { return Ok(None) };
+    high_resolution: bool,
+    tickless: bool,
+) -> Result<ManagedDelay, Error> {
     let setting = |name: &str, on: bool| format!("{name}={}", if on { "on" } else { "off" });
     let parameters = vec![setting("highres", high_resolution), setting("nohz", tickless)];
     let (words, machine) = (parameters.join(" "), Machine { parameters, ..Machine::default() });
-    let session = systems::session(machine, steps(), at.with)?;
-    (at.tell)(&Step::Booting { system: words, kernel: kernels.ordinary.to_string() });
-    let tell = &mut at.tell;
-    let measured =
-        session.on(&kernels.ordinary, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
+    let measured = at.boot(&words, &kernels.ordinary, machine, steps(), &[])?;
     let mut took_us = Vec::new();
     for place in PLACES_US {
         took_us.extend(delays_us(&measured, &place_name(place))?);
     }
     // The shortest distance of two starts that are asked for sooner than any tick comes.
     let tick_us = delays_us(&measured, "tick")?.into_iter().reduce(f64::min).filter(|_| !high_resolution);
-    let counted = COUNTED.map(|name| measured.output(name).ok().and_then(timer_interrupts));
+    let [before, between, behind] =
+        COUNTED.map(|name| measured.output(name).ok().and_then(timer_interrupts).map(|count| count as f64));
+    let more = || Some((behind? - between?) - (between? - before?));
     let [few, many] = FEW_AND_MANY;
-    let interrupts = match counted {
-        [Some(before), Some(between), Some(behind)] => {
-            let more = (behind - between) as f64 - (between - before) as f64;
-            Some(more / (many - few) as f64)
-        }
-        _ => None,
-    };
-    Ok(Some(ManagedDelay {
-        system,
+    Ok(ManagedDelay {
+        system: Managed::Linux { high_resolution, tickless },
         tick_us,
         delays: took_us.len() as u64,
         shortest_us: took_us.iter().copied().fold(f64::INFINITY, f64::min),
         longest_us: took_us.iter().copied().fold(0.0, f64::max),
-        interrupts,
-    }))
+        interrupts: more().map(|more| more / (many - few) as f64),
+    })
 }
 
 fn place_name(place_us: i64) -> String {
@@ -80,7 +151,7 @@ fn place_name(place_us: i64) -> String {
 }
 
 /// The steps of a boot: interrupts counted around a short and a long run, delays at each place, and the shortest ones.
-fn steps() -> Vec<JobStep> {
+fn steps() -> Vec<Step> {
     let run = |name: &str, period_ns: i64, work: Work, count: u64| {
         let task = TaskSpec {
             period_ns,
@@ -92,7 +163,7 @@ fn steps() -> Vec<JobStep> {
         };
         run_step(name, &["--task".into(), task.to_string(), "--count".into(), count.to_string()])
     };
-    let count = |name: &str| JobStep {
+    let count = |name: &str| Step {
         name: name.into(),
         command: ["cat", "/proc/interrupts"].map(String::from).into(),
     };
@@ -138,5 +209,38 @@ mod tests {
         let table = "           CPU0\n  0:         30   IO-APIC   2-edge      timer\n  4:  7  IO-APIC  ttyS0\nLOC:        612   Local timer interrupts\n";
         assert_eq!(timer_interrupts(table), Some(642));
         assert_eq!(timer_interrupts("  4:  7  IO-APIC  ttyS0\n"), None);
+    }
+
+    use crate::paper::Paper;
+    use crate::statement::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
+
+    #[test]
+    fn a_tick_that_counts_from_the_next_one_and_one_that_does_not_are_told_apart() {
+        let one = |system, tick_us, longest_us, interrupts| ManagedDelay {
+            system,
+            tick_us,
+            delays: 8,
+            shortest_us: 15_000.0,
+            longest_us,
+            interrupts,
+        };
+        let verdicts = |all: &[ManagedDelay]| -> Vec<StatementVerdict> {
+            let statements = Paper::Epos.statements();
+            let verdict = |of: &Evidence| {
+                statements.iter().find(|one| one.name == of.statement).map(|one| one.verdict(of))
+            };
+            evidence(all).iter().filter_map(verdict).collect()
+        };
+        let avr = |strategy| Managed::Avr { strategy };
+        let linux = |(high_resolution, tickless)| Managed::Linux { high_resolution, tickless };
+        let [old, _, _, new] = LINUX.map(linux);
+        let mut all = vec![
+            one(avr(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
+            one(avr(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
+        ];
+        assert_eq!(verdicts(&all), [Holds, Holds]);
+        all.extend([one(old, Some(4_000.0), 18_950.0, Some(4.0)), one(new, None, 15_005.0, None)]);
+        assert_eq!(verdicts(&all), [Holds, Holds, DoesNotHold, CannotBeTold, Holds]);
+        assert_eq!(verdicts(&[]), []);
     }
 }

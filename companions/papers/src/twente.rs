@@ -1,18 +1,219 @@
-//! Twente: a loop of 1 ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c
-//! 4 -m 6`.
+//! "Timing of periodic non-realtime and realtime threads", University of Twente: the duration of a loop of 1
+//! ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c 4 -m 6`; whether it is fit for the control
+//! of a robot, whether a thread of priority 99 leaves others their processor, and what the report's listing does.
 
-use crate::claims::loads::Timing;
-use crate::claims::twente::{APART, DIVISIONS, PERIOD_NS, TwenteReproduction, WorkTime};
-use crate::words::{self, Found, Reproduction};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::loads::{LoadFigures, Spread, SystemUnderLoads, UnderLoad, change, factor, loop_durations};
+use crate::measure::Measured;
+use crate::paper::Paper;
+use crate::statement::{Evidence, Values};
+use crate::systems::{Case, DIVIDED, Kernels, System};
+use crate::words::{Reproduction, twente_figures};
+use crate::{Workplace, read};
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_host::facts::{self, Root};
+use jitterlab_host::scratch::Scratch;
 use jitterlab_model::{CpuSet, Error, Policy, TaskSpec, Work};
+use jitterlab_motion::catalog;
+use jitterlab_motion::servo::{Plant, Question, Stability};
 use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
+use jitterlab_runs::{Hints, OneTask, Run};
 use jitterlab_trace::atomic_file;
 
-use crate::systems::{self, Case, DIVIDED, Kernels, Measured, System};
-use crate::{Workplace, read, twente_control, twente_listing};
+pub const PERIOD_NS: i64 = 1_000_000;
+
+/// The numbers of divisions that the report weighs, least first.
+pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
+
+/// One measurement as the report prints it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PrintedLoop {
+    /// Numbers of its figures: the series and the histogram.
+    pub figures: [usize; 2],
+    pub system: String,
+    pub mean_ms: Option<f64>,
+    pub sd_ms: Option<f64>,
+    /// The loop's duration in words.
+    #[serde(rename = "loop")]
+    pub duration: String,
+}
+
+/// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
+pub fn printed() -> Vec<PrintedLoop> {
+    Paper::Twente.part("printed")
+}
+
+/// Duration of a number of divisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct WorkTime {
+    pub divisions: u32,
+    /// The median; `None` where it is not known.
+    pub median_ns: Option<i64>,
+    /// Not exceeded by 99 of 100.
+    pub p99_ns: Option<i64>,
+}
+
+impl WorkTime {
+    /// Takes the durations of a run with this number of divisions.
+    pub fn new(divisions: u32, summary: &Summary) -> Self {
+        let at = |percentile| summary.execution.at(percentile).exactly();
+        WorkTime { divisions, median_ns: at(P50), p99_ns: at(P99) }
+    }
+
+    /// Decides a statement about the work: both the median and the 99th percentile have to lie on one side.
+    fn decides(&self, statement: &'static str) -> Evidence {
+        let [median, p99] = [self.median_ns, self.p99_ns].map(|ns| ns.map(|ns| ns as f64));
+        let both = median.zip(p99);
+        let took = both.map(|both| MedianInterval { median: both.0, interval: Some(both) });
+        Evidence::decided_by(statement, "took", took).and("median", median).and("p99", p99)
+    }
+}
+
+/// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TwenteReproduction {
+    pub loops: LoadFigures,
+    /// Duration of the work for each number of divisions that the report considers, least first; on a machine
+    /// only.
+    pub work: Vec<WorkTime>,
+    /// The report's listing; `None` where it was not run.
+    pub listing: Option<ListingRun>,
+    /// Each system's loop under the larger load, judged for control.
+    pub control: Vec<ControlFit>,
+    /// An ordinary thread beside one of priority 99; `None` where it was not measured.
+    pub starvation: Option<Starvation>,
+}
+
+/// A loop judged for the control of the report's robot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ControlFit {
+    pub system: String,
+    /// Cost of its timing, as a share of the cost with ideal timing; without an interval where the run is too short.
+    pub loss: MedianInterval,
+}
+
+/// Shares of an ordinary thread's due times that it misses beside a thread that computes on its processor for 80 of 100 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Starvation {
+    pub ordinary: f64,
+    pub fifo_99: f64,
+}
+
+/// Name of the system whose task and load have two processors each.
+pub const APART: &str = "two-plus-two";
+
+/// Jitters, in ns, that the report's histograms under Xenomai lie between.
+const CONCENTRATED_NS: [f64; 2] = [5e4, 1.5e5];
+
+/// Policy and priority of the thread that the report's listing makes, in the program's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListingRun {
+    /// With the attributes as they are listed.
+    pub printed: String,
+    /// With the one that is missing.
+    pub mended: String,
+}
+
+fn sd(of: &Spread) -> f64 {
+    of.sd_ns
+}
+
+fn mean(of: &Spread) -> f64 {
+    of.mean_ns
+}
+
+impl TwenteReproduction {
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
+        let mut all = of_ordinary(ordinary);
+        let (apart, real_time): (Vec<_>, Vec<_>) =
+            real_time.iter().partition(|system| system.system == APART);
+        all.extend(real_time.into_iter().flat_map(|system| of_real_time(system, ordinary)));
+        all.extend(apart.into_iter().map(|system| {
+            Evidence::decided_by("two-plus-two", "changes", system.against_first(change, sd))
+                .and("sds", system.each(sd))
+        }));
+        // Sections 2.1.5 and 2.2.3: an ordinary loop is not fit, a real-time one is.
+        all.extend(self.control.iter().map(|ControlFit { system, loss }| {
+            let is_ordinary = *system == ordinary.system;
+            let statement = if is_ordinary { "not-for-control" } else { "for-control" };
+            Evidence::decided_by(statement, "loss", Some(*loss)).of_system(system)
+        }));
+        all.extend(self.starvation.map(|Starvation { ordinary, fifo_99 }| {
+            Evidence::decided_by("priority-99", "more", fifo_99 - ordinary)
+                .and("ordinary", ordinary)
+                .and("fifo_99", fifo_99)
+        }));
+        if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
+            all.extend([most.decides("long-work"), least.decides("little-work")]);
+        }
+        all.extend(self.listing.as_ref().map(|listing| {
+            Evidence::answered("fifo-99-code", Some(listing.printed == "SCHED_FIFO 99"))
+                .and("printed", Values::Text(listing.printed.clone()))
+                .and("mended", Values::Text(listing.mended.clone()))
+        }));
+        all
+    }
+}
+
+/// Sections 2.1 and 2.2 on ordinary Linux.
+fn of_ordinary(system: &SystemUnderLoads) -> Vec<Evidence> {
+    let (sds, means) = (system.each(sd), system.each(mean));
+    let grown: Vec<_> = system.loads.windows(2).map(|pair| factor(&pair[0], &pair[1], sd)).collect();
+    let missed = system.loads.last().and_then(|load| Some(load.found?.missed as f64));
+    let end = |of: Option<&Option<f64>>| of.copied().flatten();
+    let risen = system.against_first(factor, mean).pop().flatten();
+    vec![
+        Evidence::decided_by("stress-enlarges", "growth", system.against_first(factor, sd))
+            .and("sds", sds.clone()),
+        Evidence::decided_by("proportional", "growth", grown).and("sds", sds),
+        Evidence::decided_by("mean-rises", "growth", risen)
+            .and("idle", end(means.first()))
+            .and("stressed", end(means.last()))
+            .and("missed", missed),
+        Evidence::decided_by("mean-1-2", "means", means[..means.len().min(2)].to_vec()),
+    ]
+}
+
+/// Sections 2.2 and 2.2.2 on a real-time system.
+fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evidence; 5] {
+    let sds = system.each(sd);
+    let pairs = sds.iter().zip(ordinary.each(sd));
+    let factors: Vec<_> = pairs.map(|(here, there)| Some(there? / (*here)?)).collect();
+    let changes = system.against_first(change, sd);
+    let loads = system.loads.iter().zip(&ordinary.loads);
+    let of_stretches: Vec<_> = loads.map(|(here, there)| factor(here, there, sd)).collect();
+    let concentrated: Vec<_> = system.loads.iter().map(concentrated).collect();
+    let all = [
+        Evidence::decided_by("stress-does-not-matter", "changes", changes.clone()).and("sds", sds),
+        Evidence::decided_by("better-under-stress", "changes", changes),
+        Evidence::decided_by("more-accurate", "of_stretches", of_stretches).and("factors", factors),
+        Evidence::decided_by("mean-1-07", "means", system.each(mean)),
+        Evidence::decided_by("jitter-concentrated", "shares", concentrated),
+    ];
+    all.map(|evidence| evidence.of_system(&system.system))
+}
+
+/// How far the duration of each loop of the first run is from the period.
+pub fn jitters(load: &UnderLoad) -> impl Iterator<Item = f64> {
+    load.first.iter().map(|ns| (ns - PERIOD_NS as f64).abs())
+}
+
+/// Share of the loops whose jitter lies where the report has it; `None` if nothing was measured.
+fn concentrated(load: &UnderLoad) -> Option<f64> {
+    let [from, to] = CONCENTRATED_NS;
+    let there = jitters(load).filter(|ns| (from..=to).contains(ns)).count();
+    load.found.map(|_| there as f64 / load.first.len().max(1) as f64)
+}
 
 /// The report's loads, from none to most.
 const LOADS: [Case; 3] = [
@@ -21,24 +222,30 @@ const LOADS: [Case; 3] = [
     Case { name: "stress-4-6", load: "stress -c 4 -m 6" },
 ];
 
-/// Task of the report's loop.
+/// The report's robot, a head with two axes.
+const PLANT: &str = "jiwy";
+/// Length of a run from which the control of that robot can be judged.
+const CONTROL_NS: i64 = 15_000_000_000;
+
+const LISTING: &str = include_str!("../data/twente-listing.c");
+
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
 /// Figures 1 to 12 on every system of this machine, the report's conclusions about them, the duration of its work, and its two
 /// further questions.
-pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
+pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let systems = System::of_this_machine();
     let mut all = systems.clone();
     if divides(&facts::read(&Root::system()).usable()) {
-        all.extend(System::like_xenomai(systems.clone()).map(|system| system.apart(APART)));
+        all.extend(System::like_xenomai(&systems).map(|system| system.apart(APART)));
     }
-    repeated(at, &all, false, |at, found| {
-        found.control = twente_control::on_machine(at, &systems, &task(), LOADS[2].load)?;
-        found.starvation = twente_control::starvation(at)?;
+    repeated(at, &all, |at, found| {
+        found.control = systems.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
+        found.starvation = starvation(at)?;
         found.work = work(at)?;
-        found.listing = twente_listing::run()?;
+        found.listing = listing()?;
         Ok(())
     })
 }
@@ -49,17 +256,14 @@ fn divides(usable: &CpuSet) -> bool {
 }
 
 /// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    let mut systems: Vec<System> = kernels
-        .systems()
-        .into_iter()
-        .filter(|system| !matches!(system.policy, Policy::Deadline { .. }))
-        .collect();
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+    let mut systems = kernels.systems();
+    systems.retain(|system| !matches!(system.policy, Policy::Deadline { .. }));
     let judged: Vec<&str> = systems.iter().map(|system| system.name).collect();
-    systems.extend(System::like_xenomai(systems.clone()).map(|system| system.apart(APART)));
-    repeated(at, &systems, true, |at, found| {
+    systems.extend(System::like_xenomai(&systems).map(|system| system.apart(APART)));
+    repeated(at, &systems, |at, found| {
         let file = |name: &str| at.run_file(&format!("{name}-{}", LOADS[2].name));
-        let control = judged.iter().map(|name| twente_control::judged(name, &file(name)));
+        let control = judged.iter().map(|name| control_by(name, &file(name)));
         found.control = control.collect::<Result<_, _>>()?;
         Ok(())
     })
@@ -70,30 +274,26 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
 fn repeated(
     at: &mut Workplace<'_>,
     systems: &[System],
-    in_virtual_time: bool,
     more: impl FnOnce(&mut Workplace<'_>, &mut TwenteReproduction) -> Result<(), Error>,
-) -> Result<Found, Error> {
-    at.make()?;
-    let Measured { systems: measured, runs } =
-        at.under_loads(systems, &LOADS, &task(), Timing::LoopDuration)?;
+) -> Result<Reproduction, Error> {
+    let Measured { figures: loops, runs } = at.under_loads(systems, &LOADS, &task(), loop_durations)?;
     let mut figures = Vec::new();
-    for (system, found) in systems.iter().zip(&measured) {
+    for (system, found) in systems.iter().zip(&loops.systems) {
         let each = found.loads.iter().zip(0..);
-        figures.extend(each.flat_map(|(load, number)| words::twente_figures(system, load, number)));
+        figures.extend(each.flat_map(|(load, number)| twente_figures(system, load, number)));
     }
     at.draw(&figures)?;
-    let runs: Vec<PageRun> = runs.into_iter().flatten().collect();
-    let loops = systems::figures(measured, in_virtual_time);
     let mut found = TwenteReproduction { loops, ..TwenteReproduction::default() };
     more(at, &mut found)?;
-    let reproduction = Reproduction::new(at.directory.into(), Found::Twente(found));
+    let reproduction = at.finish(&found, found.evidence())?;
     let mut document = Document::new(&reproduction);
     if let Some(section) = document.sections.first_mut() {
         section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
     }
+    let runs: Vec<PageRun> = runs.into_iter().flatten().collect();
     let page = render(&runs, &[document])?;
     atomic_file::write(at.directory.join("report.html"), page.as_bytes(), false)?;
-    Ok(reproduction.found)
+    Ok(reproduction)
 }
 
 /// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
@@ -107,4 +307,184 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let runs = read(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
     Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::new(k, summary)).collect())
+}
+
+/// Judges the loop of a system of this machine under the larger load by a run that is long enough.
+fn control(at: &mut Workplace<'_>, system: &System) -> Result<ControlFit, Error> {
+    let usual_ns = at.duration_ns;
+    at.duration_ns = usual_ns.max(CONTROL_NS);
+    let file = at.measure(&format!("control-{}", system.name), system.task(&task()), LOADS[2].load);
+    at.duration_ns = usual_ns;
+    control_by(system.name, &file?)
+}
+
+/// Judges the loop of a run by what its timing costs.
+fn control_by(system: &str, file: &Path) -> Result<ControlFit, Error> {
+    let run = OneTask::new(Run::open(file, &Hints::default())?, None, |_| 0)?;
+    let plant: Plant = catalog::known(PLANT)?;
+    let question = Question::new(plant, run.stats.period_ns());
+    let question = Question { overrun: run.spec().overrun.into(), ..question };
+    let evaluation = question.evaluate(&run)?;
+    let loss = match (&evaluation.stability, evaluation.believed()) {
+        (Stability::Unstable, _) => {
+            MedianInterval { median: f64::INFINITY, interval: Some((f64::INFINITY, f64::INFINITY)) }
+        }
+        (Stability::CannotTell { .. }, (median, _)) => MedianInterval { median, interval: None },
+        (Stability::Stable, (median, interval)) => {
+            MedianInterval { median, interval: interval.map(|of| (of.low, of.high)) }
+        }
+    };
+    Ok(ControlFit { system: system.into(), loss })
+}
+
+/// Part of the time that the thread of priority 99 computes, less than the kernel's own limit for such threads: the machine stays
+/// usable.
+const WORK_NS: i64 = 80_000_000;
+const WORK_PERIOD_NS: i64 = 100_000_000;
+
+/// Measures an ordinary thread beside one that computes on the same processor, with the ordinary policy and with priority 99;
+/// `None` where that is not permitted, or where no processor is left for everything else.
+fn starvation(at: &mut Workplace<'_>) -> Result<Option<Starvation>, Error> {
+    let usable = facts::read(&Root::system()).usable();
+    let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
+    let ordinary = missed_beside(at, cpu, "beside-ordinary", Policy::Other)?;
+    let fifo_99 = missed_beside(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
+    Ok(ordinary.zip(fifo_99).map(|(ordinary, fifo_99)| Starvation { ordinary, fifo_99 }))
+}
+
+/// Share of its due times that an ordinary thread misses beside one that computes with this policy; `None` if that is refused.
+fn missed_beside(at: &mut Workplace<'_>, cpu: u16, name: &str, policy: Policy) -> Result<Option<f64>, Error> {
+    let task = |name: &str, period_ns, work, policy| TaskSpec {
+        name: name.into(),
+        period_ns,
+        work,
+        cpu: Some(cpu),
+        policy: Some(policy),
+        ..TaskSpec::default()
+    };
+    let ordinary = task("ordinary", 1_000_000, Work::None, Policy::Other);
+    let computing = task("computing", WORK_PERIOD_NS, Work::Spin { time_ns: WORK_NS }, policy);
+    let file = at.measure_all(name, vec![ordinary, computing], "none")?;
+    let run = Run::open(&file, &Hints::default())?;
+    let [ordinary, computing] = run.info().tasks.as_slice() else { return Ok(None) };
+    let is_granted = computing.granted.as_ref().is_some_and(|granted| granted.policy == policy);
+    let result = ordinary.result.as_ref().filter(|_| is_granted);
+    Ok(result.map(|of| of.missed as f64 / (of.executed + of.missed).max(1) as f64))
+}
+
+/// Compiles and runs the listing; `None` without a C compiler.
+fn listing() -> Result<Option<ListingRun>, Error> {
+    let scratch =
+        Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
+    let (source, program) = (scratch.path().join("listing.c"), scratch.path().join("listing"));
+    fs::write(&source, LISTING).map_err(Error::file("write", &source))?;
+    let mut compiler = Command::new("cc");
+    compiler.arg("-pthread").arg(&source).arg("-o").arg(&program).stderr(Stdio::null());
+    if !compiler.status().is_ok_and(|status| status.success()) {
+        return Ok(None);
+    }
+    let said = |words: &[&str]| {
+        let output = Command::new(&program).args(words).output().ok()?;
+        String::from_utf8(output.stdout).ok()
+    };
+    Ok(said(&[]).zip(said(&["explicit"])).map(|(printed, mended)| ListingRun { printed, mended }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::under;
+    use crate::statement::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
+
+    fn system(name: &str, sds_ns: [Option<f64>; 3]) -> SystemUnderLoads {
+        SystemUnderLoads { system: name.into(), loads: sds_ns.map(|sd_ns| under("idle", sd_ns)).into() }
+    }
+
+    fn verdicts(systems: Vec<SystemUnderLoads>, work: Vec<WorkTime>) -> Vec<StatementVerdict> {
+        let loops = LoadFigures { systems, ..LoadFigures::default() };
+        let statements = Paper::Twente.statements();
+        let verdict = |evidence: &Evidence| {
+            let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
+            statement.verdict(evidence)
+        };
+        TwenteReproduction { loops, work, ..TwenteReproduction::default() }
+            .evidence()
+            .iter()
+            .map(verdict)
+            .collect()
+    }
+
+    #[test]
+    fn each_conclusion_can_hold_fail_and_stay_undecided() {
+        let of = |ordinary, real_time| {
+            verdicts(vec![system("ordinary", ordinary), system("cobalt", real_time)], Vec::new())
+        };
+        let known = |sds: [f64; 3]| sds.map(Some);
+        assert_eq!(
+            of(known([22e3, 80e3, 120e3]), known([21e3, 22e3, 24e3])),
+            [Holds, Holds, DoesNotHold, DoesNotHold, Holds, DoesNotHold, Holds, DoesNotHold, DoesNotHold]
+        );
+        assert_eq!(of(known([22e3, 21e3, 20e3]), known([20e3, 50e3, 24e3])), [DoesNotHold; 9]);
+        let some = [None, Some(22e3), None];
+        // The one deviation that there is to compare with is not enough, nor is the one mean of two.
+        let open = of(some, some);
+        assert_eq!((&open[..3], &open[4..6]), (&[CannotBeTold; 3][..], &[CannotBeTold; 2][..]));
+        assert_eq!(of([None; 3], [None; 3]), [CannotBeTold; 9]);
+    }
+
+    #[test]
+    fn a_loop_is_fit_or_not_and_priority_99_starves_or_not() {
+        let idle = system("ordinary", [None; 3]);
+        let judged = |system: &str, interval| ControlFit {
+            system: system.into(),
+            loss: MedianInterval { median: 0.1, interval },
+        };
+        let of = |interval, fifo_99| {
+            let control = vec![judged("ordinary", interval), judged("cobalt", interval)];
+            let starvation = Some(Starvation { ordinary: 0.01, fifo_99 });
+            let loops = LoadFigures { systems: vec![idle.clone()], ..LoadFigures::default() };
+            let statements = Paper::Twente.statements();
+            let all =
+                TwenteReproduction { loops, control, starvation, ..TwenteReproduction::default() }.evidence();
+            let verdict =
+                |of: &Evidence| statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of);
+            all[4..].iter().map(verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Some((0.0, 0.2)), 0.8), [DoesNotHold, Holds, Holds]);
+        assert_eq!(of(Some((4.0, 9.0)), 0.1), [Holds, DoesNotHold, DoesNotHold]);
+        assert_eq!(of(None, 0.8), [CannotBeTold, CannotBeTold, Holds]);
+    }
+
+    #[test]
+    fn the_choice_of_k_holds_fails_and_stays_open() {
+        let of = |least: [i64; 2], most: [i64; 2]| {
+            let work = |divisions, [median, p99]: [i64; 2]| WorkTime {
+                divisions,
+                median_ns: Some(median),
+                p99_ns: Some(p99),
+            };
+            let idle = system("ordinary", [None; 3]);
+            verdicts(vec![idle], vec![work(1_000, least), work(100_000, most)])[4..].to_vec()
+        };
+        assert_eq!(of([9_000, 12_000], [1_100_000, 1_400_000]), [Holds; 2]);
+        assert_eq!(of([30_000, 31_000], [400_000, 500_000]), [DoesNotHold; 2]);
+        assert_eq!(of([9_000, 50_000], [900_000, 1_400_000]), [CannotBeTold; 2]);
+    }
+
+    #[test]
+    fn the_report_s_numbers_are_those_of_its_figures() {
+        let all = printed();
+        assert_eq!(all.iter().flat_map(|of| of.figures).collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
+        assert_eq!((all[0].mean_ms, all[3].sd_ms), (Some(1.15), Some(0.031)));
+    }
+
+    #[test]
+    fn the_listing_s_thread_keeps_its_creator_s_policy() {
+        let Some(found) = listing().unwrap() else {
+            assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "no C compiler");
+            return;
+        };
+        assert_eq!(found.printed, "SCHED_OTHER 0");
+        assert!(["SCHED_FIFO 99", "not permitted"].contains(&found.mended.as_str()), "{found:?}");
+    }
 }

@@ -1,97 +1,63 @@
 //! The Athlon report: largest period error for all pairs of CPUs, its tables and today's, and its
 //! observations.
 
-use crate::claims::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
-use jitterlab_analysis::matrix::CellStatistic;
+use crate::athlon::AthlonReproduction;
+use crate::paper::Paper;
 
-use super::PaperFigure;
+use super::{PaperFigure, Results};
+use jitterlab_analysis::matrix::CellStatistic;
 use jitterlab_report::machine::machine_line;
-use jitterlab_report::matrix::{caption, charts, left, observation, tables};
-use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::matrix::{caption, charts, left, tables};
+use jitterlab_report::section::Piece;
 use jitterlab_report::words::{list, plural, time};
 
-const REPORT: &str = "The report: Athlon II X4 640, 3 GHz, Linux 3.2.21 with Xenomai, one measurement of two minutes for each cell.";
+impl Results for AthlonReproduction {
+    const PAPER: Paper = Paper::Athlon;
+    const NAME: &'static str = "athlon";
 
-pub(super) fn section(found: &AthlonReproduction) -> Section {
-    let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
-    let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
-    let mut pieces: Vec<Piece> = paragraphs.map(|text| Piece::Text { text }).collect();
-    // LinuxCNC's latency test calls this max jitter.
-    let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
-    pieces.extend(tables(&found.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
-    pieces.extend(tables(&found.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
-    Section::new(
-        "athlon",
-        "The Athlon report",
-        "A servo and a base thread on every pair of CPUs, idle and beside CPU hogs, as in the report and on this machine.",
-        pieces,
-    )
-}
+    fn pieces(&self) -> Vec<Piece> {
+        let standing_out = [
+            standing_out("report", self.exceptions.printed.as_deref()),
+            standing_out("today", self.exceptions.today.as_deref()),
+        ];
+        let paragraphs = [here(self), Paper::Athlon.words("report")].into_iter().chain(standing_out);
+        let paragraphs = paragraphs.chain((self.left > 0).then(|| left(self.left)));
+        let mut pieces: Vec<Piece> = paragraphs.map(Piece::text).collect();
+        // LinuxCNC's latency test calls this max jitter.
+        let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
+        pieces.extend(tables(&self.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
+        pieces.extend(tables(&self.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
+        pieces
+    }
 
-/// The table of today as a picture.
-pub(super) fn figures(found: &AthlonReproduction) -> Vec<PaperFigure> {
-    vec![(
-        "matrix".into(),
-        charts(
-            &found.today,
-            CellStatistic::PeriodError,
-            &caption(&found.tasks, found.duration_ns, &found.today),
-        ),
-    )]
+    /// The table of today as a picture.
+    fn figures(&self) -> Vec<PaperFigure> {
+        let caption = caption(&self.tasks, self.duration_ns, &self.today);
+        vec![("matrix".into(), charts(&self.today, CellStatistic::PeriodError, &caption))]
+    }
+
+    fn next(&self) -> Option<String> {
+        let left = (self.left > 0).then_some(self.left as u64)?;
+        Some(format!("the same again, for the {} left", plural(left, "cell")))
+    }
 }
 
 fn here(found: &AthlonReproduction) -> String {
     let turns = found.turn_ns.map_or_else(String::new, |turn_ns| {
         format!(
             " Its processors are emulated: an instruction takes a nanosecond, and those that have work take turns of up to {}. \
-             That a task elsewhere or a load makes another wait for turns is not a property of any machine.",
+             That a task elsewhere or a load makes another wait for turns is not a property of any machine: an observation \
+             that turns alone would give cannot be told.",
             time(turn_ns as f64)
         )
     });
+    let isolated = found.machine.isolation.isolated.as_ref().filter(|cpus| !cpus.is_empty());
     format!(
         "This machine, {}: largest of {}; the report's CPUs 2 and 3 were isolated, here {}.{turns}",
         machine_line(&found.machine),
         plural(found.repetitions.into(), "repetition"),
-        found.isolated().map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"))
+        isolated.map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"))
     )
-}
-
-/// Observation of the report, as a question.
-fn question(asked: Asked) -> String {
-    match asked {
-        Asked::SameCpu => format!("Better on the same CPU ({NO_LOAD})?"),
-        Asked::SameCpuWithHogs => format!("Better on the same CPU ({HOGS})?"),
-        Asked::Hogs => "Do CPU hogs help?".into(),
-        Asked::ReadingProc => "Does reading /proc during the run harm the base thread?".into(),
-    }
-}
-
-fn sentences(found: &AthlonReproduction) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for compared in &found.observations {
-        let question = question(compared.asked);
-        if let Some(printed) = &compared.printed {
-            sentences.push(format!("report: {}.", observation(&question, printed)));
-        }
-        sentences.push(match &compared.today {
-            Some(today) if compared.turns_decide => format!(
-                "today: {question} cannot tell, because it is what turns do by themselves. By the numbers: {}.",
-                observation("", today).trim_start()
-            ),
-            Some(today) => format!("today: {}.", observation(&question, today)),
-            None => format!("today: {question} cannot tell: nothing was measured."),
-        });
-    }
-    let (from, to) = READING_NS;
-    sentences.push(format!(
-        "The report says of reading /proc/xenomai/stat that the base thread's jitter \"typically jumps to\" {} to {} µs, from \
-         below 10; it gives no table.",
-        from / 1_000,
-        to / 1_000
-    ));
-    sentences.push(standing_out("report", found.exceptions.printed.as_deref()));
-    sentences.push(standing_out("today", found.exceptions.today.as_deref()));
-    sentences
 }
 
 /// CPUs that are an exception to "best on one CPU", as CPU 0 was in the report.
@@ -115,33 +81,39 @@ fn standing_out(whose: &str, exceptions: Option<&[(u16, f64)]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reproduction;
     use super::super::tests::words;
     use super::*;
-    use crate::claims::athlon::matrix;
+    use crate::athlon::matrix;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_model::{SystemFacts, TaskSpec};
+    use jitterlab_report::document::Present;
 
     #[test]
     fn the_report_s_tables_and_observations_stand_beside_today_s() {
         let task = |name: &str| TaskSpec { name: name.into(), ..TaskSpec::default() };
-        let of = |today, left| {
-            let tasks = vec![task("servo"), task("base")];
-            AthlonReproduction::new(SystemFacts::default(), tasks, 5_000_000_000, 3, left, today)
+        let of = |today, left| AthlonReproduction {
+            tasks: ["servo", "base"].map(task).into(),
+            duration_ns: 5_000_000_000,
+            left,
+            ..AthlonReproduction::new(SystemFacts::default(), today)
         };
-        let words = |found: &AthlonReproduction| words(&section(found));
+        let words = |found: &AthlonReproduction| {
+            words(Reproduction::new("here".as_ref(), found, found.evidence()).unwrap().sections())
+        };
         let found = of(matrix(), 0);
         let text = words(&found);
         for part in [
             "8.8/5.8",
             "largest of 3 repetitions",
-            "report: Do CPU hogs help? yes, but little",
+            "in the report: yes, but little",
             "CPU 0 is 1.9 times as bad as the others",
+            "CPU hogs help holds here: yes, but little: hog@0-1 instead of none changes the values by -1.1 µs at the median",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
         let turns = words(&of(matrix(), 0).in_turns(7_000));
-        for part in ["take turns of up to 7 µs", "today: Better on the same CPU (none)? cannot tell, because"]
-        {
+        for part in ["take turns of up to 7 µs", "both threads do better on one CPU, idle cannot be told"] {
             assert!(turns.contains(part), "{part} is not in\n{turns}");
         }
         let caption = caption(&found.tasks, found.duration_ns, &found.today);
@@ -151,17 +123,5 @@ mod tests {
             nothing.contains("36 cells are left") && nothing.contains("nothing was measured"),
             "{nothing}"
         );
-    }
-
-    #[test]
-    fn an_observation_says_what_it_rests_on() {
-        let found = AthlonReproduction::new(SystemFacts::default(), vec![], 1, 1, 0, matrix());
-        let said: Vec<String> =
-            found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
-        insta::assert_snapshot!(said.join("\n"), @"
-        ? yes: the same CPU changes the values by a factor of 0.44 (95 % interval 0.36 to 0.75, p below 0.005, 16 values)
-        ? yes: the same CPU changes the values by a factor of 0.49 (95 % interval 0.40 to 0.80, p below 0.005, 16 values)
-        ? yes, but little: hog@0-1 instead of none changes the values by -1.1 µs at the median, by a factor of 0.86 (95 % interval 0.79 to 0.91, p below 0.005, 32 values)
-        ");
     }
 }

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum as _;
+use serde::Serialize;
 
-use super::statements::standing;
 use crate::RESULT;
-use crate::paper::{Paper, Reproducibility};
+use crate::paper::{Item, ItemResult, Paper, Reproducibility};
 use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
@@ -21,13 +21,12 @@ use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
 
 impl Reproducibility {
-    const ALL: [Reproducibility; 6] = [
+    const ALL: [Reproducibility; 5] = [
         Reproducibility::HasCommand,
         Reproducibility::Refuted,
         Reproducibility::NeedsImage,
         Reproducibility::NeedsHardware,
         Reproducibility::CannotBeTested,
-        Reproducibility::NotBuilt,
     ];
 
     fn words(self) -> &'static str {
@@ -37,51 +36,21 @@ impl Reproducibility {
             Reproducibility::NeedsImage => "needs an image",
             Reproducibility::NeedsHardware => "needs hardware",
             Reproducibility::CannotBeTested => "cannot be tested here",
-            Reproducibility::NotBuilt => "not built",
         }
     }
 }
 
-/// A figure, table, equation or claim of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PaperItem {
-    /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
-    pub id: String,
-    pub document: Paper,
-    /// Its content or statement.
-    pub says: String,
-    pub stands: Reproducibility,
-    /// Reason for this, or the result to expect.
-    pub why: String,
-    /// The command that shows it; `None` where none does.
-    pub command: Option<String>,
-    /// Results of its last repetitions here.
-    pub results: Vec<ItemResult>,
-}
-
-/// Result of the last repetition of a document for an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct ItemResult {
-    pub in_virtual_time: bool,
-    /// Verdict on the statement; `None` for an item that is shown and states nothing.
-    pub standing: Option<StatementVerdict>,
-}
-
 impl ItemResult {
     fn words(self) -> String {
-        let became = self.standing.map_or("repeated", standing);
+        let became = self.standing.map_or("repeated", StatementVerdict::words);
         format!("{became}{}", if self.in_virtual_time { " in virtual time" } else { " here" })
     }
 }
 
-impl PaperItem {
-    /// Its name within the document: `figure 3a`, `hogs`.
-    pub fn name(&self) -> String {
-        self.part().replace('-', " ")
-    }
-
-    fn part(&self) -> &str {
-        self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part)
+impl Item {
+    /// Its name for people: `figure 3a`, `hogs`.
+    fn title(&self) -> String {
+        self.name.replace('-', " ")
     }
 
     /// True if a repetition of its document shows it.
@@ -109,35 +78,25 @@ impl PaperItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
-    pub items: Vec<PaperItem>,
+    pub items: Vec<Item>,
 }
 
 impl PaperContents {
     pub fn for_document(document: Option<Paper>) -> Self {
-        let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
-        let items = wanted.flat_map(|paper| {
-            paper.items().into_iter().map(move |item| PaperItem {
-                id: format!("{}/{}", paper.name(), item.name),
-                document: paper,
-                says: item.says,
-                stands: item.stands,
-                why: item.why,
-                command: item.command,
-                results: Vec::new(),
-            })
-        });
-        PaperContents { items: items.collect() }
+        let all = Paper::value_variants().iter().copied();
+        let wanted = all.filter(|paper| document.is_none_or(|only| only == *paper));
+        PaperContents { items: wanted.flat_map(Paper::items).collect() }
     }
 
     /// Adds the results of the last repetitions that were written to this folder.
     #[must_use]
     pub fn with_results(mut self, folder: &Path) -> Self {
-        for paper in Paper::ALL {
+        for paper in Paper::value_variants().iter().copied() {
             for in_virtual_time in [false, true] {
                 let name = format!("{}{}", paper.name(), if in_virtual_time { "-virtual" } else { "" });
                 let Some(verdicts) = last_verdicts(&folder.join(name)) else { continue };
                 for item in self.items.iter_mut().filter(|item| item.document == paper) {
-                    let standing = verdicts.get(item.part()).copied();
+                    let standing = verdicts.get(&item.name).copied();
                     if standing.is_some() || item.is_repeated() && item.is_in(in_virtual_time) {
                         item.results.push(ItemResult { in_virtual_time, standing });
                     }
@@ -147,8 +106,8 @@ impl PaperContents {
         self
     }
 
-    fn by_document(&self) -> impl Iterator<Item = (Paper, Vec<&PaperItem>)> {
-        Paper::ALL.into_iter().filter_map(|paper| {
+    fn by_document(&self) -> impl Iterator<Item = (Paper, Vec<&Item>)> {
+        Paper::value_variants().iter().copied().filter_map(|paper| {
             let items: Vec<_> = self.items.iter().filter(|item| item.document == paper).collect();
             (!items.is_empty()).then_some((paper, items))
         })
@@ -157,16 +116,9 @@ impl PaperContents {
 
 /// The verdicts of the repetition in a folder; `None` without a repetition.
 fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
-    #[derive(Deserialize)]
-    struct Written {
-        result: Verdicts,
-    }
-    #[derive(Deserialize)]
-    struct Verdicts {
-        verdicts: BTreeMap<String, StatementVerdict>,
-    }
-    let text = fs::read_to_string(folder.join(RESULT)).ok()?;
-    serde_json::from_str::<Written>(&text).ok().map(|written| written.result.verdicts)
+    let written = fs::read(folder.join(RESULT)).ok()?;
+    let mut written: serde_json::Value = serde_json::from_slice(&written).ok()?;
+    serde_json::from_value(written.pointer_mut("/result/verdicts")?.take()).ok()
 }
 
 /// Text for the terminal.
@@ -176,14 +128,11 @@ pub(crate) fn text(contents: &PaperContents) -> String {
         let count = |stands| items.iter().filter(|item| item.stands == stands).count().to_string();
         std::iter::once(paper.name().to_owned()).chain(Reproducibility::ALL.map(count)).collect()
     });
-    out.push_str(&columns(
-        &["", "command", "refuted", "image", "hardware", "untestable", "not built"],
-        counts,
-    ));
+    out.push_str(&columns(&["", "command", "refuted", "image", "hardware", "untestable"], counts));
     for (paper, items) in contents.by_document() {
         let _ = writeln!(out, "\n{}", paper.name());
         for item in items {
-            out.push_str(&wrap(&format!("- {}: {}: {}", item.name(), item.says, item.state())));
+            out.push_str(&wrap(&format!("- {}: {}: {}", item.title(), item.says, item.state())));
             out.push_str(&wrap_indented(&item.why));
             if let Some(command) = &item.command {
                 let _ = writeln!(out, "    {command}");
@@ -196,7 +145,7 @@ pub(crate) fn text(contents: &PaperContents) -> String {
 /// Section of the page.
 fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
-    let table = |(paper, items): (Paper, Vec<&PaperItem>)| {
+    let table = |(paper, items): (Paper, Vec<&Item>)| {
         Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
@@ -207,7 +156,7 @@ fn section(contents: &PaperContents) -> Section {
 /// statements that are wrong by themselves.
 fn head(contents: &PaperContents) -> Option<Head> {
     let items = &contents.items;
-    let count = |is: &dyn Fn(&PaperItem) -> bool| items.iter().filter(|item| is(item)).count();
+    let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
     let ran = count(&|item| !item.results.is_empty());
     let became = |standing| count(&|item| item.results.iter().any(|of| of.standing == Some(standing)));
     let [holds, not, open] =
@@ -219,12 +168,12 @@ fn head(contents: &PaperContents) -> Option<Head> {
         _ => ("REPEATED", format!("; of statements {holds} hold, {not} do not, {open} cannot be told")),
     };
     let failed =
-        |item: &&PaperItem| item.results.iter().any(|of| of.standing == Some(StatementVerdict::DoesNotHold));
+        |item: &&Item| item.results.iter().any(|of| of.standing == Some(StatementVerdict::DoesNotHold));
     let wrong =
         items.iter().find(failed).or(items.iter().find(|item| item.stands == Reproducibility::Refuted));
-    let first_wrong = |item: &PaperItem| {
+    let first_wrong = |item: &Item| {
         let how = if failed(&item) { "does not hold here" } else { "is refuted by its own numbers" };
-        format!("The first that {how}, {} of {}: {}.", item.name(), item.document.name(), item.says)
+        format!("The first that {how}, {} of {}: {}.", item.title(), item.document.name(), item.says)
     };
     Some(Head {
         fitness: if ran == 0 { Fitness::CannotTell } else { Fitness::Limited },
@@ -255,9 +204,9 @@ impl Present for PaperContents {
     }
 }
 
-fn cells(item: &PaperItem) -> Vec<String> {
+fn cells(item: &Item) -> Vec<String> {
     let command = item.command.clone().unwrap_or_default();
-    vec![item.name(), item.says.clone(), item.state(), item.why.clone(), command]
+    vec![item.title(), item.says.clone(), item.state(), item.why.clone(), command]
 }
 
 #[cfg(test)]
@@ -307,7 +256,7 @@ mod tests {
             assert!(!item.says.is_empty() && !item.why.is_empty() && !item.why.contains('|'), "{}", item.id);
             match item.stands {
                 Reproducibility::HasCommand => assert!(item.command.is_some(), "{}", item.id),
-                Reproducibility::NotBuilt | Reproducibility::CannotBeTested => {
+                Reproducibility::CannotBeTested => {
                     assert_eq!(item.command, None, "{}", item.id);
                 }
                 _ => {}
@@ -328,7 +277,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listed = || PaperContents::for_document(Some(Paper::Twente)).with_results(folder.path());
         let state = |contents: &PaperContents, part: &str| {
-            contents.items.iter().find(|item| item.part() == part).unwrap().state()
+            contents.items.iter().find(|item| item.name == part).unwrap().state()
         };
         let before = listed();
         assert_eq!(state(&before, "stress-enlarges"), "not yet run here");

@@ -1,6 +1,6 @@
 //! Measurements of systems under the loads of a document, as a table, with what they rest on.
 
-use crate::claims::loads::{LoadFigures, STRETCHES, TURNS, UnderLoad};
+use crate::loads::{LoadFigures, STRETCHES, TURNS, UnderLoad};
 use jitterlab_report::section::{Cell, Piece};
 use jitterlab_report::warnings::emulated;
 
@@ -9,13 +9,15 @@ const HEADER: [&str; 8] = ["in µs", "activations", "missed", "min", "mean", "ma
 /// A row for each system under each load.
 pub(super) fn table(caption: &str, found: &LoadFigures) -> Piece {
     let of = if found.in_virtual_time { " of virtual time" } else { "" };
-    let rows = found.systems.iter().flat_map(|system| {
-        system.loads.iter().map(|load| {
-            let name = Cell::Text(format!("{}, {}", system.system, load.condition));
-            std::iter::once(name).chain(numbers(load)).collect()
-        })
-    });
+    let rows = each(found).map(|(name, load)| std::iter::once(name.into()).chain(numbers(load)).collect());
     Piece::table(format!("{caption}{of}"), &HEADER, rows)
+}
+
+/// Every system under every load, with its name.
+fn each(found: &LoadFigures) -> impl Iterator<Item = (String, &UnderLoad)> {
+    found.systems.iter().flat_map(|system| {
+        system.loads.iter().map(|load| (format!("{}, {}", system.system, load.condition), load))
+    })
 }
 
 fn numbers(load: &UnderLoad) -> Vec<Cell> {
@@ -29,17 +31,8 @@ fn numbers(load: &UnderLoad) -> Vec<Cell> {
 
 /// Intensity of each load.
 pub(super) fn done(found: &LoadFigures) -> Option<Piece> {
-    let rows: Vec<Vec<String>> = found
-        .systems
-        .iter()
-        .flat_map(|system| {
-            system
-                .loads
-                .iter()
-                .filter(|load| !load.done.is_empty())
-                .map(|load| vec![format!("{}, {}", system.system, load.condition), load.done.join("; ")])
-        })
-        .collect();
+    let loaded = each(found).filter(|(_, load)| !load.done.is_empty());
+    let rows: Vec<Vec<String>> = loaded.map(|(name, load)| vec![name, load.done.join("; ")]).collect();
     (!rows.is_empty())
         .then(|| Piece::details("What each load did", vec![Piece::table("", &["", "load"], rows)]))
 }

@@ -1,51 +1,57 @@
-//! The source documents repeated: tables, statements with their verdicts, and figures.
-//!
-//! One document is one file in this folder, and one variant of [`Found`].
+//! The source documents repeated: the answer of each as a document with its statements, verdicts, tables and figures.
 
 mod athlon;
 pub mod contents;
 mod epos;
-mod epos_figures;
-pub(crate) mod head;
 mod loads;
 mod nist;
 mod nist_figures;
-mod nist_jitter;
-pub mod statements;
-mod time_management;
 mod twente;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::claims::athlon::AthlonReproduction;
-use crate::claims::epos::EposReproduction;
-use crate::claims::loads::LoadFigures;
-use crate::claims::nist::{ClusterCauses, NistJitter, NistVirtual, of_loads};
-use crate::claims::nist_control::NistControl;
-use crate::claims::time_management::{self as delays, ManagedDelay};
-use crate::claims::torques::NistTorques;
-use crate::claims::twente::TwenteReproduction;
-use crate::paper::Paper;
-use crate::statement::{Evidence, StatementVerdict};
-use jitterlab_analysis::compensation_trial::TrialNote;
-use jitterlab_analysis::matrix::Proposal;
-use jitterlab_host::Progress;
-use jitterlab_model::SystemFacts;
 use serde::Serialize;
+use serde_json::Value;
 
 pub use twente::figures_of as twente_figures;
 
-use statements::Tested;
-
-use jitterlab_report::chart::Chart;
+use crate::paper::{Heading, Paper};
+use crate::statement::{Evidence, StatementVerdict, Tested};
+use jitterlab_model::{Error, Fitness, SystemFacts};
+use jitterlab_report::chart::{Chart, Shape};
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::words::plural;
+
+/// A figure of a document: the name of its file without extension, and its charts.
+pub type PaperFigure = (String, Vec<Chart>);
+
+/// Results of repeating a document, here or in virtual time.
+pub trait Results: Serialize {
+    const PAPER: Paper;
+
+    /// Name of the results in JSON, and of their heading in the document's data.
+    const NAME: &'static str;
+
+    /// Tables and text.
+    fn pieces(&self) -> Vec<Piece>;
+
+    /// Figures that need no run file.
+    fn figures(&self) -> Vec<PaperFigure> {
+        Vec::new()
+    }
+
+    /// The next step, if it is not that of the heading.
+    fn next(&self) -> Option<String> {
+        None
+    }
+}
 
 /// A source document's experiments, repeated.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Reproduction {
     /// Folder of the run files and figures.
     pub directory: PathBuf,
@@ -54,83 +60,42 @@ pub struct Reproduction {
     pub statements: Vec<Tested>,
     /// Verdicts on items of the document, by their names in its list.
     pub verdicts: BTreeMap<String, StatementVerdict>,
+    #[serde(skip)]
+    section: Section,
+    #[serde(skip)]
+    next: String,
+}
+
+/// Result of repeating a document.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    document: &'static str,
+    numbers: Value,
 }
 
 impl Reproduction {
-    /// Takes the results with their verdicts on the items of the document: an item holds if all of its
-    /// statements do.
-    pub fn new(directory: PathBuf, found: Found) -> Self {
-        let statements = statements::tested(found.paper(), found.evidence());
+    /// Tests the document's statements that there is evidence on: an item holds if all of its statements do.
+    pub fn new<R: Results>(directory: &Path, results: &R, evidence: Vec<Evidence>) -> Result<Self, Error> {
+        let all = R::PAPER.statements();
+        let tested = evidence.into_iter().filter_map(|of| Tested::new(&all, of));
+        let statements: Vec<Tested> = tested.collect();
         let mut verdicts: BTreeMap<String, StatementVerdict> = BTreeMap::new();
         for tested in &statements {
             let all = verdicts.entry(tested.item.clone()).or_insert(tested.standing);
             *all = all.with(tested.standing);
         }
-        Reproduction { directory, found, statements, verdicts }
-    }
-}
-
-/// Result of repeating a document.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Found {
-    /// "xenomai-user threads (Athlon)".
-    Athlon(Box<AthlonReproduction>),
-    /// "Temporal Event Management in EPOS".
-    Epos(EposReproduction),
-    /// Its delay of 15 ms, on the microcontroller and on Linux in virtual time.
-    EposVirtual(Vec<ManagedDelay>),
-    /// NIST's report on jitter and motor control.
-    Nist(Box<NistReproduction>),
-    /// Its clusters and figure 3 in virtual time.
-    NistVirtual(Box<NistVirtual>),
-    /// The University of Twente's report, on this machine or in virtual time.
-    Twente(TwenteReproduction),
-}
-
-/// NIST's report, repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NistReproduction {
-    /// Table 1.
-    pub torques: NistTorques,
-    /// Figures 1, 2, 4, 5 and 6.
-    pub jitter: NistJitter,
-    /// Causes of the clusters in figures 1 and 2.
-    pub clusters: ClusterCauses,
-    /// Figure 3.
-    pub loads: LoadFigures,
-    /// Control without feedback and with it.
-    pub control: NistControl,
-}
-
-impl Found {
-    pub fn paper(&self) -> Paper {
-        match self {
-            Found::Athlon(_) => Paper::Athlon,
-            Found::Epos(_) | Found::EposVirtual(_) => Paper::Epos,
-            Found::Nist(_) | Found::NistVirtual(_) => Paper::Nist,
-            Found::Twente(_) => Paper::Twente,
-        }
-    }
-
-    /// Evidence on the document's statements.
-    fn evidence(&self) -> Vec<Evidence> {
-        match self {
-            Found::Athlon(found) => found.evidence(),
-            Found::Epos(found) => found.evidence(),
-            Found::EposVirtual(found) => delays::evidence(found),
-            Found::Nist(found) => {
-                let jitter = found.torques.evidence().into_iter().chain(found.jitter.evidence());
-                let clusters = &found.clusters;
-                let traced = [clusters.evidence(), clusters.service_time(found.jitter.service.often_ns)];
-                jitter.chain(traced).chain(of_loads(&found.loads)).chain(found.control.evidence()).collect()
-            }
-            Found::NistVirtual(found) => {
-                std::iter::once(found.clusters.evidence()).chain(of_loads(&found.loads)).collect()
-            }
-            Found::Twente(found) => found.evidence(),
-        }
+        let numbers =
+            serde_json::to_value(results).map_err(|cause| Error::defect("no JSON").because(cause))?;
+        let found = Found { document: R::NAME, numbers };
+        let Heading { title, lead, next } = R::PAPER.heading(R::NAME);
+        let mut pieces = vec![statements_table(&statements)];
+        pieces.extend(results.pieces());
+        let charts = results.figures().into_iter().flat_map(|(_, charts)| charts);
+        pieces.extend(charts.map(Piece::Figure));
+        pieces.push(Piece::text(format!("Run files and figures: {}", directory.display())));
+        let section = Section::new(R::NAME, title, lead, pieces);
+        let next = results.next().unwrap_or(next);
+        Ok(Reproduction { directory: directory.into(), found, statements, verdicts, section, next })
     }
 }
 
@@ -138,94 +103,86 @@ impl Present for Reproduction {
     const KIND: &'static str = "reproduction";
 
     fn head(&self) -> Option<Head> {
-        Some(head::build(self))
+        Some(head(&self.statements, self.next.clone()))
     }
 
     fn sections(&self) -> Vec<Section> {
-        sections(self)
+        vec![self.section.clone()]
     }
 }
 
-/// A step of a repetition, as it begins.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Step {
-    /// A run file is there from before and is not measured again.
-    Kept(PathBuf),
-    /// A task is measured on this machine.
-    Measuring {
-        /// Name of the measurement.
-        name: String,
-        load: String,
-    },
-    /// A kernel is booted.
-    Booting {
-        /// The document's system in whose place it is booted.
-        system: String,
-        kernel: String,
-    },
-    /// Not all pairs of CPUs are measured, and which instead.
-    Chosen(Proposal),
-    /// Something that a boot needs first, in its own words.
-    Preparing(String),
-    /// A step of an experiment begins.
-    Trial(Progress),
-    /// Parts of an experiment that could not be measured.
-    Lacking(TrialNote),
-}
-
-/// A step for people.
-pub fn step(step: &Step) -> String {
-    match step {
-        Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
-        Step::Measuring { name, load } => format!("measuring {name}, load {load}"),
-        Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
-        Step::Chosen(proposal) => {
-            jitterlab_report::matrix::proposal(proposal, "`jitterlab matrix` takes others")
-        }
-        Step::Preparing(words) => words.clone(),
-        Step::Trial(step) => jitterlab_report::progress::left(&step.step, step.left_ns),
-        Step::Lacking(note) => jitterlab_report::compensation::note(note),
-    }
-}
-
-/// A figure of a document: the name of its file without extension, and its charts.
-pub type PaperFigure = (String, Vec<Chart>);
-
-/// Words, tables and the figures that need no run file.
-fn sections(reproduction: &Reproduction) -> Vec<Section> {
-    let found = &reproduction.found;
-    let mut section = match found {
-        Found::Athlon(found) => athlon::section(found),
-        Found::Epos(found) => epos::section(found),
-        Found::EposVirtual(found) => time_management::section(found),
-        Found::Nist(found) => nist::section(found),
-        Found::NistVirtual(found) => nist::virtual_section(found),
-        Found::Twente(found) => twente::section(found),
+/// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
+fn head(all: &[Tested], next: String) -> Head {
+    let count = |standing| all.iter().filter(|said| said.standing == standing).count();
+    let [holds, not, open] =
+        [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(count);
+    let (fitness, word) = match (holds, not) {
+        (0, 0) => (Fitness::CannotTell, "CANNOT TELL"),
+        (_, 0) if open == 0 => (Fitness::Good, "ALL HOLD"),
+        (0, _) => (Fitness::Unfit, "NONE HOLDS"),
+        _ => (Fitness::Limited, "SOME HOLD"),
     };
-    let tested: Vec<&Tested> = reproduction.statements.iter().collect();
-    section
-        .pieces
-        .insert(0, statements::table("What the document says, and what became of it here", &tested));
-    let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
-    section.pieces.extend(charts.map(Piece::Figure));
-    section.pieces.push(Piece::text(format!("Run files and figures: {}", reproduction.directory.display())));
-    vec![section]
-}
-
-/// The figures that the result alone holds.
-pub fn figures(found: &Found) -> Vec<PaperFigure> {
-    match found {
-        Found::Athlon(found) => athlon::figures(found),
-        Found::Epos(found) => epos_figures::figures(found),
-        Found::Nist(found) => nist_jitter::figures(&found.jitter),
-        Found::EposVirtual(_) | Found::NistVirtual(_) | Found::Twente(_) => Vec::new(),
+    let deciding = [StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold, StatementVerdict::Holds];
+    let deciding = deciding.iter().find_map(|standing| all.iter().find(|said| said.standing == *standing));
+    let decided = deciding.map_or_else(
+        || "Nothing was measured.".into(),
+        |said| format!("{}: {} ({}).", said.says, said.standing.words(), said.numbers),
+    );
+    let do_not = if not == 1 { "does" } else { "do" };
+    Head {
+        fitness,
+        asked: false,
+        verdict: format!(
+            "{word}: of {}, {holds} hold{} here, {not} {do_not} not, {open} cannot be told.",
+            plural(all.len() as u64, "statement"),
+            if holds == 1 { "s" } else { "" },
+        ),
+        number: decided,
+        next,
     }
 }
 
-/// Adds to a figure's caption where it was measured.
-pub fn add_machine(chart: &mut Chart, machine: &str) {
-    chart.caption.push_str(&format!(" Measured on {machine}."));
+fn statements_table(all: &[Tested]) -> Piece {
+    let row = |of: &Tested| vec![of.says.clone(), of.standing.words().into(), of.numbers.clone()];
+    Piece::table(
+        "What the document says, and what became of it here",
+        &["the document says", "here", "numbers that decide"],
+        all.iter().map(row),
+    )
+}
+
+/// Bars of one width: the number of values in each that has any.
+fn bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
+    let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
+    for value in values {
+        *counts.entry(((value - from) / width) as u64).or_default() += 1.0;
+    }
+    let bar = |(bin, count): (u64, f64)| {
+        let low = from + bin as f64 * width;
+        [low, low + width, count]
+    };
+    Shape::Bars(counts.into_iter().map(bar).collect())
+}
+
+/// Kernels with a core of Xenomai, given for the EPOS paper.
+pub const WITHOUT_CORES: &str =
+    "epos compares the timers of Linux: the kernels of --cobalt and --evl are not measured";
+
+/// A run file that is not measured again.
+pub fn kept(file: &Path) -> String {
+    format!("{} is there already and is taken as it is", file.display())
+}
+
+/// A guest that is booted a second time.
+pub fn again(name: &str) -> String {
+    format!(
+        "{name}: the guest ended without an answer, as can happen on a busy machine; booting it once more"
+    )
+}
+
+/// A kernel that is measured without devices of the guest, and why.
+pub fn without_devices(error: &Error) -> String {
+    format!("{error}; booting it again without disk and network cards: loads work memory and the loopback")
 }
 
 /// Machine of a repetition, in words.
@@ -237,35 +194,50 @@ pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> Stri
     }
 }
 
-/// Text as a piece of the page that keeps its columns.
-fn details(summary: &str, text: String) -> Piece {
-    Piece::details(summary, vec![Piece::Verbatim { heading: String::new(), text }])
-}
-
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::claims::athlon::matrix;
-    use crate::claims::loads::{SystemUnderLoads, under};
+    use crate::athlon::{AthlonReproduction, matrix};
+    use crate::epos::EposReproduction;
+    use crate::loads::{LoadFigures, SystemUnderLoads, under};
+    use crate::nist::{ClusterCauses, NistVirtual};
+    use crate::twente::TwenteReproduction;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::document::{self, Document, Extent};
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
-    /// All texts of a section in their order, each cell behind the one before.
-    pub(in super::super) fn words(section: &Section) -> String {
-        fn texts(value: &serde_json::Value, found: &mut Vec<String>) {
+    /// All texts of pieces in their order, each cell behind the one before.
+    pub(in super::super) fn words(pieces: impl Serialize) -> String {
+        fn texts(value: &Value, found: &mut Vec<String>) {
             match value {
-                serde_json::Value::String(text) => found.push(text.clone()),
-                serde_json::Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
-                serde_json::Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+                Value::String(text) => found.push(text.clone()),
+                Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+                Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
                 _ => {}
             }
         }
         let mut found = Vec::new();
-        texts(&serde_json::to_value(section).unwrap(), &mut found);
+        texts(&serde_json::to_value(pieces).unwrap(), &mut found);
         found.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Shows a result, and reads back what was written of it.
+    fn show(results: &impl Results, evidence: Vec<Evidence>, statements: usize) {
+        let reproduction = Reproduction::new("here".as_ref(), results, evidence).unwrap();
+        assert_eq!(reproduction.statements.len(), statements, "{:?}", reproduction.verdicts);
+        let listed = contents::PaperContents::for_document(None).items;
+        for item in reproduction.verdicts.keys() {
+            assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");
+        }
+        let text = document::text(&reproduction, Extent::Details, TERMINAL);
+        assert!(text.contains("Run files and figures: here\n"), "{text}");
+        let read = Document::read(&document::json(&reproduction).unwrap()).unwrap();
+        let texts = [read.clone(), Document::new(&reproduction)].map(|d| d.text(Extent::Details, TERMINAL));
+        assert_eq!(texts[0], texts[1]);
+        assert!(read.sections.len() == 1 && !read.sections[0].lead.is_empty());
+        assert!(!read.head.unwrap().next.is_empty());
     }
 
     #[test]
@@ -277,43 +249,73 @@ pub(super) mod tests {
                     loads: sds.iter().map(|sd| under("idle", *sd)).collect(),
                 })
                 .into(),
-            in_virtual_time: false,
-            ns_per_instruction: None,
+            ..LoadFigures::default()
         };
-        let athlon = |today| AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
-        let all = [
-            (Found::Athlon(Box::new(athlon(matrix()))), 4),
-            (Found::Athlon(Box::new(athlon(Matrix::default()))), 4),
-            (Found::Epos(EposReproduction::default()), 9),
-            (
-                Found::NistVirtual(Box::new(NistVirtual {
-                    clusters: ClusterCauses::default(),
-                    loads: loads(vec![Some(9.0), None]),
-                })),
-                5,
-            ),
-            (
-                Found::Twente(TwenteReproduction {
-                    loops: loads(vec![Some(500.0)]),
-                    ..TwenteReproduction::default()
-                }),
-                9,
-            ),
-        ];
-        for (found, statements) in all {
-            let reproduction = Reproduction::new("here".into(), found);
-            assert_eq!(reproduction.statements.len(), statements, "{:?}", reproduction.verdicts);
-            let listed = contents::PaperContents::for_document(None).items;
-            for item in reproduction.verdicts.keys() {
-                assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");
-            }
-            let text = document::text(&reproduction, Extent::Details, TERMINAL);
-            assert!(text.contains("Run files and figures: here\n"), "{text}");
-            let read = Document::read(&document::json(&reproduction).unwrap()).unwrap();
-            let texts =
-                [read.clone(), Document::new(&reproduction)].map(|d| d.text(Extent::Details, TERMINAL));
-            assert_eq!(texts[0], texts[1]);
-            assert_eq!(read.sections.len(), 1);
+        let athlon = |today| AthlonReproduction::new(SystemFacts::default(), today);
+        for of in [matrix(), Matrix::default()].map(athlon) {
+            show(&of, of.evidence(), 4);
         }
+        let epos = EposReproduction::default();
+        show(&epos, epos.evidence(), 9);
+        let nist = NistVirtual { clusters: ClusterCauses::default(), loads: loads(vec![Some(9.0), None]) };
+        show(&nist, nist.evidence(), 5);
+        let loops = loads(vec![Some(500.0)]);
+        let twente = TwenteReproduction { loops, ..TwenteReproduction::default() };
+        show(&twente, twente.evidence(), 9);
+    }
+
+    fn head_of(found: &AthlonReproduction) -> Head {
+        Reproduction::new("athlon".as_ref(), found, found.evidence()).unwrap().head().unwrap()
+    }
+
+    fn athlon(left: usize, today: Matrix) -> Head {
+        head_of(&AthlonReproduction { left, ..AthlonReproduction::new(SystemFacts::default(), today) })
+    }
+
+    #[test]
+    fn statements_are_counted_and_what_does_not_hold_decides() {
+        let said = |standing| Tested {
+            item: "so".into(),
+            says: "it is so".into(),
+            standing,
+            numbers: "1 of 2".into(),
+            values: Default::default(),
+        };
+        let of = |standings: &[StatementVerdict]| {
+            let all: Vec<Tested> = standings.iter().map(|standing| said(*standing)).collect();
+            let head = head(&all, "sleep".into());
+            (head.fitness, head.verdict + "\n" + &head.number)
+        };
+        let (yes, no, open) =
+            (StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold);
+        assert_eq!(
+            of(&[yes, no, open, yes]),
+            (
+                Fitness::Limited,
+                "SOME HOLD: of 4 statements, 2 hold here, 1 does not, 1 cannot be told.\nit is so: DOES NOT HOLD (1 of 2)."
+                    .into()
+            )
+        );
+        assert_eq!(of(&[yes, yes]).0, Fitness::Good);
+        assert!(
+            of(&[yes, open]).1.starts_with("SOME HOLD: of 2 statements, 1 holds here, 0 do not, 1 cannot")
+        );
+        assert!(of(&[no, open]).1.starts_with("NONE HOLDS"));
+        assert_eq!(of(&[open]).0, Fitness::CannotTell);
+        assert!(of(&[]).1.ends_with("Nothing was measured."));
+    }
+
+    #[test]
+    fn the_athlon_report_holds_on_its_own_numbers_as_far_as_it_gives_any() {
+        let whole = athlon(0, matrix());
+        assert_eq!(whole.verdict, "SOME HOLD: of 4 statements, 3 hold here, 0 do not, 1 cannot be told.");
+        let decides =
+            "reading /proc during the run harms the base thread: cannot be told (here: nothing was measured;";
+        assert!(whole.number.starts_with(decides), "{}", whole.number);
+        let found = AthlonReproduction::new(SystemFacts::default(), matrix()).in_turns(7_000);
+        let turns = head_of(&found);
+        assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
+        assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
+        assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);
     }
 }

@@ -1,6 +1,7 @@
 //! Figures 1, 2, 4 and 6 of the NIST paper: deviations of starts from the line through them, and the early calls of one.
 
-use crate::claims::nist_calls::{Call, EarlyCalls};
+use super::bars;
+use crate::early_calls::{Call, EarlyCalls};
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_model::units::Human;
@@ -10,12 +11,13 @@ use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
 use jitterlab_report::figure::histogram::cluster_words;
 
 /// Bars of the histogram.
-const BARS: usize = 60;
+const BARS: f64 = 60.0;
 /// Number of samples beyond which their points would hide the line between them.
 const CONNECTED: usize = 1_000;
 
-/// Figure 1: a short series and its histogram, clusters boxed in both.
+/// Figure 1: a short series and its histogram, clusters boxed in both where there are several.
 pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
+    let clusters = if clusters.len() > 1 { clusters } else { &[] };
     let mut series = series(&[("", deviations)]);
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64, samples, c.high_ns as f64];
@@ -114,27 +116,20 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
 
 /// Histogram of the deviations, with boxes around the clusters.
 fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
-    let (low, high) = (deviations.residual.min, deviations.residual.max);
-    let width = ((high - low) / BARS as f64).max(f64::MIN_POSITIVE);
-    let mut counts = [0u32; BARS];
-    for ns in &deviations.each_ns {
-        counts[(((ns - low) / width) as usize).min(BARS - 1)] += 1;
-    }
-    let bars = counts.iter().zip(0u32..).filter(|(count, _)| **count > 0).map(|(count, i)| {
-        let from = low + f64::from(i) * width;
-        [from, from + width, f64::from(*count)]
-    });
+    let low = deviations.residual.min;
+    // A little wider, so that the largest value is in the last bar.
+    let width = (deviations.residual.peak_to_peak() * 1.000_001 / BARS).max(f64::MIN_POSITIVE);
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
     Chart {
         name: "nist-figure-1-histogram".into(),
         caption: format!(
-            "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
+            "How many of the {} samples deviate by how much; clusters are boxed where there are several, each with its share and its centre.",
             count(deviations.each_ns.len() as u64)
         ),
         x: Axis::linear("deviation").time(),
         y: Axis::linear("samples"),
         layers: vec![
-            Layer::new("", 0, Shape::Bars(bars.collect())),
+            Layer::new("", 0, bars(deviations.each_ns.iter().copied(), low, width)),
             Layer::new("", 1, Shape::Boxes(boxes.collect())),
         ],
         height: 300,

@@ -1,51 +1,42 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
-use std::collections::BTreeMap;
-
-use crate::claims::loads::{Spread, UnderLoad};
-use crate::claims::twente::{PERIOD_NS, TwenteReproduction, WorkTime, jitters, printed};
+use crate::loads::{Spread, UnderLoad};
 use crate::systems::System;
+use crate::twente::{PERIOD_NS, TwenteReproduction, WorkTime, jitters, printed};
 
-use super::{PaperFigure, loads};
+use super::{PaperFigure, Results, bars, loads};
+use crate::paper::Paper;
 use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
-use jitterlab_report::section::{Piece, Section};
-use jitterlab_report::words::{count, share, time};
+use jitterlab_report::section::{Cell, Piece};
+use jitterlab_report::words::count;
 
-const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
-    absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
-    the work, or its period was not 1 ms. Here the times are absolute. The report's real-time system is Xenomai; here it is every \
-    one that there is.";
+impl Results for TwenteReproduction {
+    const PAPER: Paper = Paper::Twente;
+    const NAME: &'static str = "twente";
 
-const FOUR: &str = "The report's machine had four processors; the virtual machine has one, which every load shares with the task, but for \
-    two-plus-two: four processors that take turns, the load on two, the task on one of the other two.";
+    fn pieces(&self) -> Vec<Piece> {
+        let words = |name| Paper::Twente.words(name);
+        let mut pieces = vec![loads::table("Duration of the loop of 1 ms", &self.loops), in_report()];
+        if !self.work.is_empty() {
+            let header = ["in µs", "median", "p99", "of the period"];
+            let rows = self.work.iter().map(work_row);
+            pieces.push(Piece::table("How long the work of an activation takes", &header, rows));
+        }
+        pieces.extend(loads::done(&self.loops));
+        pieces.extend([loads::basis(&self.loops, &words("four")), Piece::text(words("why-not-one"))]);
+        pieces
+    }
 
-const WORK: [&str; 4] = ["divisions", "median", "p99", "of the period"];
-
-fn work_row(work: &WorkTime) -> Vec<String> {
-    let known = |ns: Option<i64>| ns.map_or_else(|| "unknown".into(), |ns| time(ns as f64));
-    let of_period = work.median_ns.map(|ns| share(ns as f64 / PERIOD_NS as f64));
-    vec![
-        count(u64::from(work.divisions)),
-        known(work.median_ns),
-        known(work.p99_ns),
-        of_period.unwrap_or_else(|| "unknown".into()),
-    ]
+    fn next(&self) -> Option<String> {
+        self.loops.in_virtual_time.then(|| Paper::Twente.heading("twente-virtual").next)
+    }
 }
 
-pub(super) fn section(found: &TwenteReproduction) -> Section {
-    let mut pieces = vec![loads::table("Duration of the loop of 1 ms", &found.loops), in_report()];
-    if !found.work.is_empty() {
-        let caption = "How long the work of an activation takes";
-        pieces.push(Piece::table(caption, &WORK, found.work.iter().map(work_row)));
-    }
-    pieces.extend(loads::done(&found.loops));
-    pieces.extend([loads::basis(&found.loops, FOUR), Piece::text(WHY_NOT_ONE)]);
-    Section::new(
-        "twente",
-        "Twente, figures 1 to 12",
-        "The report's measurements, repeated on an ordinary system and on the real-time ones that there are.",
-        pieces,
-    )
+fn work_row(work: &WorkTime) -> Vec<Cell> {
+    let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+    let of_period = Cell::new(work.median_ns, |ns| Cell::Share(ns as f64 / PERIOD_NS as f64));
+    let name = Cell::Text(format!("{} divisions", count(work.divisions.into())));
+    vec![name, time(work.median_ns), time(work.p99_ns), of_period]
 }
 
 /// Bins of the report's histograms.
@@ -83,7 +74,7 @@ pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFig
         caption: caption(first + 1, "loops of the first run by their jitter, in bins of 0.1 ms."),
         x: Axis::linear("jitter").time().holding([0.0, 5.0 * BIN_NS]),
         y: Axis::linear("loops"),
-        layers: vec![Layer::new("", 0, Shape::Bars(bins(jitters(load))))],
+        layers: vec![Layer::new("", 0, bars(jitters(load), 0.0, BIN_NS))],
         height: 300,
     };
     [(first, durations), (first + 1, histogram)]
@@ -109,16 +100,6 @@ fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
     layers
 }
 
-/// Bars of the report's width: from, to and number.
-fn bins(values_ns: impl Iterator<Item = f64>) -> Vec<[f64; 3]> {
-    let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
-    for ns in values_ns {
-        *counts.entry((ns / BIN_NS) as u64).or_default() += 1.0;
-    }
-    let bar = |(bin, count): (u64, f64)| [bin as f64 * BIN_NS, (bin + 1) as f64 * BIN_NS, count];
-    counts.into_iter().map(bar).collect()
-}
-
 fn ms(ns: f64) -> String {
     format!("{:.4}", ns / 1e6)
 }
@@ -134,10 +115,10 @@ fn in_report() -> Piece {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reproduction;
     use super::super::tests::words;
-    use super::super::{Found, Reproduction, sections};
     use super::*;
-    use crate::claims::loads::{LoadFigures, SystemUnderLoads, under};
+    use crate::loads::{LoadFigures, SystemUnderLoads, under};
     use jitterlab_model::SystemFacts;
 
     #[test]
@@ -153,8 +134,8 @@ mod tests {
         let shown = |in_virtual_time| {
             let loops =
                 LoadFigures { systems: systems.clone(), in_virtual_time, ns_per_instruction: Some(1) };
-            let found = Found::Twente(TwenteReproduction { loops, ..TwenteReproduction::default() });
-            words(&sections(&Reproduction::new("here".into(), found))[0])
+            let found = TwenteReproduction { loops, ..TwenteReproduction::default() };
+            words(&Reproduction::new("here".as_ref(), &found, found.evidence()).unwrap().section)
         };
         let text = shown(false);
         for part in [

@@ -5,7 +5,7 @@ use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, Program, Setup, Strategy, epos_figure7, is_missing, simulate,
 };
 use jitterlab_model::Warning;
-use jitterlab_papers::claims::epos as paper;
+use jitterlab_papers::epos as paper;
 
 /// The compiler; `None` if it is missing and not required.
 fn bench() -> Option<Compiler> {

@@ -74,8 +74,8 @@ fn the_athlon_report_is_measured_again_beside_its_own_figures() {
     for part in [
         "8.8/5.8",
         "load: proc, 3 repetitions",
-        "report: Do CPU hogs help? yes, but little",
-        "today: Does reading /proc",
+        "CPU hogs help",
+        "report: yes",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }

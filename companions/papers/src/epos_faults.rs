@@ -3,7 +3,7 @@
 use jitterlab_mcu::Strategy;
 use serde::Serialize;
 
-use super::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
+use crate::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
 
 /// A way to program the timer wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -15,7 +15,6 @@ pub struct Fault {
     pub late_us: i32,
 }
 
-/// Rounding of a period to whole counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -42,7 +41,6 @@ pub struct FaultSearch {
     pub timer_hz: f64,
     /// The one fault that gives most cells.
     pub of_all: Fault,
-    /// The number of cells that it gives.
     pub given: usize,
     pub others: Vec<FaultyCell>,
 }

@@ -28,11 +28,7 @@ pub struct PrintedRow {
 }
 
 pub fn table_1() -> Vec<PrintedRow> {
-    #[derive(Default, Deserialize)]
-    struct Printed {
-        motors: Vec<PrintedRow>,
-    }
-    Paper::Nist.read::<Printed>().motors
+    Paper::Nist.part("motors")
 }
 
 /// The jitter the text states for the uncompensated task, in seconds.
@@ -42,10 +38,8 @@ pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
 /// A jitter from which the uncompensated column does follow, in seconds.
 pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 
-/// The table recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistTorques {
-    /// The motors of the table.
     pub rows: Vec<TorqueRow>,
 }
 
@@ -64,7 +58,6 @@ pub struct TorqueRow {
 /// Torque that a jitter takes from a motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Torque {
-    /// The jitter in seconds.
     pub jitter_s: f64,
     pub oz_in: f64,
     /// Its share of the available torque in %.
@@ -72,7 +65,6 @@ pub struct Torque {
 }
 
 impl NistTorques {
-    /// Computes the table by the paper's equation 7.
     pub fn compute() -> Self {
         let row = |printed: PrintedRow| {
             let torque = |jitter_s| Torque {
@@ -110,7 +102,6 @@ impl NistTorques {
 }
 
 impl PrintedRow {
-    /// Full steps per second.
     pub fn steps_per_s(&self) -> f64 {
         self.rev_per_s * 360.0 / self.step_deg
     }
@@ -150,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_table_is_the_one_of_the_source_document() {
-        let csv = include_str!("../../tests/data/nist-table1.csv");
+        let csv = include_str!("../tests/data/nist-table1.csv");
         for (line, row) in csv.lines().skip(1).zip(table_1()) {
             let n: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
             assert_eq!(

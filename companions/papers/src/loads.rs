@@ -1,0 +1,169 @@
+//! Measurements of systems under the loads of a document. Conclusions that a document draws from one run each are decided by
+//! stretches: each run is cut into equal ones, so that a number comes with an interval. Stretches count as independent of each
+//! other.
+
+use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_model::Activation;
+use serde::Serialize;
+
+/// Stretches that a run is cut into: enough for a narrow interval of their median.
+pub const STRETCHES: usize = 20;
+
+/// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
+pub const TURNS: usize = 3;
+
+/// The values of a run's activations that a document speaks of, in order: [`latencies`] or [`loop_durations`].
+pub type Timing = fn(&[Activation]) -> Vec<f64>;
+
+pub fn latencies(activations: &[Activation]) -> Vec<f64> {
+    activations.iter().map(|one| one.latency_ns() as f64).collect()
+}
+
+/// From each start to the next.
+pub fn loop_durations(activations: &[Activation]) -> Vec<f64> {
+    activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].start_ns) as f64).collect()
+}
+
+/// The timing of one measurement, or of a stretch of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    pub min_ns: i64,
+    pub mean_ns: f64,
+    pub sd_ns: f64,
+    pub max_ns: i64,
+    pub executed: u64,
+    pub missed: u64,
+}
+
+impl Spread {
+    /// Of the values of a measurement without missed activations; `None` of fewer than two.
+    pub fn from_values(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let mean_ns = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+        let [low, high] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick));
+        let (min_ns, max_ns) = (low? as i64, high? as i64);
+        let sd_ns = (squares / (n - 1.0)).sqrt();
+        let executed = values.len() as u64;
+        (executed > 1).then_some(Spread { min_ns, mean_ns, sd_ns, max_ns, executed, missed: 0 })
+    }
+
+    pub fn range_ns(&self) -> i64 {
+        self.max_ns.saturating_sub(self.min_ns)
+    }
+}
+
+/// Cuts the values of a run into equal stretches; the values behind the last are left out.
+pub fn stretches(values: &[f64]) -> impl Iterator<Item = Spread> {
+    let length = (values.len() / STRETCHES).max(2);
+    values.chunks_exact(length).take(STRETCHES).filter_map(Spread::from_values)
+}
+
+/// One measurement of a document, repeated.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct UnderLoad {
+    /// Name of the condition in tables and files.
+    pub condition: String,
+    /// The load of the measurement, as `--load` takes it.
+    pub load: String,
+    /// Intensity that each run of the load reached.
+    pub done: Vec<String>,
+    /// Result of all runs together; `None` if nothing was measured.
+    pub found: Option<Spread>,
+    /// Stretches of all runs.
+    #[serde(skip)]
+    pub stretches: Vec<Spread>,
+    /// Values of the first run, in order.
+    #[serde(skip)]
+    pub first: Vec<f64>,
+}
+
+/// A system under the loads of a document, from none to most.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemUnderLoads {
+    /// Name of the system in tables and files.
+    pub system: String,
+    pub loads: Vec<UnderLoad>,
+}
+
+/// Measurements of several systems.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LoadFigures {
+    pub systems: Vec<SystemUnderLoads>,
+    /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
+    pub in_virtual_time: bool,
+    pub ns_per_instruction: Option<u32>,
+}
+
+/// A number of a measurement or of a stretch.
+type Number = fn(&Spread) -> f64;
+
+/// Compares a number in the stretches of two loads: [`factor`] or [`change`].
+type Comparison = fn(&UnderLoad, &UnderLoad, Number) -> Option<MedianInterval>;
+
+impl SystemUnderLoads {
+    pub fn each(&self, number: Number) -> Vec<Option<f64>> {
+        self.loads.iter().map(|load| load.found.as_ref().map(number)).collect()
+    }
+
+    pub fn under(&self, condition: &str) -> Option<&UnderLoad> {
+        self.loads.iter().find(|load| load.condition == condition)
+    }
+
+    /// Compares a number in the stretches of each load with that of the first, load by load.
+    pub fn against_first(&self, compare: Comparison, number: Number) -> Vec<Option<MedianInterval>> {
+        let Some((first, others)) = self.loads.split_first() else { return Vec::new() };
+        others.iter().map(|load| compare(first, load, number)).collect()
+    }
+}
+
+/// Factor of a number in the stretches of `to` over that in the stretches of `of`, stretch by stretch.
+pub fn factor(of: &UnderLoad, to: &UnderLoad, number: Number) -> Option<MedianInterval> {
+    let pairs = of.stretches.iter().zip(&to.stretches).map(|(of, to)| (number(of), number(to)));
+    MedianInterval::from_values(pairs.filter(|(of, _)| *of > 0.0).map(|(of, to)| to / of))
+}
+
+/// Difference of a number in the stretches of `to` from that in the stretches of `of`, stretch by stretch.
+pub fn change(of: &UnderLoad, to: &UnderLoad, number: Number) -> Option<MedianInterval> {
+    let pairs = of.stretches.iter().zip(&to.stretches);
+    MedianInterval::from_values(pairs.map(|(of, to)| number(to) - number(of)))
+}
+
+/// A measurement with this standard deviation and range, for tests; `None` for one that failed.
+#[cfg(test)]
+pub(crate) fn under(condition: &str, sd_ns: Option<f64>) -> UnderLoad {
+    let found = |sd_ns: f64| Spread {
+        min_ns: 900_000,
+        mean_ns: 1e6,
+        sd_ns,
+        max_ns: 900_000 + sd_ns as i64,
+        executed: 5_000,
+        missed: 0,
+    };
+    UnderLoad {
+        condition: condition.into(),
+        load: "none".into(),
+        done: Vec::new(),
+        found: sd_ns.map(found),
+        stretches: sd_ns.map_or_else(Vec::new, |sd_ns| vec![found(sd_ns); 10]),
+        first: vec![1e6, 1.26e6, 0.98e6],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_equal_and_of_successive_values() {
+        let starts = |count: i64| {
+            let start = |k: i64| Activation { start_ns: k * 1_000_000 + k % 2 * 10, ..Activation::default() };
+            loop_durations(&(0..=count).map(start).collect::<Vec<_>>())
+        };
+        assert_eq!(stretches(&starts(1)).count(), 0);
+        let all: Vec<Spread> = stretches(&starts(400)).collect();
+        assert_eq!(all.len(), STRETCHES);
+        assert!(all.iter().all(|of| (of.mean_ns - 1e6).abs() < 1e-6 && of.range_ns() == 20));
+        assert!(all.iter().all(|of| (of.sd_ns - 10.0 * (20f64 / 19.0).sqrt()).abs() < 1e-6));
+    }
+}

@@ -1,0 +1,266 @@
+//! Measurements on this machine, and in guests whose time is virtual.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::loads::{LoadFigures, Spread, SystemUnderLoads, TURNS, Timing, UnderLoad, stretches};
+use crate::systems::{Case, DIVIDED, System};
+use crate::words::{again, without_devices};
+use crate::{Workplace, read};
+use jitterlab_host::load::parse_loads;
+use jitterlab_host::{Request, record_to};
+use jitterlab_kernel::devices::{DISK, PEER};
+use jitterlab_kernel::qemu::{JobRefused, LostAnswer};
+use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::{
+    Devices, GuestRun, GuestTime, KernelChoice, KernelSession, Machine, NetworkCard, job, programs,
+};
+use jitterlab_model::units::Exact;
+use jitterlab_model::{Error, StopReason, TaskSpec};
+use jitterlab_report::page::PageRun;
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::Columns;
+
+/// Memory for six of the Twente report's memory hogs, 256 MB each, and the rest of the guest.
+const MEMORY_MIB: u32 = 3_072;
+/// A boot with all its measurements takes less.
+const TIMEOUT: Duration = Duration::from_secs(1_800);
+
+/// Systems under all loads, with the first run of each.
+pub(crate) struct Measured {
+    pub figures: LoadFigures,
+    /// Runs of each system under each load.
+    pub runs: Vec<Vec<PageRun>>,
+}
+
+/// Measurements in one boot: the name of each, and its options of `jitterlab run`.
+type GuestRuns = Vec<(String, Vec<String>)>;
+
+impl Workplace<'_> {
+    /// Measures one task under a load (as `--load` takes it) into a run file of that name. A file that exists
+    /// is kept, so that an interrupted reproduction continues where it was.
+    pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, Error> {
+        self.measure_all(name, vec![task], load)
+    }
+
+    /// The same with several tasks.
+    pub(crate) fn measure_all(
+        &mut self,
+        name: &str,
+        tasks: Vec<TaskSpec>,
+        load: &str,
+    ) -> Result<PathBuf, Error> {
+        let loads = parse_loads(load)?;
+        let request = Request { duration_ns: Some(self.duration_ns), loads, ..Request::for_tasks(tasks) };
+        self.record(name, load, request)
+    }
+
+    fn record(&mut self, name: &str, load: &str, request: Request) -> Result<PathBuf, Error> {
+        let file = self.run_file(name);
+        if self.is_kept(&file) {
+            return Ok(file);
+        }
+        (self.tell)(&format!("measuring {name}, load {load}"));
+        let failed = match record_to(request, &file, self.interrupted)?.run.stop {
+            Some(StopReason::Interrupted) => Error::not_measured(format!(
+                "interrupted in {name}: what was measured before is kept, and the same command \
+                 goes on from there"
+            )),
+            Some(StopReason::Overloaded { overload, .. }) => {
+                Error::not_measured(format!("{name} could not be measured: {overload}"))
+            }
+            Some(StopReason::WaitFailed { why, .. }) => {
+                Error::not_measured(format!("{name} could not be measured: {why}"))
+            }
+            _ => return Ok(file),
+        };
+        // A part of a measurement must not be taken for the whole one when the command is repeated.
+        let _ = fs::remove_file(&file);
+        Err(failed)
+    }
+
+    /// Measures series of a task on a system, with the kernel's events.
+    pub(crate) fn traced(
+        &mut self,
+        system: &System,
+        task: &TaskSpec,
+        names: Vec<String>,
+        duration_ns: i64,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if system.kernel.is_some() {
+            let options = ["--why".into(), "--duration".into(), Exact(duration_ns).to_string()];
+            let runs = names.into_iter().map(|name| (name, options.to_vec()));
+            return self.in_guest(system, runs.collect(), Devices::default(), task);
+        }
+        let request =
+            |task| Request { duration_ns: Some(duration_ns), why: true, ..Request::for_tasks(vec![task]) };
+        names.iter().map(|name| self.record(name, "none", request(system.task(task)))).collect()
+    }
+
+    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
+    /// Existing run files are kept.
+    pub(crate) fn under_loads(
+        &mut self,
+        systems: &[System],
+        loads: &[Case],
+        task: &TaskSpec,
+        timing: Timing,
+    ) -> Result<Measured, Error> {
+        let name = |system: &System, case: &Case, turn: usize| match turn {
+            0 => format!("{}-{}", system.name, case.name),
+            turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
+        };
+        for turn in 0..TURNS {
+            for system in systems.iter().filter(|system| system.kernel.is_none()) {
+                for case in loads {
+                    self.measure(&name(system, case, turn), system.task(task), &system.load(case))?;
+                }
+            }
+        }
+        // First those on a core of Xenomai, whose images are the user's own and fail where a core does not run.
+        let mut boots: Vec<&System> = systems.iter().filter(|system| system.kernel.is_some()).collect();
+        boots.sort_by_key(|system| !system.has_core());
+        for system in boots {
+            // Each of several processors is as slow as all of them.
+            let duration = Exact(self.duration_ns / if system.apart { 5 } else { 1 }).to_string();
+            let runs = |load: &dyn Fn(&Case) -> String| -> GuestRuns {
+                let options = |case| ["--load", &load(case), "--duration", &duration].map(String::from);
+                loads.iter().map(|case| (name(system, case, 0), options(case).into())).collect()
+            };
+            let found = self.in_guest(system, runs(&|case| system.load(case)), devices(loads), task);
+            match found {
+                // A kernel of the user's own may have no drivers for them.
+                Err(error) if error.is(JobRefused) && !devices(loads).is_empty() => {
+                    (self.tell)(&without_devices(&error));
+                    let plain = runs(&|case| case.load.split(',').next().unwrap_or_default().into());
+                    self.in_guest(system, plain, Devices::default(), task)?;
+                }
+                found => _ = found?,
+            }
+        }
+        let in_virtual_time = systems.iter().any(|system| system.kernel.is_some());
+        let ns_per_instruction = GuestTime::default().ns_per_instruction().filter(|_| in_virtual_time);
+        let figures = LoadFigures { in_virtual_time, ns_per_instruction, ..LoadFigures::default() };
+        let mut all = Measured { figures, runs: Vec::new() };
+        for system in systems {
+            let turns = if system.kernel.is_some() { 1 } else { TURNS };
+            let (mut found, mut firsts) = (Vec::new(), Vec::new());
+            for case in loads {
+                let files: Vec<PathBuf> =
+                    (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
+                found.push(under_load(case, &files, timing)?);
+                firsts.extend(files.into_iter().next());
+            }
+            all.figures.systems.push(SystemUnderLoads { system: system.name.into(), loads: found });
+            all.runs.push(read(&firsts)?);
+        }
+        Ok(all)
+    }
+
+    /// Measures the missing runs of a task on the kernel of a system, in one boot.
+    fn in_guest(
+        &mut self,
+        system: &System,
+        runs: GuestRuns,
+        devices: Devices,
+        task: &TaskSpec,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let files: Vec<PathBuf> = runs.iter().map(|(name, _)| self.run_file(name)).collect();
+        let runs = runs.into_iter().zip(&files);
+        let missing: Vec<_> = runs.filter(|(_, file)| !self.is_kept(file)).collect();
+        let (Some(kernel), false) = (&system.kernel, missing.is_empty()) else { return Ok(files) };
+        let task = system.task(task);
+        let step = |(name, options): &(String, Vec<String>)| {
+            let task = ["--task".into(), task.to_string()];
+            run_step(name, &[&task[..], &options[..]].concat())
+        };
+        let mut machine = Machine { memory_mib: MEMORY_MIB, devices, ..Machine::default() };
+        if system.apart {
+            machine.cpus = DIVIDED.0;
+            machine.parameters.push(format!("isolcpus={}-{}", DIVIDED.2, DIVIDED.0 - 1));
+        }
+        let steps = missing.iter().map(|(run, _)| step(run)).collect();
+        let guest = self.boot(system.name, kernel, machine, steps, std::slice::from_ref(&task))?;
+        for ((name, _), file) in &missing {
+            save_run(&guest, name, file).map_err(|error| error.within(system.name))?;
+        }
+        Ok(files)
+    }
+
+    /// Boots a kernel, told under a name, for these steps, in which these tasks run.
+    pub(crate) fn boot(
+        &mut self,
+        name: &str,
+        kernel: &KernelChoice,
+        machine: Machine,
+        steps: Vec<job::Step>,
+        tasks: &[TaskSpec],
+    ) -> Result<GuestRun, Error> {
+        let mut session = KernelSession {
+            machine: Machine { timeout: TIMEOUT, ..machine },
+            companion: programs::own()?,
+            with: self.with.to_vec(),
+            program: None,
+            packaged: Vec::new(),
+            modules: Vec::new(),
+            background: None,
+            steps,
+        };
+        session.bring_cores(tasks);
+        (self.tell)(&format!("booting {name} ({kernel})"));
+        let mut answer = session.on(kernel, &mut *self.tell, &mut |_| ());
+        if let Err(lost) = answer.as_ref()
+            && lost.is(LostAnswer)
+        {
+            (self.tell)(&again(name));
+            answer = session.on(kernel, &mut *self.tell, &mut |_| ());
+        }
+        answer.map_err(|error| error.within(name))
+    }
+}
+
+/// Saves the run file of a step, with the facts of its guest.
+pub(crate) fn save_run(guest: &GuestRun, step: &str, file: &Path) -> Result<(), Error> {
+    let in_memory = guest.run_file(step)?;
+    jitterlab_trace::redescribe(in_memory.path(), file, |info| {
+        guest.describe(info, GuestTime::default(), std::env::args());
+    })?;
+    Ok(())
+}
+
+/// Devices of the guest that these loads use.
+fn devices(loads: &[Case]) -> Devices {
+    let is_named = |what: &str| loads.iter().any(|case| case.load.ends_with(what));
+    let network = is_named(&PEER.to_string()).then_some(NetworkCard::E1000);
+    Devices { disk: is_named(DISK), network }
+}
+
+/// The figures of all runs under a load.
+fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoad, Error> {
+    let (condition, load) = (case.name.into(), case.load.into());
+    let mut all = UnderLoad { condition, load, ..UnderLoad::default() };
+    let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);
+    for file in files {
+        let run = Run::open(file, &Hints::default())?;
+        let mut activations = Vec::new();
+        run.visit(0, Columns::ALL, |rows| activations.extend_from_slice(rows))?;
+        let of_run = timing(&activations);
+        all.stretches.extend(stretches(&of_run));
+        all.done.extend(run.info().loads.iter().map(ToString::to_string));
+        if case.load.contains(',') {
+            // Devices may have been left out.
+            let specs = run.info().loads.iter().map(|load| load.spec.to_string());
+            all.load = specs.collect::<Vec<_>>().join(" ");
+        }
+        let result = run.info().tasks.first().and_then(|task| task.result.as_ref());
+        missed += result.map_or(0, |result| result.missed);
+        executed += activations.len() as u64;
+        values.extend_from_slice(&of_run);
+        if all.first.is_empty() {
+            all.first = of_run;
+        }
+    }
+    all.found = Spread::from_values(&values).map(|of| Spread { executed, missed, ..of });
+    Ok(all)
+}
