@@ -9,10 +9,9 @@ use crate::words::{list, share, time};
 /// Each figure with its runs.
 pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     let runs = [("first", &compared.first.runs), ("with", &compared.other.runs)];
-    let facts = runs.map(|(name, runs)| (name.to_owned(), runs.join(", "))).into();
     let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \
                   all at once with 95 %.";
-    let details = vec![Piece::Facts { caption: String::new(), facts }];
+    let details = vec![Piece::facts("", runs.map(|(name, runs)| (name, runs.join(", "))))];
     vec![
         Piece::Table(table(task, compared)),
         Piece::details(format!("{task}: the runs of each setting"), details),

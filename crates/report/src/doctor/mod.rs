@@ -146,7 +146,7 @@ fn fit(result: &DoctorResult) -> Section {
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
     let lead = "Each purpose, and what decides it.";
-    section("decision", "Is this computer fit?", lead, vec![Piece::Facts { caption, facts }])
+    section("decision", "Is this computer fit?", lead, vec![Piece::facts(caption, facts)])
 }
 
 fn small(text: &str) -> String {
@@ -190,7 +190,7 @@ fn changed(result: &DoctorResult) -> Section {
     let facts: Vec<(String, String)> = worth.collect();
     let mut pieces = vec![Piece::text(said)];
     if !facts.is_empty() {
-        pieces.push(Piece::Facts { caption: String::new(), facts });
+        pieces.push(Piece::facts("", facts));
     }
     let lead = "Settings were tried in turns; what helped was proven together.";
     section("changes", "What was tried, and did it help?", lead, pieces)
@@ -281,8 +281,7 @@ fn again(result: &DoctorResult, since: &Since) -> Section {
         named.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| (what.into(), steps(ids))),
     );
     let note = "One start of each decides nothing: jitterlab tune --continue compares two ways to start it over several.";
-    let pieces =
-        vec![Piece::text(restarted), Piece::Facts { caption: String::new(), facts }, Piece::note(note)];
+    let pieces = vec![Piece::text(restarted), Piece::facts("", facts), Piece::note(note)];
     section("since", "What changed since the last time?", "The same examination, before and now.", pieces)
 }
 
@@ -332,6 +331,6 @@ fn left_out(result: &DoctorResult) -> Option<Section> {
         Fitness::Good => "Left out; the answer does not rest on it:",
         _ => "Left out; with it the answer may be another:",
     };
-    let facts = Piece::Facts { caption: caption.into(), facts };
-    Some(section("left-out", "What was left out", "What could not be done, and why.", vec![facts]))
+    let facts = vec![Piece::facts(caption, facts)];
+    Some(section("left-out", "What was left out", "What could not be done, and why.", facts))
 }

@@ -21,11 +21,10 @@ use crate::head::{spoken_of, word};
 use crate::section::Piece;
 use crate::warnings::sentence;
 use crate::words;
-use crate::wrap::remarks;
 
-/// Caveats, for the terminal.
-fn caveats_text(caveats: &[String]) -> String {
-    remarks("Bear in mind", caveats)
+/// Clauses as paragraphs.
+fn said(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item = Piece> {
+    clauses.into_iter().map(|clause| Piece::text(words::sentence(&clause)))
 }
 
 /// Caveats as notes.
@@ -47,11 +46,6 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
             alone.purpose
         )
     })
-}
-
-/// Caveats, for the page.
-fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
-    caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
 /// All caveats of a run, as clauses.

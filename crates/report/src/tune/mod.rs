@@ -281,7 +281,7 @@ fn table(result: &TuneResult) -> Option<Piece> {
 /// Facts under a caption, if there are any.
 fn facts(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
     let facts: Vec<(String, String)> = facts.collect();
-    (!facts.is_empty()).then(|| Piece::Facts { caption: caption.into(), facts })
+    (!facts.is_empty()).then(|| Piece::facts(caption, facts))
 }
 
 fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
