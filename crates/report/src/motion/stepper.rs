@@ -451,20 +451,16 @@ mod tests {
     use super::*;
     use crate::chart::Terminal;
     use crate::document::{Extent, text};
-    use jitterlab_motion::stepper::{AxisOptions, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
+    use jitterlab_motion::stepper::{AxisFacts, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
 
     fn at(columns: usize) -> Terminal {
         Terminal { columns, ascii: false, colour: false }
     }
 
     fn axis() -> Axis {
-        let known = AxisOptions {
-            voltage_v: Some(24.0),
-            microsteps: Some(8),
-            lead_mm: Some(10.0),
-            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
-        };
-        Axis::new(known).unwrap()
+        let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
+        let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
+        Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap()
     }
 
     fn result(jitter_ns: i64) -> StepperResult {
