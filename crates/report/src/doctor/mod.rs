@@ -24,7 +24,7 @@ impl Present for DoctorResult {
         let mut found: Vec<&PurposeFound> = self.purposes.iter().collect();
         // If one purpose is enough, the best is the answer; else the worst.
         found.sort_by_key(|found| found.last().fitness);
-        if !self.any {
+        if !self.asked.way.any {
             found.reverse();
         }
         let each: Vec<String> = found
@@ -141,7 +141,7 @@ fn fit(result: &DoctorResult) -> Section {
     let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
     let caption = format!(
         "{}, under {}{}.",
-        capital(&words::asked(&result.job, &result.way)),
+        capital(&words::asked(result.asked.job.name, result.asked.way.name)),
         advice::kernel(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
@@ -292,7 +292,6 @@ fn next(result: &DoctorResult) -> Section {
     section("next", "What to do next", "The most useful first.", pieces)
 }
 
-/// Undoing of the settings.
 fn undo(result: &DoctorResult) -> Option<Section> {
     result.found.tuned.as_ref()?;
     let mut said = format!(
