@@ -150,7 +150,6 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
     ]
 }
 
-/// A note on the trial, as a clause.
 pub fn note(note: &TrialNote) -> String {
     match note {
         TrialNote::Machine { warning } => warnings::sentence(warning),

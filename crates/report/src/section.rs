@@ -167,7 +167,6 @@ pub enum Cell {
     Verdict {
         /// Fitness, which sets the colour.
         fitness: Fitness,
-        /// The words.
         text: String,
     },
     /// A value that is written already, coloured by its rank in the table.

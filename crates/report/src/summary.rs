@@ -243,7 +243,6 @@ pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     pieces
 }
 
-/// All figures of a task.
 pub(crate) fn every_figure(summary: &Summary) -> Table {
     let known = summary.quantities().into_iter().filter(|(_, figures)| is_known(figures));
     let rows = known.map(|(quantity, figures)| row(quantity::row(quantity).into(), figures, summary, true));

@@ -18,7 +18,6 @@ const SHADES: [&[char]; 2] = [&['░', '▒', '▓', '█'], &['.', ':', 'o', '#
 /// Content of a half line of a column.
 #[derive(Clone, Copy, PartialEq)]
 enum Ink {
-    /// A value of the layer.
     Value(usize),
     /// The area below or between values of the layer.
     Filled,

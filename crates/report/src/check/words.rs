@@ -95,7 +95,6 @@ pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     }
 }
 
-/// A status in a word.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Fail => "fail",

@@ -15,7 +15,6 @@ pub(super) fn described(closed: &LoopDescription) -> String {
     format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
 
-/// A cost as tables show it.
 pub(super) fn cost(value: f64) -> String {
     match value {
         v if !v.is_finite() => "unstable".into(),
@@ -82,7 +81,6 @@ fn certainty(found: &Evaluation) -> String {
     }
 }
 
-/// Cost of each overrun action.
 pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
     let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
         vec![action(*a), a.to_string(), cost(s.cost), against(s.cost, ideal), radius(s)]

@@ -138,7 +138,6 @@ pub(crate) fn is_lower(result: &TuneResult, proven: &Proven) -> bool {
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
-/// The number that decides.
 pub(crate) fn number(result: &TuneResult) -> String {
     let figure = result.figure();
     let named = name(result, figure);
