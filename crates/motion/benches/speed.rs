@@ -7,7 +7,7 @@ use std::time::Instant;
 use jitterlab_model::{Activation, Overrun};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{Plant, Question};
-use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, PulseTrain, Watch, simulate};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, Watch, simulate};
 
 /// Processor time of this thread in s, which leaves other work on the machine out; elapsed time if the kernel
 /// does not report it.
@@ -31,8 +31,8 @@ fn best_of_three(mut work: impl FnMut()) -> f64 {
 
 fn stepper() {
     let motor: Motor = catalog::find("as1050", None).expect("shipped");
-    let options = AxisOptions { voltage_v: Some(48.0), microsteps: Some(10), ..AxisOptions::new(motor) };
-    let axis = Axis::new(options).expect("valid");
+    let facts = AxisFacts { voltage_v: Some(48.0), microsteps: Some(10), ..AxisFacts::default() };
+    let axis = Axis::new(motor, None, facts).expect("valid");
     for full_steps_per_s in [500.0, 1000.0, 2000.0, 3000.0] {
         let ticks = 200_000; // 5 s at 25 us
         let mut simulated = 0.0;

@@ -30,7 +30,6 @@ pub struct JudgedNumber {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SoftwareSteps {
     pub base_period_ns: i64,
-    /// Step pulses per second.
     pub pulses_per_s: f64,
     /// The same as a speed, of a motor of 200 steps in eighths and a travel of 5 mm per revolution.
     pub mm_per_min: f64,

@@ -11,7 +11,9 @@ use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
     Design, Judged, OverrunAction, Plant, Question, ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::stepper::{AxisAsked, StepperQuestion, StepperResult, checked_simulation_ns};
+use jitterlab_motion::stepper::{
+    AxisAsked, AxisFacts, StepperQuestion, StepperResult, checked_simulation_ns,
+};
 use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
@@ -56,12 +58,15 @@ impl Asked {
             motor: self.text("motor"),
             frame: self.parsed("frame")?,
             torque_nm: self.quantity("torque", Dimension::Torque)?,
-            voltage_v: self.quantity("voltage", Dimension::Voltage)?,
-            drive_current_a: self.quantity("drive_current", Dimension::Current)?,
-            microsteps: self.parsed("microsteps")?,
-            load_torque_nm: self.quantity("load_torque", Dimension::Torque)?,
-            load_inertia_kg_m2: self.quantity("load_inertia", Dimension::Inertia)?,
-            lead_mm: self.quantity("travel", Dimension::Lead)?,
+            facts: AxisFacts {
+                voltage_v: self.quantity("voltage", Dimension::Voltage)?,
+                current_a: self.quantity("drive_current", Dimension::Current)?,
+                microsteps: self.parsed("microsteps")?,
+                load_torque_nm: self.quantity("load_torque", Dimension::Torque)?,
+                load_inertia_kg_m2: self.quantity("load_inertia", Dimension::Inertia)?,
+                friction: None,
+                lead_mm: self.quantity("travel", Dimension::Lead)?,
+            },
             drive: self.text("drive"),
             step_time_ns: self.time("step_time")?,
             step_space_ns: self.time("step_space")?,

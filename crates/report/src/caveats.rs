@@ -62,7 +62,6 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     text + "."
 }
 
-/// Summarises a task without latencies.
 fn without_latencies(s: &Summary) -> String {
     match (s.period_error.min_ns, s.period_error.max_ns) {
         (Some(shortest), Some(longest)) => format!(

@@ -90,10 +90,9 @@ fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
 fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
     let of = |weight: Weight, caption: &str| {
         let found = all.iter().filter(|m| m.weight == weight);
-        let facts: Vec<_> = found
-            .map(|m| (m.what.clone(), format!("{} in {first}, {} in {other}", m.first, m.other)))
-            .collect();
-        (!facts.is_empty()).then(|| Piece::Facts { caption: caption.into(), facts })
+        let fact = |m: &Mismatch| (m.what.clone(), format!("{} in {first}, {} in {other}", m.first, m.other));
+        let facts: Vec<_> = found.map(fact).collect();
+        (!facts.is_empty()).then(|| Piece::facts(caption, facts))
     };
     let several = all.iter().filter(|m| m.weight == Weight::Warn).count() > 1;
     let several = several.then(|| {

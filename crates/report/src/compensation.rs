@@ -150,7 +150,6 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
     ]
 }
 
-/// A note on the trial, as a clause.
 pub fn note(note: &TrialNote) -> String {
     match note {
         TrialNote::Machine { warning } => warnings::sentence(warning),
@@ -222,10 +221,7 @@ fn costs(trial: &CompensationTrial) -> Vec<Piece> {
         ]
     });
     vec![
-        Piece::Facts {
-            caption: "cost of a wake-up (S)".into(),
-            facts: facts.map(|(name, value)| (name.into(), value)).into(),
-        },
+        Piece::facts("cost of a wake-up (S)", facts),
         Piece::table(
             "latency of an early sleep, and the margin that follows from it",
             &["µs", "p50", "p99", "p99.9", "max", "margin", "polls", "late"],
@@ -282,9 +278,9 @@ fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     let caption = format!("proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
     let header = ["µs", "p50", "p90", "p99", "p99.9", "max - min", "load"];
     let rows = [row("uncompensated", &proof.before), row("compensated", &proof.after)];
-    let of_blocks = |(name, blocks, factor): (&str, InBlocks, _)| {
+    let of_blocks = |(name, blocks, factor): (&'static str, InBlocks, _)| {
         let (before, after) = (interval(blocks.before, time), interval(blocks.after, time));
-        (name.to_owned(), format!("{before} before, {after} after; {}", change(factor)))
+        (name, format!("{before} before, {after} after; {}", change(factor)))
     };
     let mut facts = [
         ("p99 of a block", proof.p99_ns, proof.p99_factor),
@@ -292,11 +288,11 @@ fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     ]
     .map(of_blocks)
     .to_vec();
-    facts.push(("extra processor load".into(), interval(proof.extra_load, share)));
-    facts.extend(limits(trial, proof).into_iter().map(|(name, value)| (name.to_owned(), value)));
+    facts.push(("extra processor load", interval(proof.extra_load, share)));
+    facts.extend(limits(trial, proof));
     vec![
         Piece::table(caption, &header, rows),
-        Piece::Facts { caption: String::new(), facts },
+        Piece::facts("", facts),
         Piece::Figure(figures::before_and_after(trial.period_ns, proof)),
     ]
 }

@@ -57,7 +57,6 @@ fn not_a_result(cause: serde_json::Error) -> Error {
 }
 
 impl Document {
-    /// Makes the document of a result.
     pub fn new<R: Present>(result: &R) -> Self {
         Document {
             schema: SCHEMA,

@@ -9,7 +9,6 @@ use crate::head::{Head, spoken_of, verdict_of_several};
 use crate::purpose::{self, measure, value};
 use crate::section::{Cell, Piece, Section};
 
-/// Answer about a file.
 #[derive(Debug)]
 pub struct FileAnswer {
     path: String,

@@ -334,7 +334,6 @@ fn part_name(part: Part) -> &'static str {
     }
 }
 
-/// A finding as a sentence.
 pub(crate) fn finding(finding: &Finding) -> String {
     let at = |ns: i64| time(ns as f64);
     match finding {

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use jitterlab_model::Fitness;
 
-/// One verdict.
 pub(crate) struct Case {
     /// Object of the verdict: a run, a pin.
     pub class: String,

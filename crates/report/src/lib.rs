@@ -31,7 +31,6 @@ pub mod purpose;
 pub mod quantity;
 pub mod recovery;
 pub mod requirement;
-mod result_kinds;
 pub mod run;
 pub mod run_view;
 #[cfg(test)]

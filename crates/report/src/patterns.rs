@@ -339,8 +339,7 @@ fn misses(m: &Misses) -> Vec<Piece> {
         ("P(miss)", share(m.p_miss)),
         ("P(miss | miss before)", share(m.p_miss_after_miss)),
     ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    let mut pieces = vec![Piece::Facts { caption: "Missed due times".into(), facts }];
+    let mut pieces = vec![Piece::facts("Missed due times", facts)];
     pieces.extend(m.weakly_hard.iter().map(|w| {
         Piece::text(format!("At most {} of any {} in a row were missed.", count(w.missed), count(w.window)))
     }));

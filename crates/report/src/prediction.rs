@@ -367,7 +367,7 @@ fn reliability(task: &str, found: &Reliability) -> Piece {
         time(found.window_ns),
         time(found.window_ns * found.horizon_windows as f64)
     );
-    Piece::Facts { caption, facts: facts.map(|(name, value)| (name.to_owned(), value)).into() }
+    Piece::facts(caption, facts)
 }
 
 /// An expected number, with a digit behind the point only where it matters.

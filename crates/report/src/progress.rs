@@ -101,7 +101,6 @@ pub const NO_MEMORY: &str = "error: the system has no memory left for this; give
 /// Message of a command that is stopped.
 pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 
-/// A step of an experiment.
 pub fn step(step: &TrialStep) -> String {
     match step {
         TrialStep::EarlySleeps { methods, each_ns, proof: (turns, turn_ns) } => format!(

@@ -35,7 +35,6 @@ pub fn help() -> String {
     format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
 }
 
-/// The quantity with this name.
 pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);

@@ -107,6 +107,15 @@ impl Piece {
         Piece::Note { text: text.into() }
     }
 
+    /// Names with their values.
+    pub fn facts<N: Into<String>, V: Into<String>>(
+        caption: impl Into<String>,
+        facts: impl IntoIterator<Item = (N, V)>,
+    ) -> Piece {
+        let facts = facts.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Piece::Facts { caption: caption.into(), facts }
+    }
+
     /// A table under its caption.
     pub fn table<C: Into<Cell>>(
         caption: impl Into<String>,
@@ -158,7 +167,6 @@ pub enum Cell {
     Verdict {
         /// Fitness, which sets the colour.
         fitness: Fitness,
-        /// The words.
         text: String,
     },
     /// A value that is written already, coloured by its rank in the table.

@@ -226,7 +226,7 @@ pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let refused = info.refused.iter().map(|refusal| {
         Piece::text(format!("Refused: {} ({}). Remedy: {}", refusal.what, refusal.why, refusal.remedy))
     });
-    let mut pieces = vec![Piece::Facts { caption: String::new(), facts: run::facts(info) }];
+    let mut pieces = vec![Piece::facts("", run::facts(info))];
     pieces.extend(refused);
     let unchecked = info.warnings.iter().filter(|warning| **warning == Warning::NoChecksums);
     pieces.extend(unchecked.map(|warning| Piece::text(sentence(&warnings::sentence(warning)))));
@@ -243,7 +243,6 @@ pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     pieces
 }
 
-/// All figures of a task.
 pub(crate) fn every_figure(summary: &Summary) -> Table {
     let known = summary.quantities().into_iter().filter(|(_, figures)| is_known(figures));
     let rows = known.map(|(quantity, figures)| row(quantity::row(quantity).into(), figures, summary, true));

@@ -11,19 +11,16 @@ use crate::wrap::{self, width, wrap};
 /// Amount of detail of a result on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
-    /// The head alone.
     Head,
     /// The head and its evidence, a screen of it.
     #[default]
     Answer,
-    /// Everything.
     Details,
 }
 
 /// Number of remarks that are shown by default.
 const NOTES: usize = 3;
 
-/// The colour of a verdict.
 pub(crate) fn colour(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "32;1",

@@ -142,15 +142,6 @@ pub fn width(line: &str) -> usize {
     line.chars().filter(is_seen).count()
 }
 
-/// A list of remarks below their heading; nothing where there are none.
-pub fn remarks(heading: &str, remarks: &[String]) -> String {
-    if remarks.is_empty() {
-        return String::new();
-    }
-    let items: String = remarks.iter().map(|remark| wrap(&format!("- {remark}"))).collect();
-    format!("\n{heading}:\n{items}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{Design, Plant, PlantOfLoops, Question, ServoResult, Several, TaskTiming};
-use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor, StepperQuestion};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Drive, Motor, StepperQuestion};
 
 /// A TOML file as each kind of device, and what another program wrote; what takes long: what is first asked of them.
 pub fn devices(folder: &Path, data: &[u8], long: bool) {
@@ -14,8 +14,9 @@ pub fn devices(folder: &Path, data: &[u8], long: bool) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = Drive::from_toml("fuzzed", text);
     if let Ok(motor) = Motor::from_toml("fuzzed", text) {
-        let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
-        let question = Axis::new(options).and_then(|axis| StepperQuestion::new(axis, None, Some(50_000)));
+        let facts = AxisFacts { voltage_v: Some(48.0), ..AxisFacts::default() };
+        let question =
+            Axis::new(motor, None, facts).and_then(|axis| StepperQuestion::new(axis, None, Some(50_000)));
         if let Some(question) = question.ok().filter(|_| long) {
             let _ = question.under_jitter(20_000);
         }

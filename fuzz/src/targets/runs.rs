@@ -12,7 +12,7 @@ use jitterlab_model::{
     Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
 };
 use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
-use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Extent};
@@ -103,8 +103,8 @@ fn servo(run: Run) {
 fn stepper(run: Run) {
     let Ok(task) = OneTask::new(run, None, |spec| spec.period_ns) else { return };
     let Ok(motor) = catalog::known::<Motor>("as1050") else { return };
-    let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
-    let Ok(axis) = Axis::new(options) else { return };
+    let facts = AxisFacts { voltage_v: Some(48.0), ..AxisFacts::default() };
+    let Ok(axis) = Axis::new(motor, None, facts) else { return };
     let Ok(question) = StepperQuestion::new(axis, None, None) else { return };
     let _ = question.under_run(JudgedRun::from_task(&task), &task.stats);
 }

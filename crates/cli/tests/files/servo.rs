@@ -405,7 +405,7 @@ fn what_was_taken_and_what_is_not_told_is_said() {
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let taken = words(answered(folder.path(), &["servo", run.to_str().unwrap()]));
     assert!(
-        taken.contains("this is about task z, and the run has other tasks: x (--task names another)"),
+        taken.contains("This is about task z, and the run has other tasks: x (--task names another)"),
         "{taken}"
     );
     let named = words(answered(folder.path(), &["servo", "--task", "z", run.to_str().unwrap()]));

@@ -9,7 +9,7 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, Fitness, Warning};
 use serde::Serialize;
 
-use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
+use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
 /// A step that the user can take on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,10 +44,7 @@ pub enum Advice {
         cause: Cause,
     },
     /// The usual first steps of the job that are not done here and take no restart, by the checks that name them.
-    FirstSteps {
-        /// Names of the checks.
-        checks: Vec<String>,
-    },
+    FirstSteps { checks: Vec<String> },
     /// Words for the kernel's command line.
     KernelParameters {
         parameters: String,
@@ -55,10 +52,7 @@ pub enum Advice {
         place: CommandLinePlace,
     },
     /// Settings of the firmware (BIOS), by the checks that name them.
-    Firmware {
-        /// Names of the checks.
-        checks: Vec<String>,
-    },
+    Firmware { checks: Vec<String> },
     /// Measure for longer: rare events need time.
     Longer,
     /// Replace the computer.
@@ -81,13 +75,13 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
     let faults = || found.found.check.faults().into_iter();
     add(!good && faults().any(|check| check.id == "rt-group"), Advice::GroupTime);
-    let lacks_rights = !found.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
+    let lacks_rights = !found.asked.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
     add(lacks_rights && in_container, Advice::ContainerRights);
     add(lacks_rights && !in_container, Advice::AsRoot);
     add(!good && !facts.measuring.is_empty(), Advice::EndOthers);
     let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
     let cut = found.found.before.run.warnings.iter().any(is_cut);
-    add(!good && (cut || !found.kept), Advice::Room);
+    add(!good && (cut || !found.asked.kept), Advice::Room);
     add(!good && found.stood_still().is_some(), Advice::WithoutStop);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
@@ -123,7 +117,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     // A longer run cannot improve a result that was too late once.
     let open = !matches!(found.fitness, Fitness::CannotTell | Fitness::Unfit);
     add(open && !too_short && measured_ns < LONG_NS, Advice::Longer);
-    add(own && found.fitness == Fitness::Unfit && found.privileged, Advice::OtherComputer);
+    add(own && found.fitness == Fitness::Unfit && found.asked.privileged, Advice::OtherComputer);
     add(good, Advice::Use);
     all
 }
@@ -166,13 +160,12 @@ impl DoctorResult {
 
     /// The usual first steps of the job that are not done on this machine and can be this way, by the checks that name them.
     fn first_steps(&self, way: impl Fn(RemedyKind) -> bool) -> Vec<String> {
-        let steps = Job::named(&self.job).map_or(&[][..], |job| job.first_steps);
         let faults = self.found.check.faults();
         let open = |id: &&&str| {
             let check = faults.iter().find(|check| check.id == **id);
             check.is_some_and(|check| check.remedies.iter().any(|remedy| way(remedy.kind)))
         };
-        steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
+        self.asked.job.first_steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
     }
 
     /// True if at least one tried setting was proven to be worth keeping.

@@ -3,7 +3,7 @@
 use jitterlab_analysis::verdict::PurposeVerdict;
 use serde::{Deserialize, Serialize};
 
-use super::{DoctorAsked, DoctorResult, Job};
+use super::DoctorResult;
 
 /// Check of the kernel itself, which is a first step of every job.
 const KERNEL: &str = "preempt-rt";
@@ -19,7 +19,6 @@ pub struct Earlier {
     pub way: String,
     /// The time it had.
     pub budget_ns: i64,
-    /// Loads that ran with it.
     pub loads: Vec<String>,
     /// Verdict on each purpose, with the computer as it was.
     pub purposes: Vec<PurposeVerdict>,
@@ -29,17 +28,12 @@ pub struct Earlier {
 
 impl Earlier {
     /// Extracts the kept part of a finished examination.
-    pub fn new(
-        asked: &DoctorAsked,
-        found: &DoctorResult,
-        boot: Option<String>,
-        loads: Vec<String>,
-    ) -> Earlier {
+    pub fn new(found: &DoctorResult, boot: Option<String>, loads: Vec<String>) -> Earlier {
         Earlier {
             boot,
-            job: found.job.clone(),
-            way: found.way.clone(),
-            budget_ns: asked.plan.budget_ns,
+            job: found.asked.job.name.into(),
+            way: found.asked.way.name.into(),
+            budget_ns: found.asked.plan.budget_ns,
             loads,
             purposes: found.purposes.iter().map(|purpose| purpose.before.clone()).collect(),
             open: open_steps(found),
@@ -71,8 +65,7 @@ impl Since {
 }
 
 fn open_steps(found: &DoctorResult) -> Vec<String> {
-    let steps = Job::named(&found.job).map_or(&[][..], |job| job.first_steps);
     let faults = found.found.check.faults();
     let is_open = |id: &&str| faults.iter().any(|check| check.id == *id);
-    steps.iter().copied().chain([KERNEL]).filter(is_open).map(Into::into).collect()
+    found.asked.job.first_steps.iter().copied().chain([KERNEL]).filter(is_open).map(Into::into).collect()
 }

@@ -2,24 +2,30 @@
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::TaskSpec;
+use serde::Serialize;
 
 /// A job that a computer drives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Job {
     /// Its name, for options and programs.
+    #[serde(rename = "job")]
     pub name: &'static str,
     /// Ways to do the job; the first is the default.
+    #[serde(skip)]
     pub ways: &'static [Way],
     /// The usual first steps of those who set such a computer up, in their order, by the checks that show whether they are done.
+    #[serde(skip)]
     pub first_steps: &'static [&'static str],
 }
 
 /// A way to do a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Way {
     /// Its name, for options and programs.
+    #[serde(rename = "way")]
     pub name: &'static str,
     /// The purposes that the computer has to serve, the most demanding first.
+    #[serde(skip)]
     pub purposes: &'static [&'static str],
     /// True if one of the purposes is enough.
     pub any: bool,
@@ -69,7 +75,6 @@ const AUDIO: &[&str] =
 const PLC: &[&str] =
     &["group-limits", "idle-states", "governor", "isolated-cpus", "irq-affinity", "kernel-threads", "smi"];
 
-/// Every job there is.
 pub const JOBS: [Job; 4] = [
     Job {
         name: "cnc",

@@ -70,10 +70,8 @@ pub enum Skipped {
     },
     /// It could not be done.
     Failed {
-        /// The error's message.
         error: String,
     },
-    /// It has nothing to show.
     Nothing,
 }
 
@@ -104,17 +102,18 @@ impl PurposeFound {
 }
 
 /// Question that `doctor` answers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct DoctorAsked {
     /// Job that the computer is to drive.
+    #[serde(flatten)]
     pub job: &'static Job,
     /// Way to do the job.
+    #[serde(flatten)]
     pub way: &'static Way,
     /// Time of each step.
     pub plan: DoctorPlan,
     /// True if root's rights are available.
     pub privileged: bool,
-    /// True if `sudo` is installed.
     pub sudo: bool,
     /// True if files can be written where it was called.
     pub kept: bool,
@@ -148,20 +147,8 @@ pub struct DoctorFindings {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
-    /// Name of the job that the computer is to drive.
-    pub job: String,
-    /// Name of the way to do the job.
-    pub way: String,
-    /// True if one of the purposes is enough.
-    pub any: bool,
-    /// Time of each step.
-    pub plan: DoctorPlan,
-    /// True if root's rights were available.
-    pub privileged: bool,
-    /// True if `sudo` is installed.
-    pub sudo: bool,
-    /// True if files could be written where it was called.
-    pub kept: bool,
+    #[serde(flatten)]
+    pub asked: DoctorAsked,
     /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
@@ -171,7 +158,6 @@ pub struct DoctorResult {
     /// Changes since the examination that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// Results of the steps.
     #[serde(flatten)]
     pub found: DoctorFindings,
 }
@@ -185,7 +171,7 @@ impl DoctorResult {
     }
 
     /// Decides about the computer from the findings.
-    pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
+    pub fn new(asked: DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by
         // its control group.
@@ -206,20 +192,7 @@ impl DoctorResult {
             .collect();
         let each = purposes.iter().map(|found| found.last().fitness);
         let fitness = if asked.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
-        let mut result = DoctorResult {
-            job: asked.job.name.into(),
-            way: asked.way.name.into(),
-            any: asked.way.any,
-            plan: asked.plan,
-            privileged: asked.privileged,
-            sudo: asked.sudo,
-            kept: asked.kept,
-            fitness,
-            purposes,
-            advice: Vec::new(),
-            since: None,
-            found,
-        };
+        let mut result = DoctorResult { asked, fitness, purposes, advice: Vec::new(), since: None, found };
         result.advice = advice::advice(&result);
         result
     }

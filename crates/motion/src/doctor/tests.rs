@@ -51,7 +51,7 @@ fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privilege
         after: None,
         steps: Vec::new(),
     };
-    DoctorResult::new(&asked, found)
+    DoctorResult::new(asked, found)
 }
 
 const FIFO: Policy = Policy::Fifo(80);
@@ -109,7 +109,7 @@ fn fault(id: &str, kind: RemedyKind) -> Check {
 fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done() {
     let with = |job: &str, checks: Vec<Check>| {
         let mut found = examined("card", 300_000, FIFO, false, true);
-        found.job = job.into();
+        found.asked.job = Job::named(job).unwrap();
         found.found.check.checks = checks;
         advice::advice(&found)
     };
@@ -143,7 +143,7 @@ fn what_spoils_the_measurement_or_ends_most_of_the_lateness_comes_first() {
     };
     let other = |found: &mut DoctorResult| found.found.check.machine.measuring.push(Program::default());
     assert_eq!(first(other), Some(Advice::EndOthers));
-    assert_eq!(first(|found| found.kept = false), Some(Advice::Room));
+    assert_eq!(first(|found| found.asked.kept = false), Some(Advice::Room));
     let full = |found: &mut DoctorResult| {
         found.found.before.run.warnings.push(Warning::RecordingEnded { reason: "full".into() });
     };
@@ -170,15 +170,11 @@ fn in_a_container_rights_come_from_who_starts_it() {
 
 #[test]
 fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_were() {
-    let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
-    let job = Job::named("cnc").unwrap();
-    let asked =
-        DoctorAsked { job, way: job.way("card").unwrap(), plan, privileged: true, sudo: true, kept: true };
     let mut first = examined("card", 300_000, FIFO, false, true);
     first.found.check.checks =
         ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();
     let boot = |text: &str| Some(text.to_owned());
-    let earlier = Earlier::new(&asked, &first, boot("a"), Vec::new());
+    let earlier = Earlier::new(&first, boot("a"), Vec::new());
     assert_eq!(earlier.open, ["smi", "isolated-cpus", "preempt-rt"]);
     let mut second = examined("card", 30_000, FIFO, false, true);
     second.found.check.checks = vec![fault("smi", RemedyKind::Machine)];

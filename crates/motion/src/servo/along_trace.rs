@@ -45,7 +45,6 @@ pub struct AlongTrace {
 /// A stretch of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostStretch {
-    /// Begin, in s.
     pub from_s: f64,
     /// Mean cost; infinite where the loop left all numbers behind.
     #[serde(with = "crate::Infinite")]
@@ -53,7 +52,6 @@ pub struct CostStretch {
 }
 
 impl AlongTrace {
-    /// The stretch that cost most.
     pub fn worst(&self) -> Option<CostStretch> {
         self.curve.iter().copied().max_by(|a, b| a.cost.total_cmp(&b.cost))
     }
@@ -62,7 +60,6 @@ impl AlongTrace {
 /// Interval that a controller with a derivative or integral part uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeBase {
-    /// The nominal period.
     #[default]
     Nominal,
     /// The time since its last sample, as measured.

@@ -63,7 +63,7 @@ impl Design {
                 let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
                 sampled.filtered(plant, &whole, &sampled.optimal_gain()?)
             }
-            Design::Unnamed | Design::Pd { .. } | Design::Pid { .. } | Design::Discrete { .. } => {
+            Design::Unnamed | Design::Pid { .. } | Design::Discrete { .. } => {
                 self.by_its_numbers(period_ns, delay_ns as f64 * 1e-9).ok_or_else(|| {
                     Error::bad_use(
                         "no controller is named: take --controller, such as pd:1.5:35ms, or add a table [controller] with its kind, \
@@ -78,22 +78,12 @@ impl Design {
     /// The controller of a design that needs no plant, with `lead_s` more lead if it differentiates; `None`
     /// for others.
     pub(super) fn by_its_numbers(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
-        match self {
-            Design::Pd { gain, derivative_s } => {
-                let parts = gain.iter().zip(derivative_s).map(|(k, td)| (*k, 0.0, td + lead_s)).collect();
-                Some(Controller::difference(parts, period_ns))
-            }
-            Design::Pid { gain, integral_s, derivative_s } => {
-                let parts = gain.iter().zip(integral_s).zip(derivative_s);
-                let parts = parts.map(|((k, ti), td)| (*k, 1.0 / ti, td + lead_s)).collect();
-                Some(Controller::difference(parts, period_ns))
-            }
-            Design::Discrete { a, b, c, d } => {
-                // Written for the error, reference - output.
-                Some(Controller::given([a.clone(), -b, b.clone()], [c.clone(), -d, d.clone()]))
-            }
-            Design::Unnamed | Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg => None,
+        if let Design::Discrete { a, b, c, d } = self {
+            // Written for the error, reference - output.
+            return Some(Controller::given([a.clone(), -b, b.clone()], [c.clone(), -d, d.clone()]));
         }
+        let part = |(k, ti, td): (f64, Option<f64>, f64)| (k, ti.map_or(0.0, f64::recip), td + lead_s);
+        Some(Controller::difference(self.loops()?.into_iter().map(part).collect(), period_ns))
     }
 }
 

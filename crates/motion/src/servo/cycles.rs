@@ -24,7 +24,6 @@ const MOST_EVENTS: usize = 1 << 18;
 /// Events of a cycle after which its tasks are not idle together for too long: the events until they are
 /// again belong to no cycle.
 const LONGEST: usize = 1 << 16;
-/// Most classes of cycles.
 const MOST_CLASSES: usize = 64;
 /// Approximate number of cycles of each class, evenly spread over the run, that enter the proof for any
 /// sequence.
@@ -127,7 +126,6 @@ impl Class {
     }
 }
 
-/// The cycles of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Cycles {
     period_ns: i64,

@@ -14,19 +14,13 @@ use crate::quantity::{Dimension, parse};
 pub enum Design {
     /// None is named yet.
     Unnamed,
-    /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example.
-    Pd {
-        /// K of each loop.
-        gain: Vec<f64>,
-        /// Td of each loop in s.
-        derivative_s: Vec<f64>,
-    },
-    /// The same with an integral K/Ti sum h e.
+    /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example; with Ti and
+    /// an integral K/Ti sum h e.
     Pid {
         /// K of each loop.
         gain: Vec<f64>,
-        /// Ti of each loop in s.
-        integral_s: Vec<f64>,
+        /// Ti of each loop in s; `None` for a PD.
+        integral_s: Option<Vec<f64>>,
         /// Td of each loop in s.
         derivative_s: Vec<f64>,
     },
@@ -68,7 +62,7 @@ impl Design {
     pub fn name(&self) -> &'static str {
         match self {
             Design::Unnamed => "none",
-            Design::Pd { .. } => "pd",
+            Design::Pid { integral_s: None, .. } => "pd",
             Design::Pid { .. } => "pid",
             Design::StateFeedback | Design::GivenFeedback(_) => "state-feedback",
             Design::Lqg => "lqg",
@@ -89,7 +83,7 @@ impl Design {
     /// The same with `lead_s` more derivative time, if it has one.
     pub(super) fn leading(&self, lead_s: f64) -> Design {
         let mut led = self.clone();
-        if let Design::Pd { derivative_s, .. } | Design::Pid { derivative_s, .. } = &mut led {
+        if let Design::Pid { derivative_s, .. } = &mut led {
             derivative_s.iter_mut().for_each(|td| *td += lead_s);
         }
         led
@@ -110,34 +104,32 @@ impl Design {
             }
         };
         let mut design = self.clone();
-        match &mut design {
-            Design::Pd { gain, derivative_s } => gain.iter_mut().chain(derivative_s).for_each(&mut anew),
-            Design::Pid { gain, integral_s, derivative_s } => {
-                gain.iter_mut().chain(integral_s).chain(derivative_s).for_each(&mut anew);
-            }
-            _ => return None,
+        if let Design::Pid { gain, integral_s, derivative_s } = &mut design {
+            let integral = integral_s.iter_mut().flatten();
+            gain.iter_mut().chain(integral).chain(derivative_s).for_each(&mut anew);
         }
         design.numbers().filter(|all| all.iter().all(|v| v.is_finite())).map(|_| design)
     }
 
     /// K/Ti of each loop of a PID; nothing of others.
     pub(super) fn integral_gains(&self) -> Vec<f64> {
-        match self {
-            Design::Pid { gain, integral_s, .. } => {
-                gain.iter().zip(integral_s).map(|(k, ti)| k / ti).collect()
-            }
-            _ => Vec::new(),
-        }
+        self.loops()
+            .into_iter()
+            .flatten()
+            .filter_map(|(gain, integral_s, _)| Some(gain / integral_s?))
+            .collect()
+    }
+
+    /// K, Ti and Td of each loop of a PD or PID; Ti is `None` for a PD.
+    pub(super) fn loops(&self) -> Option<Vec<(f64, Option<f64>, f64)>> {
+        let Design::Pid { gain, integral_s, derivative_s } = self else { return None };
+        let integral = (0..gain.len()).map(|i| integral_s.as_ref().and_then(|all| all.get(i).copied()));
+        Some(gain.iter().zip(integral).zip(derivative_s).map(|((k, ti), td)| (*k, ti, *td)).collect())
     }
 
     fn numbers(&self) -> Option<Vec<f64>> {
-        match self {
-            Design::Pd { gain, derivative_s } => Some([&gain[..], derivative_s].concat()),
-            Design::Pid { gain, integral_s, derivative_s } => {
-                Some([&gain[..], integral_s, derivative_s].concat())
-            }
-            _ => None,
-        }
+        let Design::Pid { gain, integral_s, derivative_s } = self else { return None };
+        Some([&gain[..], integral_s.as_deref().unwrap_or_default(), derivative_s].concat())
     }
 
     /// Reads the design for a plant with these numbers of states, inputs and outputs.
@@ -149,13 +141,14 @@ impl Design {
         let gains = |values: PerChannel<f64>| finite(name, values.spread(name, "controller.gain", p)?);
         let times = |key: &'static str, values: PerChannel<String>| times(name, key, &values, p);
         match sheet {
-            DesignSheet::Pd { gain, derivative_time } => Ok(Design::Pd {
+            DesignSheet::Pd { gain, derivative_time } => Ok(Design::Pid {
                 gain: gains(gain)?,
+                integral_s: None,
                 derivative_s: times("derivative_time", derivative_time)?,
             }),
             DesignSheet::Pid { gain, integral_time, derivative_time } => Ok(Design::Pid {
                 gain: gains(gain)?,
-                integral_s: times("integral_time", integral_time)?,
+                integral_s: Some(times("integral_time", integral_time)?),
                 derivative_s: times("derivative_time", derivative_time)?,
             }),
             DesignSheet::StateFeedback { gain: None } => Ok(Design::StateFeedback),
@@ -228,12 +221,14 @@ impl Design {
         };
         let times = |key, text: &str| times(NAME, key, &list(text), outputs);
         match (kind, &values[..]) {
-            ("pd", [gain, derivative]) => {
-                Ok(Design::Pd { gain: gains(gain)?, derivative_s: times("derivative_time", derivative)? })
-            }
+            ("pd", [gain, derivative]) => Ok(Design::Pid {
+                gain: gains(gain)?,
+                integral_s: None,
+                derivative_s: times("derivative_time", derivative)?,
+            }),
             ("pid", [gain, integral, derivative]) => Ok(Design::Pid {
                 gain: gains(gain)?,
-                integral_s: times("integral_time", integral)?,
+                integral_s: Some(times("integral_time", integral)?),
                 derivative_s: times("derivative_time", derivative)?,
             }),
             ("state-feedback", []) => Ok(Design::StateFeedback),
@@ -313,9 +308,9 @@ mod tests {
 
     #[test]
     fn controllers_are_read_from_one_word() {
-        let pd = Design::Pd { gain: vec![60.0, 45.0], derivative_s: vec![0.06, 0.06] };
+        let pd = Design::Pid { gain: vec![60.0, 45.0], integral_s: None, derivative_s: vec![0.06, 0.06] };
         assert_eq!(Design::parse("pd:60,45:60ms", 2).unwrap(), pd);
-        let pid = Design::Pid { gain: vec![2.0], integral_s: vec![0.08], derivative_s: vec![0.0] };
+        let pid = Design::Pid { gain: vec![2.0], integral_s: Some(vec![0.08]), derivative_s: vec![0.0] };
         assert_eq!(Design::parse("pid:2:80ms:0ms", 1).unwrap(), pid);
         assert_eq!(Design::parse("lqg", 2).unwrap(), Design::Lqg);
     }

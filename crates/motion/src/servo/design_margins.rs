@@ -11,7 +11,6 @@ use super::question::Question;
 /// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
-    /// Name of the output.
     pub name: String,
     /// Margins without delay.
     pub punctual: Option<LoopMargins>,
@@ -22,7 +21,6 @@ pub struct ChannelMargins {
 /// The jitter margin on top of a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterAt {
-    /// The constant delay, in ns.
     pub delay_ns: i64,
     /// The loop is stable for every sequence of delays from `delay_ns` to this much more.
     pub jitter_ns: f64,

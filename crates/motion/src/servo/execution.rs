@@ -196,12 +196,10 @@ impl Execution {
         (low_ns + (high_ns - low_ns) * random.uniform()).round() as i64
     }
 
-    /// Mean execution time in ns.
     pub fn mean_ns(&self) -> f64 {
         self.kinds.iter().map(|k| k.share * 0.5 * (k.low_ns + k.high_ns)).sum()
     }
 
-    /// Longest execution time in ns.
     pub fn longest_ns(&self) -> f64 {
         self.kinds.iter().map(|k| k.high_ns).fold(0.0, f64::max)
     }

@@ -16,11 +16,7 @@ pub type RowsOf = Vec<Vec<f64>>;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
     /// u = K (e + h/Ti sum e + Td (e - e_before)/h) for each loop, with the error e = reference - output and the period h.
-    Pid {
-        /// The period h.
-        period_s: f64,
-        loops: Vec<PidGains>,
-    },
+    Pid { period_s: f64, loops: Vec<PidGains> },
     /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.
     StateSpace {
         period_s: f64,
@@ -66,25 +62,18 @@ impl Gains {
     /// The numbers of a controller; of a PD or PID those of its design.
     pub(super) fn new(plant: &Plant, design: &Design, controller: &Controller, period_ns: i64) -> Gains {
         let period_s = period_ns as f64 * 1e-9;
-        let pid = |gain: &f64, ti: Option<&f64>, td: &f64| PidGains {
-            gain: *gain,
-            integral_time_s: ti.copied(),
-            derivative_time_s: *td,
-            p: *gain,
+        let pid = |(gain, ti, td): (f64, Option<f64>, f64)| PidGains {
+            gain,
+            integral_time_s: ti,
+            derivative_time_s: td,
+            p: gain,
             i: ti.map_or(0.0, |ti| gain / ti),
             d: gain * td,
             feedforward: feedforward(plant),
         };
-        match design {
-            Design::Pd { gain, derivative_s } => {
-                let loops = gain.iter().zip(derivative_s).map(|(k, td)| pid(k, None, td)).collect();
-                Gains::Pid { period_s, loops }
-            }
-            Design::Pid { gain, integral_s, derivative_s } => {
-                let parts = gain.iter().zip(integral_s).zip(derivative_s);
-                Gains::Pid { period_s, loops: parts.map(|((k, ti), td)| pid(k, Some(ti), td)).collect() }
-            }
-            _ => Gains::StateSpace {
+        match design.loops() {
+            Some(loops) => Gains::Pid { period_s, loops: loops.into_iter().map(pid).collect() },
+            None => Gains::StateSpace {
                 period_s,
                 reads_states: controller.reads_states,
                 a: rows(&controller.a),

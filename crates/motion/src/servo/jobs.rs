@@ -122,7 +122,6 @@ impl GivenTask {
         Some(steps)
     }
 
-    /// All jobs of a kind.
     fn of_kind(&self, closed: &mut Loop, kind: &Kind, back_to_back: bool) -> Stretches {
         let mut stretches = Stretches::new(closed.lasting());
         let due_times = (1..).map(|n| f64::from(n) * self.period_ns as f64 - self.wait_ns);

@@ -62,16 +62,9 @@ pub enum LiveTrouble {
         why: String,
     },
     /// The system refused it, and another took its place.
-    Refused {
-        /// Reason.
-        why: String,
-        remedy: String,
-    },
+    Refused { why: String, remedy: String },
     /// The task could not keep up and was stopped.
-    Stopped {
-        /// Reason.
-        why: String,
-    },
+    Stopped { why: String },
 }
 
 /// A tracking error this many times that of punctual activations is no longer tracking.

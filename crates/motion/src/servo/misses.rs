@@ -41,7 +41,6 @@ const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Misses {
     period_ns: i64,
-    /// Periods passed.
     periods: u64,
     missed: u64,
     longest: u64,

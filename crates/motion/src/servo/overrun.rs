@@ -45,7 +45,6 @@ pub struct OverrunAction {
 }
 
 impl OverrunAction {
-    /// Every action there is.
     pub const ALL: [OverrunAction; 8] = [
         OverrunAction::holding(Late::Skip),
         OverrunAction { late: Late::Skip, without: MissedOutput::Zero },

@@ -15,15 +15,12 @@ pub struct PlantLoop {
     pub name: String,
     /// The output it reads, by number.
     pub reads: usize,
-    /// Signal that it writes.
     pub writes: Writes,
-    /// Design of its controller.
     pub design: Design,
     /// Default period, in ns.
     pub period_ns: i64,
 }
 
-/// Signal that a loop writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
     /// An input of the plant, by number.

@@ -28,15 +28,9 @@ use super::timing::{Moment, done};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
-    MeanDelay {
-        /// The mean delay, in ns.
-        delay_ns: i64,
-    },
+    MeanDelay { delay_ns: i64 },
     /// Linear-quadratic, for the mean delay.
-    LinearQuadratic {
-        /// The mean delay, in ns.
-        delay_ns: i64,
-    },
+    LinearQuadratic { delay_ns: i64 },
     /// Gains and times searched for the least cost that keeps the margins.
     Retuned,
 }

@@ -17,10 +17,7 @@ use super::timing::{Job, Moments};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to the output.
-    DesignForDelay {
-        /// The mean delay, in ns.
-        delay_ns: i64,
-    },
+    DesignForDelay { delay_ns: i64 },
     /// Compute with the measured interval, not the nominal period.
     MeasuredInterval,
     /// Wake early by this quantile of the latency and poll to the due time.

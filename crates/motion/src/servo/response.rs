@@ -105,7 +105,6 @@ impl Reference {
     }
 }
 
-/// One point of a response.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// Time since the reference began, in s.

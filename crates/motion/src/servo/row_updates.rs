@@ -153,7 +153,6 @@ impl Fold {
         self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
     }
 
-    /// Applies an act.
     pub fn act(&mut self, rows: &Rows) {
         let columns = self.lasting;
         rows.sums(&self.map, &mut self.fresh, columns);

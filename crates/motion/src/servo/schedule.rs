@@ -20,7 +20,6 @@ use crate::error;
 /// A task's execution times, as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GivenTimes {
-    /// Name of the task.
     pub name: String,
     pub period_ns: i64,
     /// Its execution times, as [`Execution::parse`] reads them.
@@ -65,7 +64,6 @@ const MOST_CYCLES: i64 = 20_000;
 const SEED: u64 = 1;
 
 impl Schedule {
-    /// The tasks with these times.
     pub fn new(given: &[GivenTimes]) -> Result<Schedule, Error> {
         let of = |given: &GivenTimes| {
             let execution = Execution::parse(&given.execution, given.period_ns)?;

@@ -15,7 +15,6 @@ use crate::judged_run::JudgedRun;
 /// Margins of a plant of several loops.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
-    /// Name of the plant.
     pub plant: String,
     /// The tasks that close it, or would.
     pub tasks: Vec<TaskOfLoops>,

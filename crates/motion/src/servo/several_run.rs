@@ -40,7 +40,6 @@ impl Several {
         Ok(PlantUnderRun { redesigns, ..judged })
     }
 
-    /// Records of all tasks.
     pub(super) fn recorded<'a, R: Record + ?Sized>(&self, records: &[&'a R]) -> Vec<Recorded<'a, R>> {
         let tasks = self.all_tasks().zip(records);
         tasks.map(|(task, record)| Recorded { record: *record, period_ns: task.period_ns }).collect()

@@ -117,7 +117,6 @@ pub(super) struct Replayed<'a, S> {
     pub period_ns: i64,
 }
 
-/// A replay on its way.
 struct Replaying {
     late: Late,
     period_ns: i64,

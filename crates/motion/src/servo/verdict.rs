@@ -222,7 +222,6 @@ fn event_side(responses: &[FollowedReference]) -> Option<Side> {
     Some(Side { fitness: graded(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
 }
 
-/// The verdict on a run.
 pub(super) fn of_run(
     found: &Evaluation,
     margins: &Margins,

@@ -244,17 +244,13 @@ fn row(axis: &Axis, f: f64, jitter_s: f64, base_period_ns: i64, ring_hz: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stepper::{AxisOptions, Motor};
+    use crate::stepper::{AxisFacts, Motor};
     use jitterlab_model::Activation;
 
     fn axis() -> Axis {
-        let known = AxisOptions {
-            voltage_v: Some(24.0),
-            microsteps: Some(8),
-            lead_mm: Some(10.0),
-            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
-        };
-        Axis::new(known).unwrap()
+        let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
+        let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
+        Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap()
     }
 
     fn run() -> TimingStats {

@@ -15,18 +15,13 @@ use super::step_loss::critical_jump;
 use super::torque::jitter_torque;
 use crate::error;
 
-/// Facts of an axis that a user gives; everything left out is assumed and listed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AxisOptions {
-    /// The motor, as far as it is known.
-    pub motor: Motor,
-    /// The drive's timing; StepConf's defaults if not known.
-    pub drive: Option<Drive>,
+/// Facts of an axis beside its motor and its drive's timing; everything left out is assumed and listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct AxisFacts {
     /// Supply voltage in V.
     pub voltage_v: Option<f64>,
     /// Current of each phase, both on, in A.
     pub current_a: Option<f64>,
-    /// Microsteps of a full step.
     pub microsteps: Option<u32>,
     /// Constant load torque in N m.
     pub load_torque_nm: Option<f64>,
@@ -38,40 +33,6 @@ pub struct AxisOptions {
     pub lead_mm: Option<f64>,
 }
 
-impl AxisOptions {
-    /// Only the motor is known.
-    pub fn new(motor: Motor) -> Self {
-        AxisOptions {
-            motor,
-            drive: None,
-            voltage_v: None,
-            current_a: None,
-            microsteps: None,
-            load_torque_nm: None,
-            load_inertia_kg_m2: None,
-            friction: None,
-            lead_mm: None,
-        }
-    }
-}
-
-impl From<Axis> for AxisOptions {
-    /// The same axis with every option given.
-    fn from(axis: Axis) -> Self {
-        AxisOptions {
-            motor: axis.motor,
-            drive: Some(axis.drive),
-            voltage_v: Some(axis.supply.voltage_v),
-            current_a: Some(axis.supply.current_a),
-            microsteps: Some(axis.microsteps),
-            load_torque_nm: Some(axis.load_torque_nm),
-            load_inertia_kg_m2: Some(axis.load_inertia_kg_m2),
-            friction: Some(axis.friction),
-            lead_mm: axis.lead_mm,
-        }
-    }
-}
-
 /// A motor with everything needed to compute with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
@@ -80,7 +41,6 @@ pub struct Axis {
     pub drive: Drive,
     /// Voltage and current.
     pub supply: Supply,
-    /// Microsteps of a full step.
     pub microsteps: u32,
     /// Constant load torque in N m.
     pub load_torque_nm: f64,
@@ -102,10 +62,11 @@ const ASSUMED_MICROSTEPS: u32 = 8;
 const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {
-    /// Completes a user's facts with stated assumptions.
-    pub fn new(options: AxisOptions) -> Result<Axis, Error> {
-        let (motor, mut assumed) = options.motor.checked()?.completed();
-        let drive = match options.drive {
+    /// Completes a user's facts with stated assumptions: a motor as far as it is known, and StepConf's defaults for a drive that
+    /// is not.
+    pub fn new(motor: Motor, drive: Option<Drive>, facts: AxisFacts) -> Result<Axis, Error> {
+        let (motor, mut assumed) = motor.checked()?.completed();
+        let drive = match drive {
             Some(drive) => drive.checked()?,
             None => {
                 let drive: Drive = crate::catalog::find("stepconf", None)?;
@@ -117,23 +78,23 @@ impl Axis {
                 drive
             }
         };
-        let voltage_v = options.voltage_v.unwrap_or_else(|| {
+        let voltage_v = facts.voltage_v.unwrap_or_else(|| {
             assumed.push(Assumed::SupplyVoltage { voltage_v: ASSUMED_VOLTAGE_V });
             ASSUMED_VOLTAGE_V
         });
         let rated = motor.current_a.ok_or_else(|| motor.lacks("current", "the torque at speed"))?;
-        let current_a = options.current_a.unwrap_or(rated);
-        let microsteps = options.microsteps.unwrap_or_else(|| {
+        let current_a = facts.current_a.unwrap_or(rated);
+        let microsteps = facts.microsteps.unwrap_or_else(|| {
             assumed.push(Assumed::Microsteps { microsteps: ASSUMED_MICROSTEPS });
             ASSUMED_MICROSTEPS
         });
-        let load_torque_nm = options.load_torque_nm.unwrap_or_else(|| {
+        let load_torque_nm = facts.load_torque_nm.unwrap_or_else(|| {
             let half = motor.holding_torque_nm / 2.0;
             assumed.push(Assumed::LoadTorque { torque_nm: half });
             half
         });
         let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the swing"))?;
-        let load_inertia_kg_m2 = options.load_inertia_kg_m2.unwrap_or_else(|| {
+        let load_inertia_kg_m2 = facts.load_inertia_kg_m2.unwrap_or_else(|| {
             assumed.push(Assumed::LoadInertia { inertia_kg_m2: rotor });
             rotor
         });
@@ -142,8 +103,8 @@ impl Axis {
             ("drive current", current_a, true),
             ("load torque", load_torque_nm, false),
             ("load inertia", load_inertia_kg_m2, false),
-            ("friction", options.friction.unwrap_or(0.0), false),
-            ("travel of a revolution", options.lead_mm.unwrap_or(1.0), true),
+            ("friction", facts.friction.unwrap_or(0.0), false),
+            ("travel of a revolution", facts.lead_mm.unwrap_or(1.0), true),
         ] {
             let bound = if positive { error::POSITIVE } else { error::NOT_NEGATIVE };
             if !value.is_finite() || value < 0.0 || positive && value == 0.0 {
@@ -158,14 +119,14 @@ impl Axis {
             return Err(error::out_of_range("load torque", value, error::BELOW_HOLDING));
         }
         let inertia = rotor + load_inertia_kg_m2;
-        let friction = options.friction.unwrap_or_else(|| {
+        let friction = facts.friction.unwrap_or_else(|| {
             let stiffness = motor.pole_pairs() * motor.holding_torque_nm;
             let value = 2.0 * ASSUMED_DAMPING * (stiffness * inertia).sqrt();
             assumed.push(Assumed::Friction { friction: value, damping: ASSUMED_DAMPING });
             value
         });
         let supply = Supply { voltage_v, current_a };
-        let lead_mm = options.lead_mm;
+        let lead_mm = facts.lead_mm;
         Ok(Axis {
             motor,
             drive,
@@ -261,19 +222,15 @@ mod tests {
 
     fn as1050() -> Axis {
         let motor: Motor = catalog::find("as1050", None).unwrap();
-        Axis::new(AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) }).unwrap()
+        Axis::new(motor, None, AxisFacts { voltage_v: Some(48.0), ..AxisFacts::default() }).unwrap()
     }
 
     #[test]
     fn nema_23_with_a_torque_is_enough_and_every_assumption_is_listed() {
         let motor = Motor::of_frame(23, 1.9).unwrap();
-        let known = AxisOptions {
-            voltage_v: Some(24.0),
-            microsteps: Some(8),
-            lead_mm: Some(10.0),
-            ..AxisOptions::new(motor)
-        };
-        let axis = Axis::new(known).unwrap();
+        let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
+        let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
+        let axis = Axis::new(motor, None, known).unwrap();
         let assumed = format!("{:?}", axis.assumed);
         for figure in ["RatedCurrent", "RotorInertia", "DriveTiming", "LoadTorque", "LoadInertia", "Friction"]
         {
@@ -312,13 +269,11 @@ mod tests {
     #[test]
     fn impossible_axes_are_refused_with_a_remedy() {
         let motor = Motor::of_frame(23, 1.0).unwrap();
-        let message = |options: AxisOptions| Axis::new(options).unwrap_err().to_string();
-        let base = AxisOptions::new(motor);
-        assert!(
-            message(AxisOptions { load_inertia_kg_m2: Some(-1.0), ..base.clone() }).contains("below zero")
-        );
-        assert!(message(AxisOptions { load_torque_nm: Some(1.0), ..base.clone() }).contains("larger motor"));
-        assert!(message(AxisOptions { microsteps: Some(0), ..base.clone() }).contains("1 to 256"));
-        assert!(message(AxisOptions { voltage_v: Some(0.0), ..base }).contains("above zero"));
+        let message = |facts: AxisFacts| Axis::new(motor.clone(), None, facts).unwrap_err().to_string();
+        let base = AxisFacts::default();
+        assert!(message(AxisFacts { load_inertia_kg_m2: Some(-1.0), ..base }).contains("below zero"));
+        assert!(message(AxisFacts { load_torque_nm: Some(1.0), ..base }).contains("larger motor"));
+        assert!(message(AxisFacts { microsteps: Some(0), ..base }).contains("1 to 256"));
+        assert!(message(AxisFacts { voltage_v: Some(0.0), ..base }).contains("above zero"));
     }
 }

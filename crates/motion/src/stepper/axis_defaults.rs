@@ -51,10 +51,7 @@ pub enum Assumed {
     /// The supply voltage, the usual one for the size.
     SupplyVoltage { voltage_v: f64 },
     /// Microsteps of a full step, a common setting.
-    Microsteps {
-        /// Microsteps of a full step.
-        microsteps: u32,
-    },
+    Microsteps { microsteps: u32 },
     /// The load torque: half of the holding torque, as in NIST's table 1.
     LoadTorque {
         /// Torque in N m.

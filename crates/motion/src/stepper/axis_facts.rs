@@ -1,6 +1,6 @@
 //! An axis as a user describes it: known facts of motor, supply, mechanics and drive.
 
-use super::{Axis, AxisOptions, Drive, Motor};
+use super::{Axis, AxisFacts, Drive, Motor};
 use crate::catalog;
 use jitterlab_model::Error;
 
@@ -13,18 +13,8 @@ pub struct AxisAsked {
     pub frame: Option<u32>,
     /// Holding torque, in N m.
     pub torque_nm: Option<f64>,
-    /// Supply voltage of the drive.
-    pub voltage_v: Option<f64>,
-    /// Current the drive is set to.
-    pub drive_current_a: Option<f64>,
-    /// Microsteps of a full step.
-    pub microsteps: Option<u32>,
-    /// Constant load at the shaft.
-    pub load_torque_nm: Option<f64>,
-    /// Inertia that moves with the rotor.
-    pub load_inertia_kg_m2: Option<f64>,
-    /// Travel of one revolution.
-    pub lead_mm: Option<f64>,
+    /// Supply, load and mechanics.
+    pub facts: AxisFacts,
     /// The drive's timing: a name, or a TOML file.
     pub drive: Option<String>,
     /// Shortest step pulse the drive takes.
@@ -54,17 +44,8 @@ impl AxisAsked {
             frame: self.frame.unwrap_or(motor.frame),
             ..motor
         };
-        let options = AxisOptions {
-            drive: self.drive()?,
-            voltage_v: self.voltage_v,
-            current_a: self.drive_current_a,
-            microsteps: self.microsteps,
-            load_torque_nm: self.load_torque_nm,
-            load_inertia_kg_m2: self.load_inertia_kg_m2,
-            lead_mm: self.lead_mm,
-            ..AxisOptions::new(motor)
-        };
-        Axis::new(options)
+        let drive = self.drive()?;
+        Axis::new(motor, drive, self.facts)
     }
 
     /// The drive's timing, if anything is known of it.

@@ -26,7 +26,7 @@ pub mod torque;
 mod two_phase;
 
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
-pub use axis::{Axis, AxisOptions};
+pub use axis::{Axis, AxisFacts};
 pub use axis_defaults::Assumed;
 pub use axis_facts::AxisAsked;
 pub use drive::Drive;

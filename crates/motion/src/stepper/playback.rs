@@ -49,12 +49,12 @@ pub fn fastest_punctual(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Opt
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::stepper::{AxisOptions, Motor};
+    use crate::stepper::{AxisFacts, Motor};
 
     fn axis() -> Axis {
         let motor: Motor = catalog::find("as1050", None).unwrap();
-        let options = AxisOptions { voltage_v: Some(48.0), microsteps: Some(10), ..AxisOptions::new(motor) };
-        Axis::new(options).unwrap()
+        let facts = AxisFacts { voltage_v: Some(48.0), microsteps: Some(10), ..AxisFacts::default() };
+        Axis::new(motor, None, facts).unwrap()
     }
 
     #[test]

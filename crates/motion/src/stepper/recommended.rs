@@ -119,10 +119,7 @@ pub enum NoSteps {
     /// Its task ran under an ordinary policy: the machine may do better.
     Policy,
     /// Its task had a period that no step generator has, and met other idle states.
-    Period {
-        /// Period of the task, in ns.
-        period_ns: i64,
-    },
+    Period { period_ns: i64 },
     /// Too few ticks for a statement about one in a thousand.
     Length {
         /// Number of ticks that is enough.
@@ -186,16 +183,13 @@ impl BaseThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stepper::{AxisOptions, Motor, StepperQuestion};
+    use crate::stepper::{AxisFacts, Motor, StepperQuestion};
 
     fn verdict(microsteps: u32, jitter_ns: i64, base_ns: Option<i64>) -> StepperVerdict {
-        let known = AxisOptions {
-            voltage_v: Some(24.0),
-            microsteps: Some(microsteps),
-            lead_mm: Some(10.0),
-            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
-        };
-        let question = StepperQuestion::new(Axis::new(known).unwrap(), None, base_ns).unwrap();
+        let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(microsteps), Some(10.0));
+        let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
+        let axis = Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap();
+        let question = StepperQuestion::new(axis, None, base_ns).unwrap();
         question.under_jitter(jitter_ns).unwrap().verdict
     }
 

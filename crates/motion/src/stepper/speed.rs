@@ -50,12 +50,12 @@ impl Axis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stepper::{AxisOptions, Motor};
+    use crate::stepper::{AxisFacts, Motor};
     use proptest::prelude::*;
 
     fn axis(lead_mm: Option<f64>) -> Axis {
         let motor = Motor::of_frame(23, 1.9).unwrap();
-        Axis::new(AxisOptions { microsteps: Some(8), lead_mm, ..AxisOptions::new(motor) }).unwrap()
+        Axis::new(motor, None, AxisFacts { microsteps: Some(8), lead_mm, ..AxisFacts::default() }).unwrap()
     }
 
     #[test]

@@ -189,7 +189,6 @@ fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
 /// assume that latency does not depend on the period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimingRisk {
-    /// The base period T.
     pub base_period_ns: i64,
     /// Intervals of the run that would have been too short (a fraction when only latencies are known).
     pub seen: f64,

@@ -193,7 +193,7 @@ fn rotated((sin, cos): (f64, f64), by: f64) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::stepper::{AxisOptions, Motor, ring_frequency_hz};
+    use crate::stepper::{AxisFacts, Motor, ring_frequency_hz};
 
     #[test]
     fn the_rotated_sine_is_the_sine() {
@@ -226,14 +226,14 @@ mod tests {
         let with_detent: Motor = catalog::find("as1050", None).unwrap();
         let without = Motor { detent_torque_nm: Some(0.0), ..with_detent.clone() };
         for (motor, hz) in [(with_detent, 222.564150), (without, 205.468148)] {
-            let axis = Axis::new(AxisOptions {
+            let facts = AxisFacts {
                 load_torque_nm: Some(0.0),
                 load_inertia_kg_m2: Some(0.0),
                 friction: Some(0.0),
                 voltage_v: Some(48.0),
-                ..AxisOptions::new(motor)
-            })
-            .unwrap();
+                ..AxisFacts::default()
+            };
+            let axis = Axis::new(motor, None, facts).unwrap();
             assert!((ring_frequency_hz(&axis.motor, 0.0, 0.0).unwrap() - hz).abs() < 1e-4);
             let found = simulated_ring_hz(&axis);
             assert!((found - hz).abs() < 1e-4 * hz, "{found} {hz}");
@@ -287,12 +287,12 @@ mod tests {
             (24.0, 8, 1000.0),
             (24.0, 8, 2000.0),
         ] {
-            let options = AxisOptions {
+            let facts = AxisFacts {
                 voltage_v: Some(voltage_v),
                 microsteps: Some(microsteps),
-                ..AxisOptions::new(motor.clone())
+                ..AxisFacts::default()
             };
-            let axis = Axis::new(options).unwrap();
+            let axis = Axis::new(motor.clone(), None, facts).unwrap();
             let mut quick = TwoPhase::running(&axis, full_steps_per_s).unwrap();
             let mut plain = quick.clone();
             let interval_s = 1.0 / axis.pulses_per_s(full_steps_per_s);

@@ -472,7 +472,7 @@ fn controllers_designed_anew_recover_what_they_say() {
         let design = match (&redesign.gains, redesign.redesign) {
             (Gains::Pid { loops, .. }, _) => {
                 let (gain, derivative_s) = (vec![loops[0].gain], vec![loops[0].derivative_time_s]);
-                Design::Pd { gain, derivative_s }
+                Design::Pid { gain, integral_s: None, derivative_s }
             }
             (Gains::StateSpace { a, b, c, d, .. }, RedesignKind::LinearQuadratic { .. }) => {
                 let matrix = |rows: &[Vec<f64>], sign: f64| {

@@ -5,21 +5,24 @@ use std::f64::consts::{FRAC_PI_2, SQRT_2, TAU};
 
 use jitterlab_model::Overrun;
 use jitterlab_motion::catalog;
-use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, PulseTrain, Watch, simulate};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, Watch, simulate};
 
 /// AS1050 on 48 V, 10 microsteps, J = 2 Jr, B = 5e-4 N m s, half load, no detent torque.
 fn axis() -> Axis {
-    let motor: Motor = catalog::find("as1050", None).unwrap();
-    Axis::new(AxisOptions {
-        motor: Motor { detent_torque_nm: Some(0.0), ..motor },
+    driven(10, 5e-4, 0.6)
+}
+
+fn driven(microsteps: u32, friction: f64, load_torque_nm: f64) -> Axis {
+    let motor = Motor { detent_torque_nm: Some(0.0), ..catalog::find("as1050", None).unwrap() };
+    let facts = AxisFacts {
         voltage_v: Some(48.0),
-        microsteps: Some(10),
-        load_torque_nm: Some(0.6),
+        microsteps: Some(microsteps),
+        load_torque_nm: Some(load_torque_nm),
         load_inertia_kg_m2: Some(3.6e-5),
-        friction: Some(5e-4),
-        ..AxisOptions::new(catalog::find("as1050", None).unwrap())
-    })
-    .unwrap()
+        friction: Some(friction),
+        ..AxisFacts::default()
+    };
+    Axis::new(motor, None, facts).unwrap()
 }
 
 /// A uniform train that loses `lost_steps` full steps of time at `stall_s`; with `burst`, the pulses of that time
@@ -84,13 +87,7 @@ fn catching_up_in_a_burst_survives_longer_stalls() {
 
 /// Peak-to-peak ripple in full steps: half-stepping, J = 2 Jr, B = 2e-3, quarter load, without detent torque.
 fn half_step_ripple(full_steps_per_s: f64, base_period_ns: i64) -> f64 {
-    let axis = Axis::new(AxisOptions {
-        microsteps: Some(2),
-        friction: Some(2e-3),
-        load_torque_nm: Some(0.3),
-        ..AxisOptions::from(axis())
-    })
-    .unwrap();
+    let axis = driven(2, 2e-3, 0.3);
     let ticks = (2e9 / base_period_ns as f64) as usize;
     let latencies = std::iter::repeat_n(0, ticks);
     let pulses = PulseTrain::new(latencies, base_period_ns, 2.0 * full_steps_per_s, Overrun::Skip);

@@ -1,5 +1,7 @@
 //! Layers as the page and JSON carry them: each shape as its columns, which pack better than rows.
 
+use std::borrow::Cow;
+
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -16,64 +18,65 @@ fn short(value: f64) -> f64 {
     if short.is_finite() { short } else { value }
 }
 
-fn columns<const N: usize>(rows: &[[f64; N]]) -> Vec<Vec<f64>> {
-    (0..N).map(|i| rows.iter().map(|row| short(row[i])).collect()).collect()
-}
-
 impl Shape {
+    /// Name of its kind; the axis that each number of a row is on, `-` for none; and the numbers, row by row.
+    pub(super) fn numbers(&self) -> (&'static str, &'static str, Cow<'_, [f64]>) {
+        match self {
+            Shape::Line { points, .. } => ("line", "xy", points.as_flattened().into()),
+            Shape::Points(points) => ("points", "xy", points.as_flattened().into()),
+            Shape::Band(parts) => ("band", "xyy", parts.as_flattened().into()),
+            Shape::Bars(bars) => ("bars", "xxy", bars.as_flattened().into()),
+            Shape::Counts(bins) => ("counts", "xxy", bins.as_flattened().into()),
+            Shape::Intervals(values) => ("intervals", "xyyy", values.as_flattened().into()),
+            Shape::Frames(frames) => ("frames", "xyxy", frames.as_flattened().into()),
+            Shape::Level(value) => ("level", "y", std::slice::from_ref(value).into()),
+            Shape::Boxes(boxes) => ("boxes", "xx", boxes.iter().flat_map(|b| [b.0, b.1]).collect()),
+            Shape::Spans(spans) => {
+                ("spans", "xx-", spans.iter().flat_map(|s| [s.from, s.to, s.lane]).collect())
+            }
+            Shape::Marks(marks) => ("marks", "x", marks.iter().map(|mark| mark.0).collect()),
+            Shape::Cells(Cells { cells, .. }) => {
+                ("cells", "xy-", cells.iter().flat_map(|([x, y], shade, _)| [*x, *y, *shade]).collect())
+            }
+        }
+    }
+
+    /// Words of each row, of a kind that has words.
+    pub(super) fn words(&self) -> Option<Vec<&str>> {
+        match self {
+            Shape::Boxes(boxes) => Some(boxes.iter().map(|b| &*b.2).collect()),
+            Shape::Spans(spans) => Some(spans.iter().map(|span| &*span.words).collect()),
+            Shape::Marks(marks) => Some(marks.iter().map(|mark| &*mark.1).collect()),
+            Shape::Cells(Cells { cells, .. }) => Some(cells.iter().map(|cell| &*cell.2).collect()),
+            _ => None,
+        }
+    }
+
     /// True if it has nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Shape::Line { points, .. } | Shape::Points(points) => points.is_empty(),
-            Shape::Band(rows) | Shape::Bars(rows) | Shape::Counts(rows) => rows.is_empty(),
-            Shape::Intervals(rows) | Shape::Frames(rows) => rows.is_empty(),
-            Shape::Cells(cells) => cells.cells.is_empty(),
-            Shape::Boxes(boxes) => boxes.is_empty(),
-            Shape::Spans(spans) => spans.is_empty(),
-            Shape::Marks(marks) => marks.is_empty(),
-            Shape::Level(_) => false,
-        }
+        self.numbers().2.is_empty()
     }
 }
 
 impl Serialize for Shape {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, axes, numbers) = self.numbers();
+        let column =
+            |i: usize| numbers.iter().skip(i).step_by(axes.len()).map(|value| short(*value)).collect();
+        let columns: Vec<Vec<f64>> = (0..axes.len()).map(column).collect();
         let mut shape = serializer.serialize_struct("Shape", 4)?;
-        let (kind, columns) = match self {
-            Shape::Line { points, stroke } => {
-                shape.serialize_field("stroke", stroke)?;
-                ("line", columns(points))
-            }
-            Shape::Points(points) => ("points", columns(points)),
-            Shape::Band(parts) => ("band", columns(parts)),
-            Shape::Bars(bars) => ("bars", columns(bars)),
-            Shape::Counts(bins) => ("counts", columns(bins)),
-            Shape::Intervals(values) => ("intervals", columns(values)),
-            Shape::Frames(frames) => ("frames", columns(frames)),
-            Shape::Level(value) => ("level", vec![vec![*value]]),
-            Shape::Boxes(boxes) => {
-                shape.serialize_field("words", &boxes.iter().map(|b| &b.2).collect::<Vec<_>>())?;
-                ("boxes", columns(&boxes.iter().map(|b| [b.0, b.1]).collect::<Vec<_>>()))
-            }
-            Shape::Spans(spans) => {
-                shape.serialize_field("words", &spans.iter().map(|s| &s.words).collect::<Vec<_>>())?;
-                ("spans", columns(&spans.iter().map(|s| [s.from, s.to, s.lane]).collect::<Vec<_>>()))
-            }
-            Shape::Marks(marks) => {
-                shape.serialize_field("words", &marks.iter().map(|m| &m.1).collect::<Vec<_>>())?;
-                ("marks", columns(&marks.iter().map(|m| [m.0]).collect::<Vec<_>>()))
-            }
-            Shape::Cells(Cells { size, cells, labelled, key }) => {
-                shape.serialize_field("words", &cells.iter().map(|c| &c.2).collect::<Vec<_>>())?;
+        if let Some(words) = self.words() {
+            shape.serialize_field("words", &words)?;
+        }
+        match self {
+            Shape::Line { stroke, .. } => shape.serialize_field("stroke", stroke)?,
+            Shape::Cells(Cells { size, labelled, key, .. }) => {
                 shape.serialize_field("size", size)?;
                 shape.serialize_field("labelled", labelled)?;
                 shape.serialize_field("key", key)?;
-                (
-                    "cells",
-                    columns(&cells.iter().map(|([x, y], shade, _)| [*x, *y, *shade]).collect::<Vec<_>>()),
-                )
             }
-        };
+            _ => {}
+        }
         shape.serialize_field("kind", kind)?;
         shape.serialize_field("columns", &columns)?;
         shape.end()

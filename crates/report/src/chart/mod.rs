@@ -23,9 +23,7 @@ pub struct Chart {
     /// Contents, amount of data, and how to read it: the text below the figure, and in place of it for people
     /// who cannot see it.
     pub caption: String,
-    /// Horizontal axis.
     pub x: Axis,
-    /// Vertical axis.
     pub y: Axis,
     /// Layers, the lowest first.
     pub layers: Vec<Layer>,
@@ -56,7 +54,6 @@ impl Chart {
 pub struct Axis {
     /// Quantity of the axis; with the unit, unless it is a time.
     pub title: String,
-    /// Scale of its values.
     pub scale: Scale,
     /// True if the values are nanoseconds: they are shown in the unit that suits the range drawn, and the
     /// title names it.
@@ -159,7 +156,6 @@ pub struct Layer {
     pub name: String,
     /// Its colour's number in the palette: one of six, or [`Layer::PERIOD`], [`Layer::GOOD`] or [`Layer::USABLE`].
     pub colour: usize,
-    /// Shape of its data.
     pub shape: Shape,
 }
 

@@ -15,41 +15,24 @@ impl Chart {
         let (mut x, mut y) = (held(&self.x), held(&self.y));
         let mut foot = false;
         for layer in &self.layers {
-            match &layer.shape {
-                Shape::Line { points, .. } | Shape::Points(points) => {
-                    x.extend(points.iter().map(|p| p[0]));
-                    y.extend(points.iter().map(|p| p[1]));
+            if let Shape::Cells(cells) = &layer.shape {
+                let edges = |axis: &Axis, at: f64, size: f64| {
+                    let place = axis.place(at).unwrap_or(0.0);
+                    [place - size / 2.0, place + size / 2.0].map(|edge| axis.value(edge))
+                };
+                let [w, h] = cells.size;
+                x.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.x, at[0], w)));
+                y.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.y, at[1], h)));
+                continue;
+            }
+            foot |= matches!(layer.shape, Shape::Bars(_) | Shape::Counts(_));
+            let (_, axes, numbers) = layer.shape.numbers();
+            for (axis, value) in axes.chars().cycle().zip(&*numbers) {
+                match axis {
+                    'x' => x.push(*value),
+                    'y' => y.push(*value),
+                    _ => {}
                 }
-                Shape::Band(parts) => {
-                    x.extend(parts.iter().map(|p| p[0]));
-                    y.extend(parts.iter().flat_map(|p| [p[1], p[2]]));
-                }
-                Shape::Bars(bars) | Shape::Counts(bars) => {
-                    foot = true;
-                    x.extend(bars.iter().flat_map(|b| [b[0], b[1]]));
-                    y.extend(bars.iter().map(|b| b[2]));
-                }
-                Shape::Intervals(values) => {
-                    x.extend(values.iter().map(|v| v[0]));
-                    y.extend(values.iter().flat_map(|v| [v[1], v[2], v[3]]));
-                }
-                Shape::Cells(cells) => {
-                    let edges = |axis: &Axis, at: f64, size: f64| {
-                        let place = axis.place(at).unwrap_or(0.0);
-                        [place - size / 2.0, place + size / 2.0].map(|edge| axis.value(edge))
-                    };
-                    let [w, h] = cells.size;
-                    x.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.x, at[0], w)));
-                    y.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.y, at[1], h)));
-                }
-                Shape::Frames(frames) => {
-                    x.extend(frames.iter().flat_map(|f| [f[0], f[2]]));
-                    y.extend(frames.iter().flat_map(|f| [f[1], f[3]]));
-                }
-                Shape::Spans(spans) => x.extend(spans.iter().flat_map(|s| [s.from, s.to])),
-                Shape::Level(value) => y.push(*value),
-                Shape::Boxes(boxes) => x.extend(boxes.iter().flat_map(|b| [b.0, b.1])),
-                Shape::Marks(marks) => x.extend(marks.iter().map(|m| m.0)),
             }
         }
         let cells = self.layers.iter().any(|l| matches!(l.shape, Shape::Cells(_)));

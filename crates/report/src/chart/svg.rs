@@ -323,21 +323,12 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                     .collect();
             }
             match style {
-                Stroke::Dashed => {
-                    plot.draw_series(DashedLineSeries::new(places, 7, 5, colour.stroke_width(2)))?;
-                }
+                Stroke::Dashed => line(plot, places, Some((7, 5)), colour.stroke_width(2))?,
                 Stroke::Dotted => {
                     plot.draw_series(LineSeries::new(places.iter().copied(), colour.stroke_width(2)))?;
                     plot.draw_series(places.into_iter().map(|p| Circle::new(p, 3, colour.filled())))?;
                 }
-                Stroke::Solid | Stroke::Steps => match pattern {
-                    Some((dash, gap)) => {
-                        plot.draw_series(DashedLineSeries::new(places, dash, gap, colour.stroke_width(2)))?;
-                    }
-                    None => {
-                        plot.draw_series(LineSeries::new(places, colour.stroke_width(2)))?;
-                    }
-                },
+                Stroke::Solid | Stroke::Steps => line(plot, places, pattern, colour.stroke_width(2))?,
             }
         }
         Shape::Points(points) => {
@@ -364,15 +355,8 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             });
             // Outlines distinguish several layers of bars on top of each other.
             if crosses(chart, layer) {
-                for line in outlines(bars, least) {
-                    match pattern {
-                        Some((dash, gap)) => {
-                            plot.draw_series(DashedLineSeries::new(line, dash, gap, colour.stroke_width(2)))?;
-                        }
-                        None => {
-                            plot.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
-                        }
-                    }
+                for outline in outlines(bars, least) {
+                    line(plot, outline, pattern, colour.stroke_width(2))?;
                 }
             } else {
                 plot.draw_series(bars.map(|bar| Rectangle::new(bar, colour.mix(0.6).filled())))?;
@@ -456,9 +440,19 @@ fn rule(
     style: ShapeStyle,
 ) -> Drawn {
     let pattern = if colour < Layer::PERIOD { Some(usual) } else { PATTERNS[colour % COLOURS.len()] };
+    line(plot, ends.into(), pattern, style)
+}
+
+/// A line in a pattern of dashes and gaps, or solid.
+fn line(
+    plot: &mut Plot<'_>,
+    places: Vec<(f64, f64)>,
+    pattern: Option<(u32, u32)>,
+    style: ShapeStyle,
+) -> Drawn {
     match pattern {
-        Some((dash, gap)) => plot.draw_series(DashedLineSeries::new(ends, dash, gap, style))?,
-        None => plot.draw_series(LineSeries::new(ends, style))?,
+        Some((dash, gap)) => plot.draw_series(DashedLineSeries::new(places, dash, gap, style))?,
+        None => plot.draw_series(LineSeries::new(places, style))?,
     };
     Ok(())
 }

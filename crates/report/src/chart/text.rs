@@ -18,7 +18,6 @@ const SHADES: [&[char]; 2] = [&['░', '▒', '▓', '█'], &['.', ':', 'o', '#
 /// Content of a half line of a column.
 #[derive(Clone, Copy, PartialEq)]
 enum Ink {
-    /// A value of the layer.
     Value(usize),
     /// The area below or between values of the layer.
     Filled,
@@ -206,17 +205,12 @@ impl Canvas {
                     }
                 }
             }
-            Shape::Marks(marks) => {
-                for column in
-                    marks.iter().filter_map(|(at, _)| self.column(chart.x.place(*at)?)).collect::<Vec<_>>()
-                {
-                    self.guide(column);
-                }
-            }
-            Shape::Boxes(boxes) => {
-                let edges = boxes.iter().flat_map(|(from, to, _)| [*from, *to]);
-                for column in edges.filter_map(|at| self.column(chart.x.place(at)?)).collect::<Vec<_>>() {
-                    self.guide(column);
+            Shape::Marks(_) | Shape::Boxes(_) => {
+                let (.., edges) = layer.shape.numbers();
+                for at in edges.iter().filter_map(|at| chart.x.place(*at)) {
+                    if let Some(column) = self.column(at) {
+                        self.guide(column);
+                    }
                 }
             }
             Shape::Spans(spans) => {
@@ -281,36 +275,12 @@ fn shown(upper: Option<Ink>, lower: Option<Ink>, single: bool, ascii: bool) -> c
     let set = usize::from(ascii);
     match (upper, lower) {
         (Some(Ink::Value(n)), _) | (_, Some(Ink::Value(n))) if !single => MARKS[set][n % 6],
-        (Some(Ink::Value(_)), Some(Ink::Value(_))) => {
-            if ascii {
-                '#'
-            } else {
-                '█'
-            }
-        }
-        (Some(Ink::Value(_)), _) => {
-            if ascii {
-                '#'
-            } else {
-                '▀'
-            }
-        }
-        (_, Some(Ink::Value(_))) => {
-            if ascii {
-                '#'
-            } else {
-                '▄'
-            }
-        }
+        (Some(Ink::Value(_)), Some(Ink::Value(_))) => ['█', '#'][set],
+        (Some(Ink::Value(_)), _) => ['▀', '#'][set],
+        (_, Some(Ink::Value(_))) => ['▄', '#'][set],
         (Some(Ink::Shade(a)), Some(Ink::Shade(b))) => SHADES[set][a.max(b)],
         (Some(Ink::Shade(a)), _) | (_, Some(Ink::Shade(a))) => SHADES[set][a],
-        (Some(Ink::Filled), _) | (_, Some(Ink::Filled)) => {
-            if ascii {
-                '|'
-            } else {
-                '│'
-            }
-        }
+        (Some(Ink::Filled), _) | (_, Some(Ink::Filled)) => ['│', '|'][set],
         (Some(Ink::Guide(colour)), _) | (_, Some(Ink::Guide(colour))) => guide(colour, ascii),
         (None, None) => ' ',
     }
@@ -318,18 +288,14 @@ fn shown(upper: Option<Ink>, lower: Option<Ink>, single: bool, ascii: bool) -> c
 
 /// The character of a line that guides the eye: limits have their own.
 fn guide(colour: usize, ascii: bool) -> char {
-    match (colour, ascii) {
-        (1, false) => '─',
-        (1, true) => '_',
-        (2, false) => '·',
-        (2, true) => '.',
-        (Layer::GOOD, false) => '╌',
-        (Layer::GOOD, true) => '-',
-        (Layer::USABLE, false) => '━',
-        (Layer::USABLE, true) => '=',
-        (_, false) => '┊',
-        (_, true) => ':',
-    }
+    let characters = match colour {
+        1 => ['─', '_'],
+        2 => ['·', '.'],
+        Layer::GOOD => ['╌', '-'],
+        Layer::USABLE => ['━', '='],
+        _ => ['┊', ':'],
+    };
+    characters[usize::from(ascii)]
 }
 
 fn write_foot(
@@ -368,15 +334,10 @@ fn write_foot(
 fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
     let set = usize::from(ascii);
     for (number, layer) in chart.layers.iter().enumerate() {
+        let words = || layer.shape.words().unwrap_or_default();
         let entry = match &layer.shape {
-            Shape::Marks(marks) => {
-                format!(
-                    "{} {}",
-                    guide(0, ascii),
-                    marks.iter().map(|m| m.1.as_str()).collect::<Vec<_>>().join("; ")
-                )
-            }
-            Shape::Boxes(boxes) => boxes.iter().map(|b| b.2.as_str()).collect::<Vec<_>>().join("; "),
+            Shape::Marks(_) => format!("{} {}", guide(0, ascii), words().join("; ")),
+            Shape::Boxes(_) => words().join("; "),
             Shape::Level(_) if !layer.name.is_empty() => {
                 format!("{} {}", guide(layer.colour, ascii), layer.name)
             }

@@ -11,15 +11,6 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, cpus_named, plural, time};
 use crate::wrap::lines;
 
-mod clock;
-mod entry;
-mod interrupts;
-mod isolation;
-mod kernel;
-mod memory;
-mod permissions;
-mod platform;
-mod power;
 pub mod script;
 pub mod words;
 
@@ -121,11 +112,11 @@ pub(crate) fn details(report: &CheckReport) -> Vec<Piece> {
     let mut pieces = vec![Piece::text(machine_line(&report.machine)), Piece::Table(all(report))];
     pieces.extend(commands(report));
     if !report.kernel_parameters.is_empty() {
-        let facts = vec![
-            ("all of them".into(), report.kernel_parameters.clone()),
-            ("to set them".into(), how_to_set_parameters(report.kernel_parameters_place).into()),
+        let facts = [
+            ("all of them", report.kernel_parameters.as_str()),
+            ("to set them", how_to_set_parameters(report.kernel_parameters_place)),
         ];
-        pieces.push(Piece::Facts { caption: "Kernel parameters, for the next start:".into(), facts });
+        pieces.push(Piece::facts("Kernel parameters, for the next start:", facts));
     }
     pieces
 }

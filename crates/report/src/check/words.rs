@@ -1,41 +1,64 @@
-//! The words of a check: its title, why it matters, the finding and the remedy, by their ids.
+//! The words of a check: its title, why it matters, the finding and the remedy, by their ids. The texts are in a file for
+//! each topic.
 //!
 //! `{name}` in a text is replaced by the quantity of that name, `{name:form}` by the quantity in another form
 //! than its own; a part in brackets is left out if one of its quantities is unknown.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
+use serde::Deserialize;
 
-use super::entry::Words;
-use super::{clock, interrupts, isolation, kernel, memory, permissions, platform, power};
 use crate::words::{cpus_named, share};
 
-const TOPICS: &[&[Words]] = &[
-    permissions::WORDS,
-    kernel::WORDS,
-    clock::WORDS,
-    power::WORDS,
-    isolation::WORDS,
-    interrupts::WORDS,
-    memory::WORDS,
-    platform::WORDS,
+/// The files of words, by topic.
+const TOPICS: [&str; 8] = [
+    include_str!("permissions.toml"),
+    include_str!("kernel.toml"),
+    include_str!("clock.toml"),
+    include_str!("power.toml"),
+    include_str!("isolation.toml"),
+    include_str!("interrupts.toml"),
+    include_str!("memory.toml"),
+    include_str!("platform.toml"),
 ];
 
+/// The words of each check, by its id. A file that cannot be read leaves ids in place of words; a test reads all of them.
+static WORDS: LazyLock<BTreeMap<String, Words>> = LazyLock::new(|| {
+    let topics = TOPICS.into_iter().filter_map(|topic| toml::from_str::<BTreeMap<_, _>>(topic).ok());
+    topics.flatten().collect()
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    title: String,
+    /// Why the check matters, in one sentence.
+    why: String,
+    /// Sentences for its possible findings.
+    found: BTreeMap<String, String>,
+    /// Sentences for its possible advice.
+    #[serde(default)]
+    advice: BTreeMap<String, String>,
+}
+
 fn words(id: &str) -> Option<&'static Words> {
-    TOPICS.iter().flat_map(|topic| topic.iter()).find(|words| words.id == id)
+    WORDS.get(id)
 }
 
 pub fn title(check: &Check) -> &str {
-    words(&check.id).map_or(&check.id, |words| words.title)
+    words(&check.id).map_or(&check.id, |words| &words.title)
 }
 
 /// Why a check matters, in one sentence.
 pub fn why(check: &Check) -> &'static str {
-    words(&check.id).map_or("", |words| words.why)
+    words(&check.id).map_or("", |words| &words.why)
 }
 
 pub fn found(check: &Check) -> String {
-    let text = words(&check.id).and_then(|words| lookup(words.found, &check.found));
+    let text = words(&check.id).and_then(|words| words.found.get(&check.found));
     let text = filled(text.unwrap_or(&check.found), check);
     // Advice that only the host can follow, where nothing could be found out here.
     let on_host = check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Host);
@@ -54,7 +77,7 @@ pub fn remedy(check: &Check, remedy: &Remedy) -> String {
         Action::Set { value, files } => format!("echo {value} > {files}"),
         Action::Sysctl { name, value } => format!("sysctl -w {name}={value}"),
         Action::Advice(id) => {
-            let text = words(&check.id).and_then(|words| lookup(words.advice, id));
+            let text = words(&check.id).and_then(|words| words.advice.get(id));
             filled(text.unwrap_or(id), check)
         }
     }
@@ -72,7 +95,6 @@ pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     }
 }
 
-/// A status in a word.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Fail => "fail",
@@ -85,15 +107,11 @@ pub fn status(status: Status) -> &'static str {
 /// Every finding and every piece of advice that there are words for, as `check: id`.
 #[doc(hidden)]
 pub fn all() -> Vec<String> {
-    let of = |words: &Words| {
-        let ids = words.found.iter().chain(words.advice).map(|(id, _)| format!("{}: {id}", words.id));
+    let of = |(check, words): (&String, &Words)| {
+        let ids = words.found.keys().chain(words.advice.keys()).map(|id| format!("{check}: {id}"));
         ids.collect::<Vec<_>>()
     };
-    TOPICS.iter().flat_map(|topic| topic.iter()).flat_map(of).collect()
-}
-
-fn lookup(texts: &'static [(&'static str, &'static str)], id: &str) -> Option<&'static str> {
-    texts.iter().find(|(known, _)| *known == id).map(|(_, text)| *text)
+    WORDS.iter().flat_map(of).collect()
 }
 
 /// A text with its quantities; where one is missing, its name stays.
@@ -173,9 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_is_one_sentence() {
-        for words in TOPICS.iter().flat_map(|topic| topic.iter()) {
-            assert!(words.why.ends_with('.') && !words.why.contains(". "), "{}: {}", words.id, words.why);
+    fn every_topic_is_read_and_every_reason_is_one_sentence() {
+        for topic in TOPICS {
+            let words: BTreeMap<String, Words> = toml::from_str(topic).unwrap();
+            for (id, words) in words {
+                assert!(words.why.ends_with('.') && !words.why.contains(". "), "{id}: {}", words.why);
+            }
         }
     }
 }

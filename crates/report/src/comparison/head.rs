@@ -10,7 +10,7 @@ use jitterlab_model::Fitness;
 use super::basis;
 use super::code_paths;
 use super::settings;
-use super::table::{change, is_notable, percent, size};
+use super::table::{change, is_notable, percent, size, value};
 use crate::head::Head;
 use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
 
@@ -269,10 +269,7 @@ impl Changes {
 
 /// A figure of both runs, with its change.
 fn facts(compared: &Comparison, run: &str, of: &Difference) -> String {
-    let value = |run: Option<&ComparedRun>| {
-        let estimate = run?.estimates.iter().find(|e| e.statistic == of.statistic)?;
-        Some(figure_with_unit(of.statistic, estimate.value))
-    };
+    let value = |run: Option<&ComparedRun>| Some(figure_with_unit(of.statistic, value(run?, of.statistic)?));
     let here = value(compared.runs.iter().find(|of| of.name == run)).unwrap_or_default();
     let first = value(compared.runs.first()).unwrap_or_default();
     format!("{} {here} against {first} ({})", of.statistic.name(), change(of, of.difference))
@@ -403,10 +400,7 @@ fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let compared = tasks.iter().find(|(name, _)| *name == task)?.1;
     let value = |run: &str| {
         let run = compared.runs.iter().find(|of| of.name == run)?;
-        run.estimates
-            .iter()
-            .find(|e| e.statistic == of.statistic)
-            .map(|e| figure_with_unit(of.statistic, e.value))
+        Some(figure_with_unit(of.statistic, value(run, of.statistic)?))
     };
     let by = change(of, of.difference);
     let sure = of.interval.map_or(String::new(), |[low, high]| {
@@ -584,7 +578,6 @@ fn open(judged: &Tolerated) -> String {
     }
 }
 
-/// One judged figure in a sentence.
 pub(super) fn judged(of: &JudgedFigure) -> String {
     let JudgedFigure { task, run, statistic, .. } = of;
     let name = statistic.name();

@@ -1,18 +1,17 @@
 //! Words for two settings by several runs of each.
 
-use jitterlab_analysis::compare::{Power, SettingDifference, SettingsCompared, Statistic};
+use jitterlab_analysis::compare::{Power, SettingDifference, SettingsCompared};
 
 use super::table::percent;
 use crate::section::{Cell, Piece, Table};
-use crate::words::{list, share, time};
+use crate::words::{list, share};
 
 /// Each figure with its runs.
 pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     let runs = [("first", &compared.first.runs), ("with", &compared.other.runs)];
-    let facts = runs.map(|(name, runs)| (name.to_owned(), runs.join(", "))).into();
     let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \
                   all at once with 95 %.";
-    let details = vec![Piece::Facts { caption: String::new(), facts }];
+    let details = vec![Piece::facts("", runs.map(|(name, runs)| (name, runs.join(", "))))];
     vec![
         Piece::Table(table(task, compared)),
         Piece::details(format!("{task}: the runs of each setting"), details),
@@ -93,11 +92,9 @@ pub(super) fn is_higher(d: &SettingDifference) -> bool {
 
 /// A change with its sign: in percent, or in the figure's unit.
 fn change(d: &SettingDifference, value: f64) -> String {
-    let sign = |v: f64| if v > 0.0 { "+" } else { "" };
-    match d.statistic {
-        _ if d.relative => format!("{:+.1} %", 100.0 * (value - 1.0)),
-        Statistic::MissedShare => format!("{}{}", sign(value), share(value)),
-        _ => format!("{}{}", sign(value), time(value)),
+    match d.relative {
+        true => format!("{:+.1} %", 100.0 * (value - 1.0)),
+        false => super::signed(d.statistic, value),
     }
 }
 

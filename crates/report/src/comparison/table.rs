@@ -158,7 +158,7 @@ fn letter(n: usize) -> String {
         .map_or_else(|| (n + 1).to_string(), |n| char::from(b'A' + n).to_string())
 }
 
-fn value(run: &ComparedRun, statistic: Statistic) -> Option<f64> {
+pub(super) fn value(run: &ComparedRun, statistic: Statistic) -> Option<f64> {
     run.estimates.iter().find(|of| of.statistic == statistic).map(|of| of.value)
 }
 

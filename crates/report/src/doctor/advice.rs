@@ -11,12 +11,12 @@ use crate::words::list;
 
 /// The same command with something else.
 fn again(result: &DoctorResult, more: &str) -> String {
-    format!("jitterlab doctor {} --by {}{more}", result.job, result.way)
+    format!("jitterlab doctor {} --by {}{more}", result.asked.job.name, result.asked.way.name)
 }
 
 /// A command as root, as it is called here.
 pub(super) fn as_root(result: &DoctorResult, command: &str) -> String {
-    match (result.privileged, result.sudo) {
+    match (result.asked.privileged, result.asked.sudo) {
         (true, _) => command.to_owned(),
         // A shell opens the file before sudo begins.
         (false, true) if command.contains('>') => format!("sudo sh -c \"{command}\""),

@@ -24,7 +24,7 @@ impl Present for DoctorResult {
         let mut found: Vec<&PurposeFound> = self.purposes.iter().collect();
         // If one purpose is enough, the best is the answer; else the worst.
         found.sort_by_key(|found| found.last().fitness);
-        if !self.any {
+        if !self.asked.way.any {
             found.reverse();
         }
         let each: Vec<String> = found
@@ -141,12 +141,12 @@ fn fit(result: &DoctorResult) -> Section {
     let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
     let caption = format!(
         "{}, under {}{}.",
-        capital(&words::asked(&result.job, &result.way)),
+        capital(&words::asked(result.asked.job.name, result.asked.way.name)),
         advice::kernel(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
     let lead = "Each purpose, and what decides it.";
-    section("decision", "Is this computer fit?", lead, vec![Piece::Facts { caption, facts }])
+    section("decision", "Is this computer fit?", lead, vec![Piece::facts(caption, facts)])
 }
 
 fn small(text: &str) -> String {
@@ -190,7 +190,7 @@ fn changed(result: &DoctorResult) -> Section {
     let facts: Vec<(String, String)> = worth.collect();
     let mut pieces = vec![Piece::text(said)];
     if !facts.is_empty() {
-        pieces.push(Piece::Facts { caption: String::new(), facts });
+        pieces.push(Piece::facts("", facts));
     }
     let lead = "Settings were tried in turns; what helped was proven together.";
     section("changes", "What was tried, and did it help?", lead, pieces)
@@ -281,8 +281,7 @@ fn again(result: &DoctorResult, since: &Since) -> Section {
         named.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| (what.into(), steps(ids))),
     );
     let note = "One start of each decides nothing: jitterlab tune --continue compares two ways to start it over several.";
-    let pieces =
-        vec![Piece::text(restarted), Piece::Facts { caption: String::new(), facts }, Piece::note(note)];
+    let pieces = vec![Piece::text(restarted), Piece::facts("", facts), Piece::note(note)];
     section("since", "What changed since the last time?", "The same examination, before and now.", pieces)
 }
 
@@ -293,7 +292,6 @@ fn next(result: &DoctorResult) -> Section {
     section("next", "What to do next", "The most useful first.", pieces)
 }
 
-/// Undoing of the settings.
 fn undo(result: &DoctorResult) -> Option<Section> {
     result.found.tuned.as_ref()?;
     let mut said = format!(
@@ -332,6 +330,6 @@ fn left_out(result: &DoctorResult) -> Option<Section> {
         Fitness::Good => "Left out; the answer does not rest on it:",
         _ => "Left out; with it the answer may be another:",
     };
-    let facts = Piece::Facts { caption: caption.into(), facts };
-    Some(section("left-out", "What was left out", "What could not be done, and why.", vec![facts]))
+    let facts = vec![Piece::facts(caption, facts)];
+    Some(section("left-out", "What was left out", "What could not be done, and why.", facts))
 }

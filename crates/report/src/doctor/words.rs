@@ -121,7 +121,6 @@ pub fn others(report: &CheckReport) -> Option<String> {
     Some(wrap(&note).trim_end().to_owned())
 }
 
-/// Name of a step.
 pub fn step(step: DoctorStep) -> &'static str {
     match step {
         DoctorStep::Check => "checking the settings",
@@ -191,7 +190,6 @@ pub fn written(page: &Path, settings: Option<&Path>) -> String {
     format!("the page: {}{settings}", page.display())
 }
 
-/// A job and its way, as the answer names them.
 pub(super) fn asked(job_name: &str, way_name: &str) -> String {
     format!("{} ({})", job(job_name), way(job_name, way_name))
 }

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use crate::printable::printable_name;
 
-/// Dialect of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenMetrics 1.0. Every sample carries this time, in seconds of the Unix epoch, where it is known: `promtool tsdb` needs it.

@@ -19,7 +19,6 @@ use super::{Exported, Loss};
 const SECOND_NS: i64 = 1_000_000_000;
 const DIGITS: u8 = 3;
 
-/// A line of the log.
 struct Line {
     second: Option<i64>,
     task: usize,

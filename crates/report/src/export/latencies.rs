@@ -8,9 +8,7 @@ use super::{Exported, Loss};
 
 const US_NS: i64 = 1_000;
 
-/// The latencies of one task.
 pub(super) struct Latencies {
-    /// Number of the task.
     pub task: usize,
     pub summary: Summary,
     pub all: Distribution,

@@ -57,7 +57,6 @@ pub enum Format {
 pub struct Asked {
     /// Purpose to judge; without one or requirements, all usual purposes that a task tests.
     pub purpose: Option<&'static Purpose>,
-    /// Requirements to judge.
     pub requirements: Vec<Requirement>,
     /// Largest number of values that break a requirement together, known from elsewhere.
     pub burst_at_most: Option<u64>,
@@ -65,7 +64,6 @@ pub struct Asked {
     pub drive: Option<Drive>,
 }
 
-/// Writer of a format.
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
 /// Every format with its name and its writer.
@@ -98,43 +96,25 @@ pub struct Exported {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// Latencies below 0 (early wake-ups) that count as 0.
-    Negative {
-        /// Number of them.
-        count: u64,
-    },
+    Negative { count: u64 },
     /// Latencies beyond the format's last bin, which are only counted.
     Overflow {
-        /// Number of them.
         count: u64,
         /// Upper end of the bins.
         above_ns: i64,
     },
     /// Latencies that the source reports only by bounds: they are in no bin.
-    Beyond {
-        /// Number of them.
-        count: u64,
-    },
+    Beyond { count: u64 },
     /// The run keeps its spikes alone, so these are the activations that were written.
     OnlySpikes,
     /// A task without data for the format.
-    LeftOut {
-        /// Name of the task.
-        task: String,
-    },
+    LeftOut { task: String },
     /// The run's length is unknown, and the format wants it.
     NoLength,
     /// Another task has the name that this one would have in the format.
-    Tagged {
-        /// Name of the task.
-        task: String,
-        /// Its tag in the format.
-        tag: String,
-    },
+    Tagged { task: String, tag: String },
     /// Activations that are not among the latest starts, which alone are written.
-    Earlier {
-        /// Number of them.
-        count: u64,
-    },
+    Earlier { count: u64 },
     /// A thread of LinuxCNC without a period, because the run does not give one.
     NoThread {
         /// Its entry in the INI file.
@@ -165,7 +145,6 @@ impl Format {
         EXPORTERS.into_iter().map(|(format, ..)| format)
     }
 
-    /// Name in options.
     pub fn name(self) -> &'static str {
         EXPORTERS.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
     }

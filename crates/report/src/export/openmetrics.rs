@@ -22,7 +22,6 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     write_as(run, tasks, Dialect::OpenMetrics { at: ended.map(|end| format!("{end:.3}")) }, out)
 }
 
-/// Writes the classic text.
 pub(super) fn write_classic(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     write_as(run, tasks, Dialect::Classic, out)
 }

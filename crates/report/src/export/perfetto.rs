@@ -132,7 +132,6 @@ impl<'a, A> Event<'a, A> {
         Event { s: Some("t"), ..Event::at("i", track, at_ns, name, about) }
     }
 
-    /// A slice of time.
     fn slice(
         track: (u64, u64),
         at_ns: i64,
@@ -164,7 +163,6 @@ struct About {
     latency_ns: Option<i64>,
 }
 
-/// A point of a curve.
 #[derive(Serialize)]
 struct Point {
     ns: i64,

@@ -44,7 +44,6 @@ const SWITCH_FIELDS: &str = "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\ts
 const NOTE_FIELDS: &str = "\tfield:char note[64];\toffset:8;\tsize:64;\tsigned:0;\n\n\
     print fmt: \"%s\", REC->note\n";
 
-/// A moment on a processor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment<'a> {
     /// The processor goes from one thread to another; none is the idle one, or unknown.

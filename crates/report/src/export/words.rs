@@ -96,12 +96,10 @@ pub(super) fn due_note(task: &str, index: u64) -> String {
     format!("{task} #{index} due")
 }
 
-/// Note where it started.
 pub(super) fn start_note(task: &str, latency_ns: i64) -> String {
     format!("{task} starts, {} late", time(latency_ns as f64))
 }
 
-/// Note where a handler begins or ends.
 pub(super) fn handler_note(name: &str, begins: bool) -> String {
     format!("{name} {}", if begins { "begins" } else { "ends" })
 }

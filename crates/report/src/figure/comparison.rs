@@ -13,7 +13,6 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     comparison::of_tasks(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
 }
 
-/// Conclusion from the comparison.
 pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Head> {
     comparison::head::of_runs(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
 }

@@ -124,7 +124,6 @@ pub(crate) fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Colu
     joined.collect()
 }
 
-/// One chart for each task.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(row) = QUANTITIES.iter().position(|q| *q == quantity) else { return Vec::new() };
     let tasks = with_values(quantity, runs);

@@ -14,7 +14,6 @@ use crate::section::{Piece, Section};
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;
-/// Points of the curve.
 const POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.

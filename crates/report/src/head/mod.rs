@@ -54,8 +54,14 @@ pub fn shown(name: &str) -> String {
     if name == STANDARD_INPUT {
         return KEPT.into();
     }
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
-    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+    quoted(name)
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    let is_plain = !word.is_empty() && word.chars().all(plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// The path that means standard input, and the file to keep it in for another command.
@@ -106,4 +112,16 @@ fn capitals(verdict: &str) -> usize {
     let capital = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
     let bytes = words.take_while(capital).map(|word| word.len() + 1).sum::<usize>();
     bytes.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_gets_every_word_back() {
+        assert_eq!(quoted("--period=250us"), "--period=250us");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
 }

@@ -4,21 +4,14 @@ use jitterlab_analysis::matrix::{CellStatistic, Matrix};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
 use crate::section::{Cell, Piece};
-use crate::words::plural;
+use crate::words::{capital, plural};
 
-/// Name of a number of a cell.
 pub(super) fn name(statistic: CellStatistic) -> &'static str {
     match statistic {
         CellStatistic::P999 => "p99.9",
         CellStatistic::Max => "largest latency",
         CellStatistic::PeriodError => "largest period error",
     }
-}
-
-/// With a capital letter at its beginning.
-fn sentence_case(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A number of each cell, a table for each condition with its title; several where one would be too wide for 80 columns.
@@ -159,7 +152,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
             name: "matrix".into(),
             caption: format!(
                 "{} of {names} in µs, load {condition}. {caption} Each field is {of} of its repetitions. Colour: the mean of the tasks on a logarithmic scale.",
-                sentence_case(named)
+                capital(named)
             ),
             x: Axis::names(format!("processor of {first}, load {condition}"), columns.iter().map(cpu)),
             y: match second {

@@ -21,14 +21,12 @@ use crate::head::{spoken_of, word};
 use crate::section::Piece;
 use crate::warnings::sentence;
 use crate::words;
-use crate::wrap::remarks;
 
-/// Caveats, for the terminal.
-fn caveats_text(caveats: &[String]) -> String {
-    remarks("Bear in mind", caveats)
+/// Clauses as paragraphs.
+fn said(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item = Piece> {
+    clauses.into_iter().map(|clause| Piece::text(words::sentence(&clause)))
 }
 
-/// Caveats as notes.
 fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
@@ -47,11 +45,6 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
             alone.purpose
         )
     })
-}
-
-/// Caveats, for the page.
-fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
-    caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
 /// All caveats of a run, as clauses.
@@ -122,7 +115,7 @@ mod tests {
     use crate::section::Section;
     use jitterlab_model::Activation;
     use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
-    use jitterlab_motion::stepper::{Axis, AxisOptions, StepperDevices, StepperQuestion};
+    use jitterlab_motion::stepper::{Axis, AxisFacts, StepperDevices, StepperQuestion};
     use jitterlab_motion::{JudgedRun, catalog};
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
@@ -183,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_result_is_read_back_from_its_json_and_shows_the_same() {
-        let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
+        let axis = Axis::new(catalog::find("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
         let stepper = |jitter| StepperQuestion::new(axis.clone(), None, None).unwrap().under_jitter(jitter);
         // No jitter costs nothing at any speed, and a large one all there is: both are infinite somewhere.
         for jitter_ns in [100_000, 0, 6_000_000] {
@@ -208,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_axis_shows_torque_and_rate_and_one_speed_makes_no_curve() {
-        let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
+        let axis = Axis::new(catalog::find("as1050", None).unwrap(), None, AxisFacts::default()).unwrap();
         let of =
             |speeds| StepperQuestion::new(axis.clone(), speeds, None).unwrap().under_jitter(20_000).unwrap();
         let result = of(None);

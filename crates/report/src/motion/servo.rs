@@ -6,64 +6,81 @@ use jitterlab_motion::servo::{
 };
 
 use super::servo_tables::{self as tables, described};
-use super::{servo_charts, servo_redesign};
-use crate::chart::Terminal;
+use super::{servo_charts, servo_redesign, servo_verdict};
+use crate::document::Present;
+use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::words::{count, share, time};
-use crate::wrap::wrap;
 
-/// Short text below the head on the terminal; `None` if that would be the full text.
-pub(crate) fn answer(result: &ServoResult) -> Option<String> {
-    let Judged::Run(under) = &result.judged else { return None };
-    let found = &under.assessment;
-    let remedies = if found.remedies.is_empty() { String::new() } else { tables::remedies(&found.remedies) };
-    let misses = tables::misses(&found.misses);
-    let mut parts = vec![basis(&result.closed, under), tables::costs(&found.evaluation), misses, remedies];
-    parts.retain(|part| !part.is_empty());
-    if !found.redesigns.is_empty() {
-        parts.push(servo_redesign::text(&found.redesigns));
+impl Present for ServoResult {
+    const KIND: &'static str = "servo";
+
+    fn head(&self) -> Option<Head> {
+        servo_verdict::head(self)
     }
-    Some(parts.join("\n") + &super::caveats_text(&super::of_run(&under.run)))
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
+    }
 }
 
-/// Everything below the head, readable at 80 columns.
-pub fn text(result: &ServoResult, terminal: Terminal) -> String {
+/// The answer of a loop, its figures, and its evidence, folded.
+pub(crate) fn section(result: &ServoResult) -> Section {
+    let figures = servo_charts::all(result).into_iter().map(Piece::Figure);
     let margins = tables::margins(&result.margins);
-    match &result.judged {
+    let mut pieces = match &result.judged {
+        Judged::Run(under) => of_run(result, under),
+        Judged::Execution(under) => of_execution(result, under),
         Judged::ConstantDelays { costs } => {
-            let answer = wrap(&margins_sentence(result));
-            format!("{answer}\n{margins}\n{}", tables::delays(costs)) + &terminal.figures(&figures(result))
+            vec![Piece::text(margins_sentence(result)), tables::delays(costs)]
         }
-        Judged::Execution(under) => of_execution(result, under, &margins),
-        Judged::Run(under) => {
-            let found = &under.assessment;
-            let misses = tables::misses(found.misses_seen.iter().chain(&found.misses));
-            let mut parts = vec![
-                basis(&result.closed, under),
-                tables::costs(&found.evaluation),
-                tables::actions(&found.actions, found.evaluation.ideal.cost),
-                margins + &misses + &tables::shown(&misses, found.shown) + &tables::velocity(&found.velocity),
-            ];
-            if !found.remedies.is_empty() {
-                parts.push(tables::remedies(&found.remedies));
-            }
-            if !found.redesigns.is_empty() {
-                parts.push(servo_redesign::text(&found.redesigns));
-            }
-            if !found.responses.is_empty() {
-                let heading =
-                    "What the loop is asked to follow, through the worst event of the run:\n".to_owned();
-                parts.push(heading + &found.responses.iter().map(tables::followed).collect::<String>());
-            }
-            parts.join("\n")
-                + &super::caveats_text(&super::of_run(&under.run))
-                + "\n"
-                + &terminal.figures(&figures(result))
-        }
+    };
+    pieces.extend(figures);
+    match &result.judged {
+        Judged::Run(under) => pieces.push(Piece::details(
+            "Overrun actions, margins and responses",
+            [margins, evidence(under)].concat(),
+        )),
+        _ => pieces.extend(margins),
     }
+    Section::new(
+        "servo",
+        "What it does to the control loop",
+        "The mean quadratic cost of the loop under this timing against punctual activations, which part of the timing \
+         costs how much, and how much more the loop stands.",
+        pieces,
+    )
 }
 
-fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str) -> String {
+fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
+    let found = &under.assessment;
+    let mut pieces = vec![basis(&result.closed, under)];
+    pieces.extend(tables::costs(&found.evaluation));
+    pieces.extend(tables::misses(&found.misses));
+    pieces.extend(tables::remedies(&found.remedies));
+    pieces.extend(servo_redesign::pieces(&found.redesigns));
+    pieces.extend(super::notes(super::of_run(&under.run)));
+    pieces
+}
+
+/// What a terminal shows with all details only.
+fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
+    let found = &under.assessment;
+    let mut pieces = tables::actions(&found.actions, found.evaluation.ideal.cost);
+    pieces.extend(tables::misses(&found.misses_seen));
+    if found.misses_seen.is_some() || !found.misses.is_empty() {
+        let cycles = count(found.shown);
+        pieces.push(Piece::text(format!(
+            "These jobs: {cycles} cycles of the run, evenly from all of each kind."
+        )));
+    }
+    pieces.push(tables::velocity(&found.velocity));
+    let caption = "What the loop is asked to follow, through the worst event of the run";
+    pieces.extend(tables::followed(caption, &found.responses));
+    pieces
+}
+
+fn of_execution(result: &ServoResult, under: &LoopUnderExecution) -> Vec<Piece> {
     let mut basis = format!(
         "{}; execution {}, overrun {}, {} of its time at work.",
         described(&result.closed),
@@ -76,40 +93,12 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str)
             " It never catches up: its lateness grows without bound; the figures are of jobs back to back.",
         );
     }
-    let parts = [
-        wrap(&basis),
-        tables::execution(under),
-        tables::actions(&under.actions, under.ideal.cost),
-        margins.to_owned() + &tables::misses(under.misses.iter().chain(&under.misses_as_given)),
-    ];
-    parts.join("\n")
+    let misses = tables::misses(under.misses.iter().chain(&under.misses_as_given));
+    let actions = tables::actions(&under.actions, under.ideal.cost);
+    [vec![Piece::text(basis)], tables::execution(under), actions, misses].concat()
 }
 
-pub fn figures(result: &ServoResult) -> Vec<crate::chart::Chart> {
-    servo_charts::all(result)
-}
-
-/// Section of the page for a loop.
-pub(crate) fn section(result: &ServoResult) -> Section {
-    let text = |text: String| Piece::Text { text };
-    let mut pieces = vec![text(described(&result.closed) + ".")];
-    if let Judged::ConstantDelays { .. } = &result.judged {
-        pieces.push(text(margins_sentence(result)));
-    }
-    pieces.extend(servo_charts::all(result).into_iter().map(Piece::Figure));
-    if let Judged::Run(under) = &result.judged {
-        pieces.extend(super::minded_pieces(super::of_run(&under.run)));
-    }
-    Section::new(
-        "servo",
-        "What it does to the control loop",
-        "The mean quadratic cost of the loop under this timing against punctual activations, which part of the timing \
-         costs how much, and how much more the loop stands.",
-        pieces,
-    )
-}
-
-fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
+fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
     let timing = &under.assessment.evaluation.timing;
     let row = if timing.longest_missed > 1 {
         format!(", at most {} in a row", timing.longest_missed)
@@ -127,7 +116,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
     } else {
         format!("{} of {} periods without an output{row}", count(timing.missed), count(timing.periods))
     };
-    wrap(&format!(
+    Piece::text(format!(
         "{} (task {}); {} activations, mean latency {}, {execution}, {missed}.",
         described(closed),
         under.run.task,
@@ -162,14 +151,17 @@ mod tests {
     use jitterlab_motion::catalog;
     use jitterlab_motion::servo::Question;
 
+    use crate::chart::Terminal;
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
+
     #[test]
     fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
         let question = Question::new(catalog::find("dc-servo", None).unwrap(), 6_000_000);
         let mut result = ServoResult::alone(&question).unwrap();
-        let terminal = Terminal { columns: 80, ascii: true, colour: false };
         let mut told = |delay, with_delay_ns| {
             (result.margins.delay, result.margins.with_delay_ns) = (delay, with_delay_ns);
-            text(&result, terminal).split_whitespace().collect::<Vec<_>>().join(" ")
+            section(&result).text(TERMINAL).split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let some = told(DelayMargin::UpTo(13_351_560), 0);
         assert!(
@@ -187,9 +179,8 @@ mod tests {
     fn given_execution_times_are_answered_with_the_action_that_would_be_best() {
         let question = Question::new(catalog::find("dc-servo", None).unwrap(), 4_000_000);
         let result = ServoResult::under_execution(&question, "0.8h:0.5,1.2h:0.5", &[]).unwrap();
-        let head = super::super::servo_verdict::head(&result).unwrap();
-        let terminal = Terminal { columns: 80, ascii: true, colour: false };
-        let told = head.text(terminal) + &text(&result, terminal);
+        let head = servo_verdict::head(&result).unwrap();
+        let told = head.text(TERMINAL) + &section(&result).text(TERMINAL);
         assert!(
             told.starts_with("USABLE: ") && head.number.starts_with("This timing makes the loop 210 % worse"),
             "{head:?}"

@@ -128,7 +128,6 @@ fn machine(found: &LoopAssessment) -> (f64, f64) {
     (timing.latency_ns + timing.execution_ns, found.evaluation.clustered.cost)
 }
 
-/// Points that have a place.
 fn finite(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
     points.filter(|[_, y]| y.is_finite()).collect()
 }

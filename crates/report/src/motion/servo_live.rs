@@ -1,17 +1,36 @@
 //! A loop closed in real time: tracking errors under each wake-up method and load.
 
-use std::fmt::Write as _;
-
 use jitterlab_model::{Compensation, Fitness};
 use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
 
 use super::change;
 use super::servo_tables::described;
+use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Piece, Section};
-use crate::table::columns;
 use crate::words::{count, time};
-use crate::wrap::wrap;
+
+impl Present for ServoLive {
+    const KIND: &'static str = "servo-live";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces = vec![Piece::text(basis(self))];
+        pieces.extend(by_load(self).map(|(load, ways)| table(self, load, ways)));
+        pieces.push(Piece::text(EXPLAINED));
+        pieces.extend(notes(self).into_iter().map(Piece::note));
+        pieces.extend(super::notes(caveats(self)));
+        vec![Section::new(
+            "servo-live",
+            "The control loop in real time",
+            "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.",
+            pieces,
+        )]
+    }
+}
 
 /// A tracking error that is off by less than this share is not worth choosing a method for.
 const ALIKE: f64 = 0.01;
@@ -37,7 +56,7 @@ fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
 }
 
 /// The three lines: the tracking of the loop with the best way to wait, and with the worst.
-pub(crate) fn head(live: &ServoLive) -> Head {
+fn head(live: &ServoLive) -> Head {
     let ways = worst_of_each(live);
     let named = |way: &LiveWay| {
         let what = match live.excess(way) {
@@ -132,44 +151,9 @@ fn caveats(live: &ServoLive) -> Vec<String> {
     super::clauses(all).into_iter().chain(own).collect()
 }
 
-/// The whole answer, readable at 80 columns.
-pub fn text(live: &ServoLive) -> String {
-    let mut text = wrap(&basis(live));
-    for (load, ways) in by_load(live) {
-        let _ = write!(text, "\n{}{}", wrap(&load), tables(live, ways));
-    }
-    text.push('\n');
-    text += &wrap(EXPLAINED);
-    text.extend(notes(live).iter().map(|note| wrap(note)));
-    text + &super::caveats_text(&caveats(live))
-}
-
-/// The same for a page.
-pub fn section(live: &ServoLive) -> Section {
-    let text = |text: String| Piece::Text { text };
-    let mut pieces = vec![text(basis(live))];
-    pieces.extend(by_load(live).map(|(load, ways)| {
-        let (header, rows) = table(live, ways);
-        Piece::table(format!("{load}. {EXPLAINED}"), &header, rows)
-    }));
-    pieces.extend(notes(live).into_iter().map(text));
-    pieces.extend(super::minded_pieces(caveats(live)));
-    Section::new(
-        "servo-live",
-        "The control loop in real time",
-        "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.",
-        pieces,
-    )
-}
-
-/// The ways under one load next to punctual activations.
-fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
-    let (header, rows) = table(live, ways);
-    columns(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows)
-}
-
-/// Latencies, the errors of each output, and the excess of the worst output.
-fn table(live: &ServoLive, ways: &[LiveWay]) -> (Vec<String>, Vec<Vec<String>>) {
+/// The ways under one load next to punctual activations: latencies, the errors of each output, and the excess of the worst
+/// output.
+fn table(live: &ServoLive, load: String, ways: &[LiveWay]) -> Piece {
     let outputs = 0..live.closed.outputs.len();
     let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| -> Vec<String> {
         let cell = |o: usize| errors.get(o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error));
@@ -198,7 +182,7 @@ fn table(live: &ServoLive, ways: &[LiveWay]) -> (Vec<String>, Vec<Vec<String>>) 
         row(name, before, &way.errors, worse)
     };
     let punctual = row("punctual".into(), ["0", "0", "0"].map(str::to_owned), &live.punctual, "-".into());
-    (header, std::iter::once(punctual).chain(ways.iter().map(of_way)).collect())
+    Piece::table(load, &header, std::iter::once(punctual).chain(ways.iter().map(of_way)))
 }
 
 /// Microseconds, without a decimal where they are many.
@@ -281,12 +265,14 @@ mod tests {
         assert!(text.contains("(!) deadline: no rights"), "{text}");
         assert!(text.contains("Each way 5 s, 5 000 activations due; overrun skip."), "{text}");
         assert!(
-            text.contains("+ margin:100us 566.8 221068 1 234 0.1000 0.2000 0.1000 0.2000 0.00 %"),
+            text.contains("punctual nanosleep-relative + margin:100us deadline mean 0 566.8")
+                && text.contains("missed 0 1 234 1 234 1 234 pan rms 0.1000 0.1200 0.1000 0.9000")
+                && text.contains("worse - +20.00 % 0.00 % (!)"),
             "{text}"
         );
-        let minded = text.split("Bear in mind:").nth(1).unwrap();
+        let minded = text.split("largest, in the output's unit;").nth(1).unwrap();
         assert!(
-            minded.contains("memory was not locked") && minded.contains("nanosleep-relative could not wait"),
+            minded.contains("Memory was not locked") && minded.contains("nanosleep-relative could not wait"),
             "{text}"
         );
         assert!(

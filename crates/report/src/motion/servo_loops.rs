@@ -4,12 +4,31 @@ use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoo
 
 use super::servo_verdict::{asked, deciding, is_asked, not_known, reason};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
-use crate::chart::Terminal;
+use crate::document::Present;
 use crate::head::{Head, word};
 use crate::section::{Piece, Section};
-use crate::table::columns;
 use crate::words::{count, exact, time};
-use crate::wrap::wrap;
+
+impl Present for ServoLoops {
+    const KIND: &'static str = "servo-loops";
+
+    fn head(&self) -> Option<Head> {
+        head(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = given(self).into_iter().collect();
+        pieces.extend(self.plants.iter().flat_map(of_plant));
+        pieces.extend(self.run.iter().flat_map(|run| super::notes(super::of_run(run))));
+        pieces.extend(servo_charts::of_loops(self).into_iter().map(Piece::Figure));
+        vec![Section::new(
+            "servo",
+            "What it does to the control loops",
+            "The mean quadratic cost of each plant under the joint timing of its tasks against punctual activations.",
+            pieces,
+        )]
+    }
+}
 
 /// The loops of a task in a few words.
 fn loops(task: &TaskOfLoops) -> String {
@@ -27,7 +46,7 @@ fn described(plant: &PlantOfLoops) -> String {
 }
 
 /// The three lines; none without a run.
-pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
+fn head(result: &ServoLoops) -> Option<Head> {
     use jitterlab_model::Fitness;
     let (plant, under) = result.worst()?;
     let fitness = under.verdict.fitness;
@@ -71,83 +90,64 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
     Some(Head { fitness, asked: true, verdict, number, next })
 }
 
-/// Everything below the head, readable at 80 columns.
-pub(crate) fn text(result: &ServoLoops, terminal: Terminal) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if !result.given.is_empty() {
-        parts.push(wrap(&given(result)));
-    }
-    parts.extend(result.plants.iter().map(of_plant));
-    if let Some(run) = &result.run {
-        parts.push(super::caveats_text(&super::of_run(run)).trim_start_matches('\n').to_owned());
-    }
-    parts.push(terminal.figures(&servo_charts::of_loops(result)));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
-}
-
-fn of_plant(plant: &PlantOfLoops) -> String {
-    let mut parts = vec![wrap(&format!("{}.", described(plant)))];
-    if let Some(under) = &plant.under {
-        parts.push(tables::costs(&under.evaluation));
-        parts.push(wrap(&exactness(under)));
-        parts.push(actions(under));
-        parts.push(misses(under));
-    } else {
-        parts.push(wrap(&format!(
-            "Punctual and with no work to do it costs {}.",
-            tables::cost(plant.ideal.cost)
-        )));
-    }
-    parts.push(tasks(plant));
-    if let Some(under) = plant.under.as_ref().filter(|under| !under.responses.is_empty()) {
-        let heading = "What the outer loops are asked to follow, through the worst event:\n".to_owned();
-        parts.push(heading + &under.responses.iter().map(tables::followed).collect::<String>());
-    }
-    if let Some(under) = plant.under.as_ref().filter(|under| !under.redesigns.is_empty()) {
-        parts.push(servo_redesign::text(&under.redesigns));
-    }
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+/// A plant: its cost, what its tasks stand, and its evidence, folded.
+fn of_plant(plant: &PlantOfLoops) -> Vec<Piece> {
+    let mut pieces = vec![Piece::text(format!("{}.", described(plant)))];
+    let Some(under) = &plant.under else {
+        let cost = tables::cost(plant.ideal.cost);
+        pieces.push(Piece::text(format!("Punctual and with no work to do it costs {cost}.")));
+        return [pieces, tasks(plant)].concat();
+    };
+    pieces.extend(tables::costs(&under.evaluation));
+    pieces.extend(tables::misses(&under.misses));
+    pieces.extend(tasks(plant));
+    pieces.extend(servo_redesign::pieces(&under.redesigns));
+    let mut details = vec![Piece::text(exactness(under))];
+    details.extend(actions(under));
+    details.extend(tables::misses(&under.misses_seen));
+    details.extend(shown(under));
+    let caption = "What the outer loops are asked to follow, through the worst event";
+    details.extend(tables::followed(caption, &under.responses));
+    pieces.push(Piece::details(format!("{}: overrun actions and responses", plant.plant), details));
+    pieces
 }
 
 /// Cost of each overrun action.
-fn actions(under: &PlantUnderRun) -> String {
-    tables::actions(&under.actions, under.evaluation.ideal.cost)
-        + &wrap(
-            "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after a late job \
-             is not among them: tasks of several periods would never be due together again.",
-        )
+fn actions(under: &PlantUnderRun) -> Vec<Piece> {
+    let note = "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after \
+                a late job is not among them: tasks of several periods would never be due together again.";
+    let mut pieces = tables::actions(&under.actions, under.evaluation.ideal.cost);
+    pieces.push(Piece::text(note));
+    pieces
 }
 
-/// Stability proved for any sequence with these numbers of misses.
-fn misses(under: &PlantUnderRun) -> String {
-    let proved = tables::misses(under.misses_seen.iter().chain(&under.misses));
-    if proved.is_empty() {
-        return proved;
-    }
+/// Jobs that the proofs are about, and the meaning of a missed one.
+fn shown(under: &PlantUnderRun) -> Option<Piece> {
     let missed = if under.tasks.len() > 1 {
         "missed where any of these tasks writes less often than it is due"
     } else {
         "missed where no output comes"
     };
-    proved
-        + &wrap(&format!(
+    let is_proved = under.misses_seen.is_some() || !under.misses.is_empty();
+    is_proved.then(|| {
+        Piece::text(format!(
             "These jobs: {} cycles, evenly from all. A period here is {}, {missed}.",
             count(under.shown),
             exact(under.misses_period_ns)
         ))
+    })
 }
 
 /// Execution times that were given instead of a run.
-fn given(result: &ServoLoops) -> String {
+fn given(result: &ServoLoops) -> Option<Piece> {
     let tasks =
         result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
-    format!(
+    let said = format!(
         "{}. One processor; the task of the shorter period goes first and interrupts the others. Execution times are drawn by these \
          shares.",
         tasks.collect::<Vec<_>>().join(", ")
-    )
+    );
+    (!result.given.is_empty()).then(|| Piece::text(said))
 }
 
 /// Explains how the figures were computed.
@@ -165,7 +165,7 @@ fn exactness(under: &PlantUnderRun) -> String {
 }
 
 /// Each task: its timing, its cost alone, its margin.
-fn tasks(plant: &PlantOfLoops) -> String {
+fn tasks(plant: &PlantOfLoops) -> Vec<Piece> {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;
     let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, stands)| {
@@ -184,30 +184,11 @@ fn tasks(plant: &PlantOfLoops) -> String {
         header.extend(["mean delay", "worst", "missed", "alone costs"]);
     }
     header.push("stands");
-    let mut text = columns(&header, rows);
     let alone = if plant.tasks.len() > 1 && is_run {
         "alone costs: along the run, with the other tasks of this plant punctual. "
     } else {
         ""
     };
-    text.push_str(&wrap(&format!(
-        "{alone}stands: the longest constant delay of its outputs, the others punctual, up to its period."
-    )));
-    text
-}
-
-/// Section of the page.
-pub(crate) fn section(result: &ServoLoops) -> Section {
-    let mut pieces: Vec<Piece> =
-        result.plants.iter().map(|plant| Piece::Text { text: described(plant) + "." }).collect();
-    pieces.extend(servo_charts::of_loops(result).into_iter().map(Piece::Figure));
-    if let Some(run) = &result.run {
-        pieces.extend(super::minded_pieces(super::of_run(run)));
-    }
-    Section::new(
-        "servo",
-        "What it does to the control loops",
-        "The mean quadratic cost of each plant under the joint timing of its tasks against punctual activations.",
-        pieces,
-    )
+    let stands = "stands: the longest constant delay of its outputs, the others punctual, up to its period.";
+    vec![Piece::table("", &header, rows), Piece::text(format!("{alone}{stands}"))]
 }

@@ -6,9 +6,8 @@ use jitterlab_motion::servo::{DelayMargin, Gains, Interval, PidGains, Redesign, 
 
 use super::percent;
 use super::servo_tables::cost;
-use crate::table::columns;
+use crate::section::Piece;
 use crate::words::time;
-use crate::wrap::wrap;
 
 /// A number for a file: as short as it can be read back.
 fn exactly(value: f64) -> String {
@@ -29,13 +28,8 @@ fn way(redesign: &Redesign) -> String {
     }
 }
 
-/// Gain from each redesign, and the numbers of those that fit one line.
-pub(super) fn text(all: &[Redesign]) -> String {
-    if all.is_empty() {
-        return wrap(
-            "Nothing was designed anew: a controller of given numbers stays as it is, and one from a filter needs noise.measurement.",
-        );
-    }
+/// Gain from each redesign, and its numbers.
+pub(super) fn pieces(all: &[Redesign]) -> Vec<Piece> {
     let share = |new: f64, old: f64, interval: Option<Interval>| {
         if !new.is_finite() || !old.is_finite() {
             return if new.is_finite() { "stable".into() } else { "unstable".into() };
@@ -46,9 +40,12 @@ pub(super) fn text(all: &[Redesign]) -> String {
             (low, high) => format!("{} to {high}", low.trim_end_matches(" %")),
         })
     };
+    if all.is_empty() {
+        return Vec::new();
+    }
     let rows = all.iter().map(|r| vec![way(r), cost(r.cost), share(r.cost, r.instead_of, r.recovered)]);
-    let mut text = columns(&["designed anew", "cost along the run", "recovers"], rows);
-    for redesign in all {
+    let table = Piece::table("", &["designed anew", "cost along the run", "recovers"], rows);
+    let each = all.iter().map(|redesign| {
         let stands = match redesign.delay {
             DelayMargin::Always => "any constant delay".into(),
             DelayMargin::UpTo(ns) => format!("a constant delay of {}", time(ns as f64)),
@@ -59,9 +56,9 @@ pub(super) fn text(all: &[Redesign]) -> String {
         } else {
             String::new()
         };
-        text.push_str(&wrap(&format!("{}; stands {stands}{peak}", numbers(redesign))));
-    }
-    text
+        Piece::text(format!("{}; stands {stands}{peak}.", numbers(redesign)))
+    });
+    std::iter::once(table).chain(each).collect()
 }
 
 fn numbers(redesign: &Redesign) -> String {

@@ -6,17 +6,15 @@ use jitterlab_motion::servo::{
     RemedyKind, Stability, Stationary, UnderMisses, VelocityError,
 };
 
-use super::{change, percent};
-use crate::table::columns;
-use crate::words::{count, exact, share, time};
-use crate::wrap::wrap;
+use super::{change, percent, said};
+use crate::section::{Cell, Piece};
+use crate::words::{exact, share, time};
 
 /// The loop in a few words.
 pub(super) fn described(closed: &LoopDescription) -> String {
     format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
 
-/// A cost as tables show it.
 pub(super) fn cost(value: f64) -> String {
     match value {
         v if !v.is_finite() => "unstable".into(),
@@ -31,36 +29,41 @@ pub(super) fn against(value: f64, ideal: f64) -> String {
 }
 
 /// Cost of each part of a run's timing.
-pub(super) fn costs(found: &Evaluation) -> String {
+pub(super) fn costs(found: &Evaluation) -> Vec<Piece> {
     let ideal = found.ideal.cost;
-    let row = |name: &str, s: &Stationary| {
-        vec![name.to_owned(), cost(s.cost), against(s.cost, ideal), format!("{:.5}", s.radius_per_period)]
+    let row = |(name, s): (&str, &Stationary)| {
+        vec![name.to_owned(), cost(s.cost), against(s.cost, ideal), radius(s)]
     };
-    let rows = vec![
-        row("ideal timing", &found.ideal),
-        row("+ mean latency and execution", &found.mean_delay),
-        row("+ jitter", &found.jitter),
-        row("+ jobs that overrun, at random", &found.independent),
-        row("+ their order: the run itself", &found.clustered),
+    let rows = [
+        ("ideal timing", &found.ideal),
+        ("+ mean latency and execution", &found.mean_delay),
+        ("+ jitter", &found.jitter),
+        ("+ jobs that overrun, at random", &found.independent),
+        ("+ their order: the run itself", &found.clustered),
     ];
-    let mut text = columns(&["mean cost", "cost", "against ideal", "radius"], rows);
-    text.push_str("  (mean-square stable while the radius, per period, is below 1)\n");
     let memory = match found.memory {
-        0 => "the run itself is followed event by event; its radius is that of cycles in random order".into(),
-        1 => "the run itself is followed event by event; its radius is that of cycles that remember the one before".into(),
-        cycles => format!("the run itself is followed event by event; its radius is that of cycles that remember {cycles} others"),
+        0 => "in random order".into(),
+        1 => "that remember the one before".into(),
+        cycles => format!("that remember {cycles} others"),
     };
-    text.push_str(&wrap(&memory));
-    text.push_str(&wrap(&certainty(found)));
+    let mut clauses = vec![
+        format!("the run itself is followed event by event; its radius is that of cycles {memory}"),
+        certainty(found),
+    ];
     let along = found.along.cost;
-    if let Some(worst) = found.along.worst().filter(|w| w.cost > 1.5 * along) {
-        text.push_str(&wrap(&format!(
-            "its worst stretch, at {:.2} s, cost {:.1} times the mean",
-            worst.from_s,
-            worst.cost / along
-        )));
-    }
-    text
+    clauses.extend(found.along.worst().filter(|w| w.cost > 1.5 * along).map(|worst| {
+        format!("its worst stretch, at {:.2} s, cost {:.1} times the mean", worst.from_s, worst.cost / along)
+    }));
+    let header = ["mean cost", "cost", "against ideal", "radius"];
+    let table = Piece::table(RADIUS, &header, rows.map(row));
+    std::iter::once(table).chain(said(clauses)).collect()
+}
+
+/// Caption of tables with a radius.
+const RADIUS: &str = "Mean-square stable while the radius, per period, is below 1";
+
+fn radius(s: &Stationary) -> String {
+    format!("{:.5}", s.radius_per_period)
 }
 
 /// Confidence in the cost of a run.
@@ -78,26 +81,17 @@ fn certainty(found: &Evaluation) -> String {
     }
 }
 
-/// Cost of each overrun action.
-pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
+pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
     let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
-        vec![
-            action(*a),
-            a.to_string(),
-            cost(s.cost),
-            against(s.cost, ideal),
-            format!("{:.5}", s.radius_per_period),
-        ]
+        vec![action(*a), a.to_string(), cost(s.cost), against(s.cost, ideal), radius(s)]
     });
-    let table =
-        columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows);
+    let header = ["when a job overruns its period", "action", "cost", "against ideal", "radius"];
     let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
-    let widest = actions.iter().filter_map(half).reduce(f64::max);
-    table
-        + &widest.map_or_else(String::new, |half| {
-            let sure = percent(half);
-            wrap(&format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence"))
-        })
+    let widest = actions.iter().filter_map(half).reduce(f64::max).map(|half| {
+        let sure = percent(half);
+        format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence")
+    });
+    std::iter::once(Piece::table("", &header, rows)).chain(said(widest)).collect()
 }
 
 /// An overrun action as something to do.
@@ -116,51 +110,44 @@ pub(super) fn action(action: OverrunAction) -> String {
 }
 
 /// Stability proved for any sequence with these numbers of misses.
-pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> String {
-    all.into_iter()
-        .map(|under| {
-            let (m, k) = (under.at_most.misses, under.at_most.of);
-            let missed = match under.missed {
-                MissedJobs::Killed => ", a missed one killed",
-                MissedJobs::EndingAt { .. } => ", wherever a late one ends",
-                MissedJobs::AsSeen | MissedJobs::None => ", late ones as they are",
-            };
-            let what = format!("every sequence of these jobs with at most {m} missed in {k} periods{missed}");
-            let between = match (under.upper, under.missed) {
-                (Some(upper), MissedJobs::EndingAt { places }) => format!(
-                    "growth per period between {:.6} and {upper:.6}, with {places} ends in each period",
-                    under.lower
-                ),
-                (Some(upper), _) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
-                (None, MissedJobs::None) => "none is missed, and what a missed one would do is not computed here".into(),
-                (None, _) if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),
-                (None, _) => "too many sequences to go through".into(),
-            };
-            let word: String = under.word.iter().map(|missed| if *missed { 'm' } else { 'o' }).collect();
-            wrap(&match under.guarantee {
-                Guarantee::Stable => format!("PROVED stable under {what} ({between})"),
-                Guarantee::Unstable => format!(
-                    "NOT stable under {what}: {word} again and again grows ({between}; m miss, o output)"
-                ),
-                Guarantee::DoesNotDecay => format!(
-                    "NOT stable under {what}: {word} again and again does not decay ({between}; m miss, o output)"
-                ),
-                Guarantee::Undecided => format!("undecided under {what} ({between})"),
-            })
-        })
-        .collect()
+pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Vec<Piece> {
+    let clauses = all.into_iter().map(|under| {
+        let (m, k) = (under.at_most.misses, under.at_most.of);
+        let missed = match under.missed {
+            MissedJobs::Killed => ", a missed one killed",
+            MissedJobs::EndingAt { .. } => ", wherever a late one ends",
+            MissedJobs::AsSeen | MissedJobs::None => ", late ones as they are",
+        };
+        let what = format!("every sequence of these jobs with at most {m} missed in {k} periods{missed}");
+        let between = match (under.upper, under.missed) {
+            (Some(upper), MissedJobs::EndingAt { places }) => format!(
+                "growth per period between {:.6} and {upper:.6}, with {places} ends in each period",
+                under.lower
+            ),
+            (Some(upper), _) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
+            (None, MissedJobs::None) => {
+                "none is missed, and what a missed one would do is not computed here".into()
+            }
+            (None, _) if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),
+            (None, _) => "too many sequences to go through".into(),
+        };
+        let word: String = under.word.iter().map(|missed| if *missed { 'm' } else { 'o' }).collect();
+        match under.guarantee {
+            Guarantee::Stable => format!("PROVED stable under {what} ({between})"),
+            Guarantee::Unstable => {
+                format!("NOT stable under {what}: {word} again and again grows ({between}; m miss, o output)")
+            }
+            Guarantee::DoesNotDecay => format!(
+                "NOT stable under {what}: {word} again and again does not decay ({between}; m miss, o output)"
+            ),
+            Guarantee::Undecided => format!("undecided under {what} ({between})"),
+        }
+    });
+    said(clauses).collect()
 }
 
-/// Number of jobs that the proof covers.
-pub(super) fn shown(proved: &str, cycles: u64) -> String {
-    if proved.is_empty() {
-        return String::new();
-    }
-    wrap(&format!("these jobs: {} cycles of the run, evenly from all of each kind", count(cycles)))
-}
-
-/// The margins in a table.
-pub(super) fn margins(margins: &Margins) -> String {
+/// The margins in a table, and those against delay and jitter.
+pub(super) fn margins(margins: &Margins) -> Vec<Piece> {
     let mut rows = Vec::new();
     for channel in &margins.channels {
         rows.extend(crossed(channel.name.clone(), channel.punctual.as_ref()));
@@ -170,32 +157,25 @@ pub(super) fn margins(margins: &Margins) -> String {
         }
     }
     let header = ["gain one at", "rad/s", "phase margin", "gain up to", "down to", "peak"];
-    let mut text = columns(&header, rows);
-    text.push_str(&wrap(
-        &peaked(margins).map_or_else(String::new, |peak| format!("{peak} (the peak of 1/(1 + L))")),
-    ));
-    text.push_str(&wrap(&match margins.delay {
-        DelayMargin::Always => "delay margin: none needed, stable with any constant delay".into(),
+    let delay = match margins.delay {
+        DelayMargin::Always => "none needed, stable with any constant delay".into(),
         DelayMargin::UpTo(ns) => {
-            format!("delay margin {}: the longest constant delay it stays stable with", time(ns as f64))
+            format!("{}, the longest constant delay it stays stable with", time(ns as f64))
         }
-        DelayMargin::Never => "delay margin none: unstable without any delay".into(),
-    }));
-    match (margins.jitter_ns, margins.jitter_with_delay_ns) {
-        (Some(ns), with) => text.push_str(&wrap(&format!(
-            "jitter margin {}: stable for every sequence of delays up to that{}",
-            time(ns),
-            with.filter(|_| margins.with_delay_ns > 0).map_or(String::new(), |with| format!(
-                "; {} on top of {}",
-                time(with),
-                time(margins.with_delay_ns as f64)
-            ))
-        ))),
-        (None, _) => {
-            text.push_str("jitter margin: only for one input, one output and an output controller\n");
-        }
-    }
-    text
+        DelayMargin::Never => "none: unstable without any delay".into(),
+    };
+    let on_top =
+        margins.jitter_with_delay_ns.filter(|_| margins.with_delay_ns > 0).map_or(String::new(), |ns| {
+            format!("; {} on top of {}", time(ns), time(margins.with_delay_ns as f64))
+        });
+    let jitter = margins.jitter_ns.map_or_else(
+        || "only for one input, one output and an output controller".into(),
+        |ns| format!("{}, stable for every sequence of delays up to that{on_top}", time(ns)),
+    );
+    let peak = peaked(margins).map(|peak| format!("{peak} (the peak of 1/(1 + L))"));
+    let facts = [("delay margin", delay), ("jitter margin", jitter)];
+    let table = Piece::table("", &header, rows);
+    std::iter::once(table).chain(said(peak)).chain([Piece::facts("", facts)]).collect()
 }
 
 /// A row for each crossover of a loop, the first with its other margins.
@@ -232,27 +212,25 @@ pub(super) fn peaked(margins: &Margins) -> Option<String> {
     Some(format!("{name}a disturbance of {w:.1} rad/s comes through {peak:.2} times as large: {bad}"))
 }
 
-pub(super) fn velocity(error: &VelocityError) -> String {
-    wrap(&format!(
-        "a velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
-         worst {:.2} %; with the measured interval by nothing",
+pub(super) fn velocity(error: &VelocityError) -> Piece {
+    Piece::text(format!(
+        "A velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
+         worst {:.2} %; with the measured interval by nothing.",
         error.standard_deviation * 100.0,
         error.worst * 100.0
     ))
 }
 
-pub(super) fn remedies(remedies: &[Remedy]) -> String {
+pub(super) fn remedies(remedies: &[Remedy]) -> Option<Piece> {
     let rows = remedies.iter().map(|r| {
-        let change = if r.cost.is_finite() && r.instead_of.is_finite() {
-            change(r.cost / r.instead_of - 1.0, 4)
-        } else if r.cost.is_finite() {
-            "stable".into()
-        } else {
-            "unstable".into()
+        let change = match (r.cost.is_finite(), r.instead_of.is_finite()) {
+            (true, true) => change(r.cost / r.instead_of - 1.0, 4),
+            (true, false) => "stable".into(),
+            (false, _) => "unstable".into(),
         };
         vec![remedy(r.remedy), change]
     });
-    columns(&["what would change the cost", "by"], rows)
+    (!remedies.is_empty()).then(|| Piece::table("", &["what would change the cost", "by"], rows))
 }
 
 /// A remedy as something to do.
@@ -268,38 +246,37 @@ pub(super) fn remedy(remedy: RemedyKind) -> String {
     }
 }
 
-/// Describes how well one reference is followed.
-pub(super) fn followed(response: &FollowedReference) -> String {
-    wrap(&format!(
-        "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",
-        response.reference,
-        response.recorded.rms_error,
-        response.recorded.max_error,
-        response.ideal.rms_error,
-        response.ideal.max_error
-    ))
+/// How well references are followed.
+pub(super) fn followed(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
+    let number = |value: f64| Cell::Text(format!("{value:.4}"));
+    let rows = responses.iter().map(|of| {
+        let errors = [of.recorded.rms_error, of.recorded.max_error, of.ideal.rms_error, of.ideal.max_error];
+        std::iter::once(Cell::Text(of.reference.to_string())).chain(errors.map(number)).collect()
+    });
+    let header = ["reference", "error, rms", "at most", "with ideal timing", "at most"];
+    (!responses.is_empty()).then(|| Piece::table(caption, &header, rows))
 }
 
 /// The cost under constant delays, for a loop without a run; the first is the one compared with.
-pub(super) fn delays(rows: &[DelayCost]) -> String {
+pub(super) fn delays(rows: &[DelayCost]) -> Piece {
     let ideal = rows.first().map_or(f64::NAN, |r| r.cost);
-    let lines = rows.iter().map(|r| vec![exact(r.delay_ns), cost(r.cost), against(r.cost, ideal)]);
-    columns(&["constant delay", "cost", "against none"], lines)
+    let rows = rows.iter().map(|r| vec![exact(r.delay_ns), cost(r.cost), against(r.cost, ideal)]);
+    Piece::table("", &["constant delay", "cost", "against none"], rows)
 }
 
 /// The loop under given execution times.
-pub(super) fn execution(under: &LoopUnderExecution) -> String {
+pub(super) fn execution(under: &LoopUnderExecution) -> Vec<Piece> {
     let s = &under.stationary;
-    let rows = vec![
-        vec!["mean cost".into(), cost(s.cost)],
-        vec!["with no work to do".into(), cost(under.ideal.cost)],
-        vec!["spectral radius of a job".into(), format!("{:.9}", s.spectral_radius)],
-        vec!["spectral radius per period".into(), format!("{:.9}", s.radius_per_period)],
-        vec!["mean interval of jobs, periods".into(), format!("{:.6}", s.interval_periods)],
+    let facts = [
+        ("mean cost", cost(s.cost)),
+        ("with no work to do", cost(under.ideal.cost)),
+        ("spectral radius of a job", format!("{:.9}", s.spectral_radius)),
+        ("spectral radius per period", format!("{:.9}", s.radius_per_period)),
+        ("mean interval of jobs, periods", format!("{:.6}", s.interval_periods)),
     ];
     let drawn = under.cost_interval.map(|i| {
         let drawn = "a job that catches up depends on those before: times were drawn by their shares, and the loop followed along";
-        wrap(&format!("{drawn}; its cost is {} to {} with 95 % confidence", cost(i.low), cost(i.high)))
+        format!("{drawn}; its cost is {} to {} with 95 % confidence", cost(i.low), cost(i.high))
     });
-    columns(&["in the mean square", ""], rows) + &drawn.unwrap_or_default()
+    std::iter::once(Piece::facts("In the mean square", facts)).chain(said(drawn)).collect()
 }

@@ -94,7 +94,6 @@ pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
     }
 }
 
-/// Reason that a side gives.
 pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
     match side.judgement {
         Judgement::Unstable { radius_per_period } => {
@@ -167,7 +166,6 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
     }
 }
 
-/// Describes a reference.
 fn followed(reference: Reference) -> String {
     match reference {
         Reference::Move { time_ns, .. } => format!("a move of {}", time(time_ns as f64)),

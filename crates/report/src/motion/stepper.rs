@@ -106,7 +106,6 @@ fn stepconf(result: &StepperResult) -> Piece {
         ("Direction Hold, Setup", format!("{}, {} ns", drive.direction_hold_ns, drive.direction_setup_ns)),
         ("Maximum Velocity", velocity),
     ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
     let but = match verdict.fitness {
         Fitness::Good | Fitness::Limited => String::new(),
         Fitness::CannotTell => ", as far as the run goes".into(),
@@ -114,7 +113,7 @@ fn stepconf(result: &StepperResult) -> Piece {
             format!(", though it will not do: ticks come up to {} late", time(recommended.jitter_ns as f64))
         }
     };
-    Piece::Facts { caption: format!("For StepConf{but}"), facts }
+    Piece::facts(format!("For StepConf{but}"), facts)
 }
 
 /// The steps that the motor lost under the run's own timing, at worst.
@@ -170,11 +169,11 @@ fn basis(result: &StepperResult) -> Piece {
         _ => "; the worst event is long against that: beyond its speed it may lose steps, not always",
     };
     let hardware = match verdict.fitness {
-        Fitness::Unfit => vec![(
+        Fitness::Unfit => Some((
             "instead",
             "steps made by hardware, or more punctual ticks (jitterlab check, jitterlab compensate)".into(),
-        )],
-        _ => Vec::new(),
+        )),
+        _ => None,
     };
     let facts = [
         (
@@ -210,8 +209,7 @@ fn basis(result: &StepperResult) -> Piece {
         ),
         ("change of direction", reversal(found)),
     ];
-    let facts = facts.into_iter().chain(hardware).map(|(name, value)| (name.to_owned(), value)).collect();
-    Piece::Facts { caption: String::new(), facts }
+    Piece::facts("", facts.into_iter().chain(hardware))
 }
 
 /// Revolutions per second with as many decimals as tables of speeds use.
@@ -385,9 +383,8 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
 }
 
 fn assumptions(axis: &Axis) -> Option<Piece> {
-    let facts: Vec<(String, String)> = axis.assumed.iter().map(assumption).collect();
-    let caption = "Taken where nothing was given:".into();
-    (!facts.is_empty()).then_some(Piece::Facts { caption, facts })
+    let facts = axis.assumed.iter().map(assumption);
+    (!axis.assumed.is_empty()).then(|| Piece::facts("Taken where nothing was given:", facts))
 }
 
 /// A figure that was not given, its default, and the reason for it.
@@ -454,20 +451,16 @@ mod tests {
     use super::*;
     use crate::chart::Terminal;
     use crate::document::{Extent, text};
-    use jitterlab_motion::stepper::{AxisOptions, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
+    use jitterlab_motion::stepper::{AxisFacts, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
 
     fn at(columns: usize) -> Terminal {
         Terminal { columns, ascii: false, colour: false }
     }
 
     fn axis() -> Axis {
-        let known = AxisOptions {
-            voltage_v: Some(24.0),
-            microsteps: Some(8),
-            lead_mm: Some(10.0),
-            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
-        };
-        Axis::new(known).unwrap()
+        let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
+        let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
+        Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap()
     }
 
     fn result(jitter_ns: i64) -> StepperResult {

@@ -1,18 +1,20 @@
 //! The first section of the page: the answer as a person looks for it, and its evidence, folded.
 
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
-use super::PageRun;
 use super::frame::{answer, figures, pieces};
 use super::glance;
 use super::html::{Html, html, whole};
 use super::rows;
 use super::subject::Scale;
-use super::words::{self, About, RunWords};
-use crate::head::Head;
+use super::words::{self, About};
+use super::{PageRun, PageTask};
+use crate::caveats::statement;
+use crate::head::{Head, run};
 use crate::purpose;
-use crate::section::Table;
+use crate::summary::every_figure;
 use crate::words::plural;
 
 /// More runs than these are rows alone.
@@ -20,25 +22,22 @@ pub const FEW: usize = 6;
 
 /// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `found` are
 /// the answers of further results.
-pub fn build(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
+pub fn build(runs: &[PageRun], conclusion: Option<&Head>, found: &Html) -> Html {
     let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured().verdict).collect();
     let subjects = rows::subjects(runs, &verdicts);
     let scale = Scale::for_subjects(&subjects);
     let drawn = scale.as_ref().filter(|_| !subjects.is_empty());
-    let many = rows::head(&subjects, runs.len()).filter(|_| runs.len() > FEW);
+    let many = rows::head(&subjects).filter(|_| runs.len() > FEW);
     let conclusion = many.as_ref().or(conclusion);
     let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
-    let verdict = |run: &RunWords| {
-        let head = run.head.as_ref();
-        head.map(|head| html!("{answer}\n", answer = answer(head, run.next.as_ref()))).unwrap_or_default()
-    };
-    let article = |(run, of): (&RunWords, &PageRun)| {
-        let subject = subjects.iter().find(|subject| std::ptr::eq(subject.run, of));
+    let answers = answers(runs);
+    let article = |(run, verdict): (&PageRun, Html)| {
+        let subject = subjects.iter().find(|subject| std::ptr::eq(subject.run, run));
         let series = subject.zip(drawn).map(|(subject, scale)| glance::series(subject, scale, true));
         html!(
             "<article>\n<h3>{label}</h3>\n{verdict}{series}</article>\n",
             label = run.label,
-            verdict = verdict(run),
+            verdict = verdict,
             series = series.unwrap_or_default()
         )
     };
@@ -53,9 +52,9 @@ pub fn build(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, fo
         _ => (Html::default(), Html::default()),
     };
     let verdicts: Html = match runs.len() {
-        1 => words.iter().map(verdict).collect(),
+        1 => answers.into_iter().collect(),
         several if several <= FEW => {
-            let articles = words.iter().zip(runs).map(article).collect::<Html>();
+            let articles = runs.iter().zip(answers).map(article).collect::<Html>();
             html!("<div class=\"runs\">{articles}</div>\n", articles = articles).only_if(several > 1)
         }
         _ => Html::default(),
@@ -73,15 +72,27 @@ pub fn build(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, fo
         side = side,
         below = below,
         warnings = words::warned(runs).into_iter().map(warning).collect::<Html>(),
-        refused = refused(words),
+        refused = refused(runs),
         caveats = caveats_in_short(&words::caveats(runs))
     )
 }
 
+/// The answer about each run, with its next step unless the run before has the same.
+fn answers(runs: &[PageRun]) -> Vec<Html> {
+    let heads: Vec<Option<Head>> = runs.iter().map(|run| run::measured(&run.measured())).collect();
+    let before = std::iter::once(&None).chain(&heads);
+    let each = heads.iter().zip(before).map(|(head, before)| {
+        let Some(head) = head else { return Html::default() };
+        let is_new = before.as_ref().is_none_or(|before| before.next != head.next);
+        html!("{answer}\n", answer = answer(head, is_new.then_some(&head.next)))
+    });
+    each.collect()
+}
+
 /// Refusals of the system, each once.
-fn refused(words: &[RunWords]) -> Html {
+fn refused(runs: &[PageRun]) -> Html {
     let mut all: Vec<&Refusal> = Vec::new();
-    for refusal in words.iter().flat_map(|run| &run.refused) {
+    for refusal in runs.iter().flat_map(|run| &run.info.refused) {
         if !all.contains(&refusal) {
             all.push(refusal);
         }
@@ -108,7 +119,6 @@ fn caveats_in_short(caveats: &[String]) -> Html {
     .only_if(!caveats.is_empty())
 }
 
-/// All caveats, folded.
 pub fn caveats(runs: &[PageRun]) -> Html {
     let caveats = words::caveats(runs);
     let item = |caveat: &String| html!("<li>{caveat}</li>\n", caveat = whole(caveat));
@@ -121,28 +131,35 @@ pub fn caveats(runs: &[PageRun]) -> Html {
 }
 
 /// Measurement in a sentence, as facts, and every quantity in numbers.
-pub fn measured(runs: &[PageRun], words: &[RunWords]) -> Html {
-    let several = words.len() > 1;
-    let statement = |run: &RunWords| -> Html {
-        let text = |text: &String| html!("<p>{text}</p>\n", text = whole(text));
-        run.statements.iter().map(text).collect()
+pub fn measured(runs: &[PageRun]) -> Html {
+    let several = runs.len() > 1;
+    let statements = |run: &PageRun| -> Html {
+        let tasks = run.tasks.iter().zip(&run.info.tasks);
+        let texts = tasks.map(|(of, task)| statement(&of.measured.summary, measured_ns(task)));
+        texts.map(|text| html!("<p>{text}</p>\n", text = whole(&text))).collect()
     };
+    let table = |(run, task): (&PageRun, &PageTask)| {
+        let of = every_figure(&task.measured.summary);
+        let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
+        html!("{table}\n", table = figures(&caption, &of))
+    };
+    let tasks = runs.iter().flat_map(|run| run.tasks.iter().map(move |task| (run, task)));
     html!(
         "{statements}{about}{tables}",
-        statements = words.iter().filter(|_| !several).map(statement).collect::<Html>(),
-        about = about(words, &words::about(runs)),
-        tables = tables(words)
+        statements = runs.iter().filter(|_| !several).map(statements).collect::<Html>(),
+        about = about(runs, &words::about(runs)),
+        tables = tasks.map(table).collect::<Html>()
     )
 }
 
 /// Facts of a single run as a list, of several as a table with a row for each and a column for each
 /// difference.
-fn about(runs: &[RunWords], about: &[About]) -> Html {
+fn about(runs: &[PageRun], about: &[About]) -> Html {
     let fact =
         |fact: &About| html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0]);
     let (alike, differs): (Vec<&About>, Vec<&About>) = about.iter().partition(|fact| fact.values.len() == 1);
     let heading = |fact: &&About| html!("<th scope=\"col\">{term}</th>", term = fact.term);
-    let row = |(number, run): (usize, &RunWords)| {
+    let row = |(number, run): (usize, &PageRun)| {
         let cell = |fact: &&About| {
             html!("<td>{value}</td>", value = fact.values.get(number).map_or("–", String::as_str))
         };
@@ -162,15 +179,4 @@ fn about(runs: &[RunWords], about: &[About]) -> Html {
     )
     .only_if(!differs.is_empty());
     html!("<dl>{facts}</dl>\n{table}", facts = alike.into_iter().map(fact).collect::<Html>(), table = table)
-}
-
-/// Tables of every quantity.
-fn tables(runs: &[RunWords]) -> Html {
-    let several = runs.len() > 1;
-    let tables = runs.iter().flat_map(|run| run.tables.iter().map(move |of| (run, of)));
-    let table = |(run, of): (&RunWords, &Table)| {
-        let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
-        html!("{table}\n", table = figures(&caption, of))
-    };
-    tables.map(table).collect()
 }

@@ -23,7 +23,6 @@ const NEAR: i64 = 20;
 /// Spikes closer than this share of the width are not both marked.
 const BESIDE: f64 = 0.12;
 
-/// A fitness as a shape and a word.
 pub fn result(fitness: Fitness, words: &str) -> Html {
     html!(
         "<span class=\"result {class}\"><span class=\"mark\" aria-hidden=\"true\"></span>{words}</span>",
@@ -254,7 +253,6 @@ fn key(of: &Subject<'_>, scale: &Scale, columns: usize) -> Html {
     )
 }
 
-/// Words at a height.
 fn placed(class: &str, at: f64, words: &str) -> Html {
     html!(
         "<span class=\"{class}\" style=\"bottom:{at}%\">{words}</span>",

@@ -90,7 +90,6 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
     let plots = plots::data(runs, &[first.as_slice(), &sections, &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
-    let words = words::runs(runs);
     let headless = documents.iter().filter(|document| document.head.is_none());
     let headless: Vec<&Section> = headless.flat_map(|document| document.sections.first()).collect();
     let own: Vec<&Section> = own.iter().take(LINKS).collect();
@@ -109,14 +108,14 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
             .map(|(number, section)| frame::section(section, first_head.filter(|_| number == 0)))
             .collect::<Html>(),
         answer_title = if first.is_empty() { "The answer" } else { "What was measured" },
-        answer = answer::build(runs, &words, conclusion.as_ref(), &found),
+        answer = answer::build(runs, conclusion.as_ref(), &found),
         sections = frame::sections(&sections),
         caveats = answer::caveats(runs),
-        measured = answer::measured(runs, &words),
+        measured = answer::measured(runs),
         measured_title = list_some(&runs.iter().map(|run| run.label.clone()).collect::<Vec<_>>()),
         details = folded(&details),
         machine = machine(runs),
-        commands = words.iter().map(words::RunWords::reproduced).collect::<Html>(),
+        commands = runs.iter().map(words::reproduced).collect::<Html>(),
         documents = Html::as_it_is(in_script(&serde_json::to_string(&measured).map_err(not_written)?)),
         charts = Html::as_it_is(plots.charts),
         columns = Html::as_it_is(plots.columns),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::html::whole;
 use super::not_written;
@@ -15,7 +16,7 @@ use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
 use jitterlab_model::Error;
 
 /// Data for the script, with the packed columns.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Plots {
     /// Charts and their detail, compressed and in base64.
     pub charts: String,
@@ -40,39 +41,6 @@ struct Choice<'a> {
     at: Option<[f64; 2]>,
 }
 
-#[derive(Serialize)]
-struct Run<'a> {
-    label: &'a str,
-    tasks: Vec<Task<'a>>,
-}
-
-#[derive(Serialize)]
-struct Task<'a> {
-    name: &'a str,
-    period_ns: i64,
-    length_ns: i64,
-    complete: bool,
-    steps: Steps,
-    exact: ExactColumns,
-}
-
-#[derive(Serialize)]
-struct Steps {
-    due: Column,
-    executed: Column,
-    missed: Column,
-    /// For each quantity its minimum, mean and maximum.
-    extents: BTreeMap<&'static str, [Column; 3]>,
-}
-
-#[derive(Serialize)]
-struct ExactColumns {
-    due: Column,
-    index: Column,
-    missed: Column,
-    values: BTreeMap<&'static str, Column>,
-}
-
 /// Name of a piece's figures in the script, and the identifier of their place on the page.
 pub fn id(name: &str, piece: usize) -> String {
     format!("{name}-{piece}")
@@ -95,12 +63,12 @@ pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {
         let tasks = run.tasks.iter().map(|task| self::task(run, task, &mut packer));
-        Run { label: &run.label, tasks: tasks.collect() }
+        json!({ "label": run.label, "tasks": tasks.collect::<Vec<_>>() })
     });
-    let runs: Vec<Run<'_>> = packed.collect();
+    let runs: Vec<Value> = packed.collect();
     let figures: Vec<Figure<'_>> =
         sections.iter().flat_map(|section| figures(&section.id, &section.pieces)).collect();
-    let all = serde_json::json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
+    let all = json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
     let charts = serde_json::to_vec(&all).map_err(not_written)?;
     Ok(Plots {
         charts: compressed(&charts).map_err(not_written)?,
@@ -131,24 +99,25 @@ pub fn captions(charts: &[Chart]) -> String {
     whole(&captions.collect::<Vec<_>>().join(" "))
 }
 
-fn task<'a>(run: &'a PageRun, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {
+fn task(run: &PageRun, task: &PageTask, packer: &mut Packer) -> Value {
     let PageTask { measured, series, .. } = task;
     let origin_ns = run.origin_ns();
     let result = run.info.tasks.get(task.number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);
-    Task {
-        name: &measured.summary.task,
-        period_ns: measured.summary.period_ns,
-        length_ns: end_ns.saturating_sub(origin_ns),
-        complete: series.complete,
-        steps: steps(&series.steps, origin_ns, packer),
-        exact: exact(&series.exact, origin_ns, packer),
-    }
+    json!({
+        "name": measured.summary.task,
+        "period_ns": measured.summary.period_ns,
+        "length_ns": end_ns.saturating_sub(origin_ns),
+        "complete": series.complete,
+        "steps": steps(&series.steps, origin_ns, packer),
+        "exact": exact(&series.exact, origin_ns, packer),
+    })
 }
 
-fn steps(steps: &[Step], origin_ns: i64, packer: &mut Packer) -> Steps {
+/// Columns of the steps; for each quantity its minimum, mean and maximum.
+fn steps(steps: &[Step], origin_ns: i64, packer: &mut Packer) -> Value {
     let due = packer.advancing(steps.iter().map(|s| s.due_ns - origin_ns));
     let executed = packer.column(steps.iter().map(|s| Some(s.executed as i64)));
     let missed = packer.column(steps.iter().map(|s| Some(s.missed as i64)));
@@ -159,16 +128,17 @@ fn steps(steps: &[Step], origin_ns: i64, packer: &mut Packer) -> Steps {
         let mean = steps.iter().map(|s| s.extents[i].mean_ns());
         (*name, [packer.column(some(|e| e.min_ns)), packer.column(mean), packer.column(some(|e| e.max_ns))])
     });
-    let extents = extents.collect();
-    Steps { due, executed, missed, extents }
+    let extents: BTreeMap<&str, [Column; 3]> = extents.collect();
+    json!({ "due": due, "executed": executed, "missed": missed, "extents": extents })
 }
 
-fn exact(rows: &[ExactRow], origin_ns: i64, packer: &mut Packer) -> ExactColumns {
+/// Columns of single activations.
+fn exact(rows: &[ExactRow], origin_ns: i64, packer: &mut Packer) -> Value {
     let due = packer.advancing(rows.iter().map(|e| e.due_ns - origin_ns));
     let index = packer.advancing(rows.iter().map(|e| e.index as i64));
     let missed = packer.column(rows.iter().map(|e| Some(e.missed.into())));
     let values = COLUMNS.iter().enumerate();
     let values = values.map(|(i, name)| (*name, packer.column(rows.iter().map(|e| e.values_ns[i]))));
-    let values = values.collect();
-    ExactColumns { due, index, missed, values }
+    let values: BTreeMap<&str, Column> = values.collect();
+    json!({ "due": due, "index": index, "missed": missed, "values": values })
 }

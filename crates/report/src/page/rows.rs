@@ -8,7 +8,7 @@ use jitterlab_model::Fitness;
 use super::glance::{judged, lines};
 use super::html::{Html, html, whole};
 use super::subject::{Scale, Subject};
-use crate::head::{Head, word};
+use crate::head::{Head, verdict_of_several};
 use crate::purpose::plainly;
 use crate::run_view::PageRun;
 use crate::why::marks;
@@ -36,37 +36,19 @@ pub fn subjects<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<Su
 }
 
 /// The answer for many runs together.
-pub fn head(subjects: &[Subject<'_>], verdicts: usize) -> Option<Head> {
+pub fn head(subjects: &[Subject<'_>]) -> Option<Head> {
     let worst = subjects.first()?;
     let judged = worst.judged.as_ref()?;
-    let with = |fitness: Fitness| {
-        let same = |of: &&Subject<'_>| of.judged.as_ref().is_some_and(|judged| judged.fitness == fitness);
-        subjects.iter().filter(same).count()
-    };
-    let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good, Fitness::CannotTell];
-    let counts = all.map(|fitness| (crate::purpose::word(fitness), with(fitness)));
-    let others: Vec<String> = counts
-        .into_iter()
-        .filter(|(name, number)| *number > 0 && *name != crate::purpose::word(judged.fitness))
-        .map(|(name, number)| format!("{number} {name}"))
-        .collect();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", list(&others)) };
+    let each: Vec<Fitness> = subjects.iter().filter_map(|of| Some(of.judged.as_ref()?.fitness)).collect();
     Some(Head {
         fitness: judged.fitness,
         asked: false,
-        verdict: format!(
-            "{} for {}: {} of {}{others}.",
-            word(judged.fitness),
-            judged.purpose,
-            with(judged.fitness),
-            plural(verdicts as u64, "run")
-        ),
+        verdict: verdict_of_several(judged.fitness, Some(&judged.purpose), &each, "run"),
         number: format!("Worst: {}. {}", worst.run.label, plainly(judged.decided_by.as_ref()?)),
         next: format!("jitterlab report {} (the worst run by itself)", crate::head::shown(&worst.run.label)),
     })
 }
 
-/// The rows on this scale.
 pub fn table(subjects: &[Subject<'_>], scale: &Scale) -> Html {
     let Some(first) = subjects.first() else { return Html::default() };
     let limits = lines(first);

@@ -62,7 +62,6 @@ impl<'a> Subject<'a> {
         if self.is_off { Quantity::PeriodError } else { Quantity::Latency }
     }
 
-    /// The limit that decides.
     pub fn limit(&self) -> Option<Limit> {
         Some(self.judged.as_ref()?.decided_by.as_ref()?.limit)
     }

@@ -30,17 +30,14 @@ pub struct PageRun {
     pub why: Option<RunWhy>,
 }
 
-/// One task of a run of the page.
 #[derive(Debug)]
 pub struct PageTask {
     /// Its number in the run's description.
     pub number: usize,
-    /// Figures of the task.
     pub measured: MeasuredTask,
     pub series: Series,
     /// Everything gathered for the questions below.
     pub scan: TaskScan,
-    /// Patterns of its latency.
     pub patterns: Patterns,
     /// Prediction of its largest latency; `None` if nothing ran.
     pub prediction: Option<Prediction>,

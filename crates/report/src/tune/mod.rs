@@ -138,7 +138,6 @@ pub(crate) fn is_lower(result: &TuneResult, proven: &Proven) -> bool {
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
-/// The number that decides.
 pub(crate) fn number(result: &TuneResult) -> String {
     let figure = result.figure();
     let named = name(result, figure);
@@ -281,7 +280,7 @@ fn table(result: &TuneResult) -> Option<Piece> {
 /// Facts under a caption, if there are any.
 fn facts(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
     let facts: Vec<(String, String)> = facts.collect();
-    (!facts.is_empty()).then(|| Piece::Facts { caption: caption.into(), facts })
+    (!facts.is_empty()).then(|| Piece::facts(caption, facts))
 }
 
 fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {

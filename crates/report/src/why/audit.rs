@@ -15,7 +15,6 @@ const SHOWN: usize = 5;
 /// A timer slack up to this costs nothing that can be seen.
 const MOST_SLACK_NS: u64 = 1_000;
 
-/// A habit of a loop.
 struct Habit {
     what: String,
     times: Option<u64>,
@@ -146,7 +145,6 @@ fn setting(what: &str, remedy: &str) -> Habit {
     Habit { what: what.into(), times: None, p99_ns: None, worst_ns: None, remedy: remedy.into() }
 }
 
-/// Settings of a thread.
 fn settings(task: &TaskRun) -> Vec<Habit> {
     let granted = task.granted.as_ref();
     let watched = task.watched.as_ref();

@@ -39,7 +39,6 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
     })
 }
 
-/// All clues as remarks.
 pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
     let clues: Vec<&Warning> = run.warnings.iter().filter(|warning| warning.is_clue()).collect();
     warnings::sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()

@@ -4,7 +4,6 @@ use jitterlab_model::causes::{Cause, CauseClass as Class};
 
 use crate::chart::Layer;
 
-/// The letter of a class of causes.
 fn letter(class: Class) -> char {
     match class {
         Class::Usual => USUAL,

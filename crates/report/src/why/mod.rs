@@ -68,7 +68,6 @@ impl Present for RunWhy {
     }
 }
 
-/// The section of causes.
 pub(crate) fn section(pieces: Vec<Piece>) -> Section {
     Section::new(
         "causes",

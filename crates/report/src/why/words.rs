@@ -102,7 +102,6 @@ fn by(who: Option<&str>) -> String {
     who.map_or(String::new(), |who| format!(" by {who}"))
 }
 
-/// Certainty of a cause, in a word.
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Proven => "proven",
@@ -111,7 +110,6 @@ pub(super) fn certainty(certainty: Certainty) -> &'static str {
     }
 }
 
-/// Evidence for a cause.
 pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Events => "the kernel's own events show it",

@@ -6,7 +6,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::Error;
 use jitterlab_motion::doctor::Way;
 use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
-use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion, StepperResult};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, StepperQuestion, StepperResult};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_runs::{Hints, OneTask, Run};
 
@@ -53,5 +53,5 @@ fn usual(axis: &AxisArgs) -> Result<Axis, Error> {
         return axis.axis();
     }
     let motor = Motor::of_frame(FRAME, TORQUE_NM)?;
-    Axis::new(AxisOptions { lead_mm: Some(TRAVEL_MM), ..AxisOptions::new(motor) })
+    Axis::new(motor, None, AxisFacts { lead_mm: Some(TRAVEL_MM), ..AxisFacts::default() })
 }

@@ -99,8 +99,8 @@ pub fn execute(args: &Args) -> Ending {
         let found = examination.examine(&facts, experiment)?;
         let boot = boot();
         let result =
-            found.map(|found| DoctorResult::new(&asked, found).since(earlier.as_ref(), boot.as_ref()));
-        Ok(result.map(|result| (Earlier::new(&asked, &result, boot, loads), result, folder)))
+            found.map(|found| DoctorResult::new(asked, found).since(earlier.as_ref(), boot.as_ref()));
+        Ok(result.map(|result| (Earlier::new(&result, boot, loads), result, folder)))
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());

@@ -3,7 +3,7 @@
 use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::quantity::{self, Dimension};
-use jitterlab_motion::stepper::{Axis, AxisAsked};
+use jitterlab_motion::stepper::{Axis, AxisAsked, AxisFacts};
 
 use crate::values;
 
@@ -83,16 +83,20 @@ impl AxisArgs {
 
     /// The axis from a data sheet, options, and assumptions.
     pub fn axis(&self) -> Result<Axis, Error> {
+        let facts = AxisFacts {
+            voltage_v: self.voltage,
+            current_a: self.drive_current,
+            microsteps: self.microsteps,
+            load_torque_nm: self.load_torque,
+            load_inertia_kg_m2: self.load_inertia,
+            friction: None,
+            lead_mm: self.travel,
+        };
         AxisAsked {
             motor: self.motor.clone(),
             frame: self.frame,
             torque_nm: self.torque,
-            voltage_v: self.voltage,
-            drive_current_a: self.drive_current,
-            microsteps: self.microsteps,
-            load_torque_nm: self.load_torque,
-            load_inertia_kg_m2: self.load_inertia,
-            lead_mm: self.travel,
+            facts,
             drive: self.drive.clone(),
             step_time_ns: self.step_time,
             step_space_ns: self.step_space,

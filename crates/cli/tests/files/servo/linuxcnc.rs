@@ -79,11 +79,8 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
         assert!(hal.contains(&format!("for a thread of {H} ns")) && p > 0.0 && d > 0.0, "{hal}");
         assert_eq!(i > 0.0, controller.starts_with("pid"), "{hal}");
 
-        let design = if i > 0.0 {
-            Design::Pid { gain: vec![p], integral_s: vec![p / i], derivative_s: vec![d / p] }
-        } else {
-            Design::Pd { gain: vec![p], derivative_s: vec![d / p] }
-        };
+        let integral_s = (i > 0.0).then(|| vec![p / i]);
+        let design = Design::Pid { gain: vec![p], integral_s, derivative_s: vec![d / p] };
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
         let question = Question::new(Plant { design, ..plant }, H);
         let mut drive = DrivenLoop::new(&question.closed().unwrap(), TimeBase::Nominal, Reference::Step(1.0));

@@ -22,7 +22,6 @@ pub struct Arc {
     pub from: usize,
     /// Node it ends in.
     pub to: usize,
-    /// Number of the step.
     pub step: usize,
 }
 

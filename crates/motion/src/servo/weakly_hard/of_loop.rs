@@ -31,7 +31,6 @@ pub enum MissedJobs {
 /// jobs. Execution times between theirs are not covered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderMisses {
-    /// The requirement.
     #[serde(flatten)]
     pub at_most: AtMost,
     /// The missed jobs that it is proved of.
