@@ -90,6 +90,9 @@ impl FragmentContext<'_> {
 
     /// Returns the name of the thread that ended this by waking the task.
     fn let_go_by(&self, fragment: &Fragment) -> Option<Name> {
+        // A lock that it spins for is let go without a wake-up.
+        let (_, end_ns, _) = self.thread.state.over(fragment.from_ns, i64::MAX).next()?;
+        self.thread.next_wake(fragment.to_ns).filter(|wake| wake.t_ns <= end_ns)?;
         match self.thread.end_of_wait(fragment.to_ns)?.by {
             Waker::Thread(_, who) => who,
             Waker::Timer(_) | Waker::OtherTimer(_) | Waker::Handler(_) => None,

@@ -147,7 +147,7 @@ pub struct Thread {
     has_called: bool,
     /// True if its own last event was a page fault.
     has_faulted: bool,
-    /// Time of its own last event, if that was the return from a call that nothing interrupted.
+    /// Time of its return from a call that nothing interrupted, if it has not called or faulted since.
     returned_ns: Option<i64>,
     /// Processor and time at which its own timer's callback began, if the thread has not been woken.
     expired: Option<(u16, i64)>,
@@ -172,7 +172,7 @@ const BEGINS_AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Timers that are remembered at least, each as it was set last.
 const TIMERS: usize = 4_096;
 /// Longest time from the return of a call to the work that the kernel put off until then.
-const PUT_OFF_NS: i64 = 100_000;
+const PUT_OFF_NS: i64 = 1_000_000;
 
 impl Thread {
     pub fn new(pid: i32) -> Self {
@@ -294,7 +294,6 @@ impl Thread {
             (State::Off(Off::Lock { .. }), what) if !matches!(what, EventKind::Return { .. }) => {}
             _ => self.state.push(t, State::Running(event.cpu)),
         }
-        self.returned_ns = None;
         match &event.what {
             EventKind::TimerStart { timer, function, soft_ns, hard_ns } => {
                 let is_budget = *function == f.replenish;
@@ -317,10 +316,15 @@ impl Thread {
             }
             EventKind::PageFault => {
                 self.faults.push_back(t);
-                self.has_faulted = true;
+                (self.has_faulted, self.returned_ns) = (true, None);
             }
             EventKind::Call { call, .. } => {
                 (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
+                self.returned_ns = None;
+                // Called only where another thread has the lock: it may spin until that lets go.
+                if *call == (Call::Lock { inherits: true }) {
+                    self.state.push(t, State::Off(Off::Lock { inherits: true }));
+                }
             }
             EventKind::Return { answer } => {
                 (self.open, self.has_faulted) = (None, false);

@@ -71,12 +71,7 @@ fn the_athlon_report_is_measured_again_beside_its_own_figures() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let text = String::from_utf8(output.stdout).unwrap();
-    for part in [
-        "8.8/5.8",
-        "load: proc, 3 repetitions",
-        "CPU hogs help",
-        "report: yes",
-    ] {
+    for part in ["8.8/5.8", "load: proc, 3 repetitions", "CPU hogs help", "report: yes"] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     for figure in ["matrix.svg", "matrix.png"] {

@@ -136,9 +136,13 @@ fn work_that_a_call_puts_off_to_its_end_is_not_frozen() {
     for leaves in [PrevState::Sleeps, PrevState::SleepsDeeply] {
         let mut scene = Scene::new();
         let woken = scene.woken();
+        let sends = scene.handler(HandlerKind::Softirq, "NET_TX");
         let during = vec![
             (-520_000, TASK, THREAD, READ),
             (-510_000, TASK, THREAD, RETURN),
+            // Its packet is sent in a softirq over it.
+            (-505_000, TASK, THREAD, EventKind::Enter(sends)),
+            (-503_000, TASK, THREAD, EventKind::Exit(sends)),
             (800_000, OTHER, THREAD, woken),
         ];
         assert_eq!(main(&scene.waits(leaves, during)).0, Class::Blocked);
@@ -221,4 +225,23 @@ fn its_priority_is_the_one_that_it_had_then() {
     let causes = scene.causes();
     let (class, who, _, _) = main(&causes);
     assert_eq!((class, who), (Class::Shared, Some("other")), "{:#?}", causes.latest[0]);
+}
+
+#[test]
+fn a_lock_that_it_spins_for_is_waited_for_and_its_holder_unknown() {
+    let mut scene = Scene::new();
+    scene.k += 1;
+    let to_task = scene.switch(OTHER, TASK);
+    let mut events = scene.timer(-990_000, OTHER);
+    let call = EventKind::Call { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] };
+    events.extend([
+        (-985_000, OTHER, THREAD, to_task),
+        (-500_000, TASK, THREAD, call),
+        (803_000, TASK, THREAD, RETURN),
+    ]);
+    scene.worked(-984_000, 803_500);
+    scene.scripted(events, 805_000);
+    let causes = scene.causes();
+    let (class, who, ..) = main(&causes);
+    assert_eq!((class, who), (Class::LockInheriting, None), "{:#?}", causes.latest[0]);
 }
