@@ -9,18 +9,28 @@ use jitterlab_rt::{Linux, System};
 
 /// Shortest interval between two readings of the kernel's quota counters, in ns.
 const LOOK_EVERY_NS: i64 = 100_000_000;
+/// Shortest interval between two searches for quotas that were set, threads that were made, and groups that threads were
+/// moved to, in ns.
+const SEARCH_EVERY_NS: i64 = 1_000_000_000;
 
-/// The CPU quotas of tasks.
+/// The control groups of tasks, with their CPU quotas.
 #[derive(Debug)]
 pub(super) struct Groups {
-    quotas: Vec<Quota>,
+    tasks: Vec<Limited>,
     looked_ns: i64,
+    searched_ns: i64,
 }
 
-/// A control group with a quota, which holds this task.
+/// A task with the quotas of its control group and of all groups above it.
+#[derive(Debug)]
+struct Limited {
+    process: i32,
+    thread: i32,
+    quotas: Vec<Quota>,
+}
+
 #[derive(Debug)]
 struct Quota {
-    task: usize,
     counters: PathBuf,
     before: QuotaCount,
 }
@@ -34,45 +44,71 @@ impl Groups {
 
     /// Finds them for threads, each with its process, which are the tasks in order.
     pub(super) fn of_threads(threads: impl Iterator<Item = (i32, i32)>, explainer: &mut Explainer) -> Self {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let mut quotas = Vec::new();
-        for (task, (process, thread)) in threads.enumerate() {
-            let siblings = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-            let siblings = siblings.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-            let groups =
-                fs::read_to_string(format!("/proc/{process}/task/{thread}/cgroup")).unwrap_or_default();
-            explainer.process(task, siblings, path_in(&groups, "").map(str::to_owned));
-            quotas.extend(limited(&mounts, &groups).map(|folder| {
-                let counters = folder.join("cpu.stat");
-                Quota { task, before: counted(&counters), counters }
-            }));
-        }
-        let mut groups = Groups { quotas, looked_ns: Linux.now_ns() };
-        groups.tell(explainer, (groups.looked_ns, groups.looked_ns));
+        let new = |(process, thread)| Limited { process, thread, quotas: Vec::new() };
+        let now_ns = Linux.now_ns();
+        let mut groups = Groups { tasks: threads.map(new).collect(), looked_ns: now_ns, searched_ns: now_ns };
+        groups.search(explainer);
+        groups.tell(explainer, (now_ns, now_ns));
         groups
     }
 
     /// Reads the effect of the quotas since the last time, if that is some time ago.
     pub(super) fn look(&mut self, explainer: &mut Explainer) {
         let now_ns = Linux.now_ns();
+        if now_ns - self.searched_ns >= SEARCH_EVERY_NS {
+            self.search(explainer);
+            self.searched_ns = now_ns;
+        }
         if now_ns - self.looked_ns >= LOOK_EVERY_NS {
             self.tell(explainer, (self.looked_ns, now_ns));
             self.looked_ns = now_ns;
         }
     }
 
-    fn tell(&mut self, explainer: &mut Explainer, between: (i64, i64)) {
-        for Quota { task, counters, before } in &mut self.quotas {
-            let now = counted(counters);
-            let since = QuotaCount {
-                periods: now.periods.saturating_sub(before.periods),
-                throttled: now.throttled.saturating_sub(before.throttled),
-                ns: now.ns.saturating_sub(before.ns),
+    /// Looks for the groups and quotas of now.
+    fn search(&mut self, explainer: &mut Explainer) {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        for (task, Limited { process, thread, quotas }) in self.tasks.iter_mut().enumerate() {
+            // A thread that has ended keeps what was known.
+            let Ok(groups) = fs::read_to_string(format!("/proc/{process}/task/{thread}/cgroup")) else {
+                continue;
             };
-            *before = now;
-            explainer.quota(*task, between, since);
+            let siblings = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+            let siblings = siblings.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+            explainer.process(task, siblings, path_in(&groups, "").map(str::to_owned));
+            let counters: Vec<PathBuf> =
+                limited(&mounts, &groups).iter().map(|folder| folder.join("cpu.stat")).collect();
+            quotas.retain(|quota| counters.contains(&quota.counters));
+            for counters in counters {
+                if !quotas.iter().any(|quota| quota.counters == counters) {
+                    quotas.push(Quota { before: counted(&counters), counters });
+                }
+            }
         }
     }
+
+    fn tell(&mut self, explainer: &mut Explainer, between: (i64, i64)) {
+        for (task, Limited { quotas, .. }) in self.tasks.iter_mut().enumerate() {
+            let since = quotas.iter_mut().map(|Quota { counters, before }| {
+                let now = counted(counters);
+                let since = QuotaCount {
+                    periods: now.periods.saturating_sub(before.periods),
+                    throttled: now.throttled.saturating_sub(before.throttled),
+                    ns: now.ns.saturating_sub(before.ns),
+                };
+                *before = now;
+                since
+            });
+            if let Some(since) = strictest(since) {
+                explainer.quota(task, between, since);
+            }
+        }
+    }
+}
+
+/// Returns the counts of the quota that throttled most: periods of several quotas do not add up.
+fn strictest(counts: impl Iterator<Item = QuotaCount>) -> Option<QuotaCount> {
+    counts.max_by_key(|count| (count.throttled, count.ns, count.periods))
 }
 
 /// The path of the group in the hierarchy with this controller, in the text of `/proc/PID/cgroup`; without a name in the one of
@@ -85,8 +121,8 @@ fn path_in<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// The folder of the group, or of the next above it, that has a quota.
-fn limited(mounts: &str, groups: &str) -> Option<PathBuf> {
+/// The folders of the group and of those above it that have a quota, the group's own first.
+fn limited(mounts: &str, groups: &str) -> Vec<PathBuf> {
     let place = |kind: &str, controller: &str| {
         mounts.lines().find_map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
@@ -100,15 +136,16 @@ fn limited(mounts: &str, groups: &str) -> Option<PathBuf> {
         let (new, old) = (text("cpu.max"), text("cpu.cfs_quota_us"));
         (!new.is_empty() && !new.starts_with("max")) || old.trim().parse::<i64>().is_ok_and(|us| us > 0)
     };
-    let of = |kind: &str, controller: &str| {
-        let (place, path) = place(kind, controller).zip(path_in(groups, controller))?;
-        let own = place.join(path.trim_start_matches('/'));
-        own.ancestors()
-            .take_while(|folder| folder.starts_with(&place))
-            .find(|folder| has_quota(folder))
-            .map(Path::to_owned)
+    let of = |(kind, controller): (&str, &str)| -> Vec<PathBuf> {
+        let found = place(kind, controller).zip(path_in(groups, controller));
+        let folders = found.iter().flat_map(|(place, path)| {
+            let own = place.join(path.trim_start_matches('/'));
+            let folders: Vec<PathBuf> = own.ancestors().map(Path::to_owned).collect();
+            folders.into_iter().take_while(move |folder| folder.starts_with(place))
+        });
+        folders.filter(|folder| has_quota(folder)).collect()
     };
-    of("cgroup2", "").or_else(|| of("cgroup", "cpu"))
+    [("cgroup2", ""), ("cgroup", "cpu")].into_iter().flat_map(of).collect()
 }
 
 /// Counters of `cpu.stat`, version 1 or 2.
@@ -139,6 +176,39 @@ mod tests {
         let counted = QuotaCount { periods: 336, throttled: 330, ns: 26_000_000 };
         assert_eq!([new, old].map(read), [counted; 2]);
         assert_eq!(read(""), QuotaCount::default());
+    }
+
+    #[test]
+    fn quotas_of_all_groups_above_count() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("robot/loop/inner");
+        fs::create_dir_all(&folder).unwrap();
+        let set = |path: &str, name: &str, quota: &str| {
+            fs::write(root.path().join(path).join(name), quota).unwrap();
+        };
+        let mounts = |kind: &str| format!("none {} {kind} rw,cpu 0 0\n", root.path().display());
+        let found = |mounts: &str, groups: &str| -> Vec<PathBuf> {
+            let folders = limited(mounts, groups).into_iter();
+            folders.map(|folder| folder.strip_prefix(root.path()).unwrap().to_owned()).collect()
+        };
+        set("robot", "cpu.cfs_quota_us", "20000\n");
+        set("robot/loop", "cpu.cfs_quota_us", "-1\n");
+        set("robot/loop/inner", "cpu.cfs_quota_us", "15000\n");
+        let both = ["robot/loop/inner", "robot"].map(PathBuf::from);
+        assert_eq!(found(&mounts("cgroup"), "5:cpu:/robot/loop/inner\n"), both);
+        assert_eq!(found(&mounts("cgroup"), "5:cpu:/robot/loop\n"), both[1..]);
+        set("robot/loop", "cpu.max", "max 100000\n");
+        set("robot", "cpu.max", "20000 100000\n");
+        fs::remove_file(root.path().join("robot/loop/inner/cpu.cfs_quota_us")).unwrap();
+        assert_eq!(found(&mounts("cgroup2"), "0::/robot/loop/inner\n"), both[1..]);
+    }
+
+    #[test]
+    fn the_quota_that_throttles_is_the_one_that_counts() {
+        let count = |periods, throttled, ns| QuotaCount { periods, throttled, ns };
+        let counts = [count(51, 0, 0), count(51, 47, 2_100_000_000)];
+        assert_eq!(strictest(counts.into_iter()), Some(counts[1]));
+        assert_eq!(strictest(std::iter::empty()), None);
     }
 
     #[test]

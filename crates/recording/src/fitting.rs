@@ -106,6 +106,8 @@ impl Fitting {
                 Some(Grid::follows(Found {
                     key: KEY,
                     waits: Waits::Read,
+                    is_woken: false,
+                    on_realtime: false,
                     period_ns: period_ns as f64,
                     due: DueTimes::FittedGrid,
                     origin_ns: (first.start_ns + earliest_ns) as f64,
@@ -221,5 +223,15 @@ impl Grid {
 
 /// The wait before an activation, which began when the one before it ended.
 fn pass(row: &Activation, began_ns: i64) -> Pass {
-    Pass { key: KEY, began_ns, ended_ns: row.start_ns, cpu: row.cpu, waits: Waits::Read, due_ns: None }
+    Pass {
+        key: KEY,
+        began_ns,
+        ended_ns: row.start_ns,
+        cpu: row.cpu,
+        waits: Waits::Read,
+        due_ns: None,
+        waker: None,
+        on_realtime: false,
+        clock_was_set: false,
+    }
 }

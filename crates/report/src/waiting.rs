@@ -69,10 +69,14 @@ pub fn findings(task: &TaskRun) -> Vec<String> {
     lines.extend(result.margin.as_ref().and_then(margin));
     if result.clock_steps > 0 {
         lines.push(format!(
-            "clock {} was set {} while it ran, by {} altogether; due times stayed where they were",
+            "clock {} was set {} while it ran, by {} altogether; {}",
             task.spec.clock,
             if result.clock_steps == 1 { "once".into() } else { format!("{} times", result.clock_steps) },
-            Human(result.clock_moved_ns as f64)
+            Human(result.clock_moved_ns as f64),
+            match task.watched {
+                Some(_) => "starts around it are unknown",
+                None => "due times stayed where they were",
+            }
         ));
     }
     lines.extend(result.clock_fit.as_ref().map(|fit| clock(task.spec.read, fit)));

@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::watched::{DueTimes, Waits};
 
-use super::pass::{Pass, WaitKey};
+use super::pass::{Pass, WaitKey, Waker};
 
 /// A periodic loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// The wait that begins each activation.
     pub key: WaitKey,
-    /// Its most frequent way to wait.
+    /// Its most frequent way to wait; [`Waits::NanosleepRelative`] for any wait that a length of time ends.
     pub waits: Waits,
+    /// True if others end its waits, so that it has no due times: distances longer than the period are no misses.
+    pub is_woken: bool,
+    /// True if its timers are those of CLOCK_REALTIME, which can be set.
+    pub on_realtime: bool,
     /// The period T, in ns.
     pub period_ns: f64,
     /// Source of the due times.
@@ -39,6 +43,17 @@ pub enum Irregular {
         /// The 95th percentile of the distances, in ns.
         longest_ns: i64,
     },
+    /// Others wake it, at uneven distances.
+    Woken {
+        /// The one that did most often.
+        by: Waker,
+        /// Number of its waits.
+        waits: usize,
+        /// The 5th percentile of the distances, in ns.
+        shortest_ns: i64,
+        /// The 95th percentile of the distances, in ns.
+        longest_ns: i64,
+    },
 }
 
 /// Fewest passes that show a period.
@@ -49,6 +64,19 @@ const LEAST_REGULAR: f64 = 0.8;
 const MOST_LEFT_OUT: f64 = 0.05;
 /// Largest distance that counts as close, as a part of a period.
 const CLOSE: f64 = 0.25;
+/// The same for lengths of time behind work that varies.
+const CLOSE_LENGTH: f64 = 0.5;
+/// Least share of the time that intervals close to the period take in a loop of lengths of time: a few short sleeps in
+/// each activation are not the loop.
+const LEAST_OF_TIME: f64 = 0.25;
+/// Least share of the intervals between wake-ups by others that must be one period.
+const LEAST_WOKEN: f64 = 0.9;
+/// Most starts that a late one makes wait, of which the last is on the grid again.
+const MOST_JOINED: usize = 16;
+/// Share of the waits that own timers end above which a wait has no grid but theirs.
+const MOST_TIMED: f64 = 0.05;
+/// A wait with this many times fewer waits than another one is no loop, unless it asks for due times.
+const RARER: usize = 4;
 /// Quantiles of the intervals at which a period is looked for, in percent: the median first.
 const QUANTILES: [usize; 4] = [50, 25, 10, 3];
 /// Shortest and longest period of a control loop, in ns.
@@ -63,23 +91,58 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
     for pass in passes {
         groups.entry(pass.key).or_default().push(pass);
     }
-    let found = groups.iter().filter_map(|(key, passes)| of_one(*key, passes));
-    // The thread's own timer is the strongest evidence; next comes the more regular wait, then the more frequent one.
-    let found = found.max_by(|a, b| {
-        let rank =
-            |found: &Found| (found.due == DueTimes::OwnTimer, (found.regular * 20.0) as u32, found.passes);
-        rank(a).cmp(&rank(b))
+    let found: Vec<Found> = groups.iter().filter_map(|(key, passes)| of_one(*key, passes)).collect();
+    let most = found.iter().map(|found| found.passes).max().unwrap_or(0);
+    // A rare wait is part of the work. Among frequent ones due times are the strongest evidence, then a timer; next comes
+    // the more regular wait, then the more frequent one.
+    let found = found.into_iter().max_by_key(|found| {
+        let is_timed = found.due == DueTimes::OwnTimer;
+        let has_due_times = is_timed && found.waits != Waits::NanosleepRelative;
+        (2 * found.passes >= most, has_due_times, is_timed, (found.regular * 20.0) as u32, found.passes)
     });
-    let Some(found) = found else {
-        return Err(match passes.len() {
-            few if few < LEAST_PASSES => Irregular::Few(few),
-            many => Irregular::Uneven(many),
-        });
-    };
+    // So is a rare sleep beside more frequent ones at uneven distances.
+    let timed = |passes: &Vec<&Pass>| passes.iter().filter(|pass| pass.due_ns.is_some()).count();
+    let most_timed = groups.values().map(timed).max().unwrap_or(0);
+    let found = found.filter(|found| {
+        found.waits != Waits::NanosleepRelative || found.passes.saturating_mul(RARER) >= most_timed
+    });
+    let Some(found) = found else { return Err(irregular(passes.len(), &groups)) };
     match groups.get(&found.key).and_then(|passes| several(passes, &found)) {
         Some(several) => Err(several),
         None => Ok(found),
     }
+}
+
+fn irregular(waits: usize, groups: &BTreeMap<WaitKey, Vec<&Pass>>) -> Irregular {
+    if waits < LEAST_PASSES {
+        return Irregular::Few(waits);
+    }
+    let woken = groups.values().max_by_key(|passes| passes.len()).and_then(|passes| {
+        let by = others(passes)?;
+        let distances = passes.windows(2).map(|pair| pair[1].ended_ns - pair[0].ended_ns);
+        let (shortest_ns, longest_ns) = range(distances)?;
+        Some(Irregular::Woken { by, waits, shortest_ns, longest_ns })
+    });
+    woken.unwrap_or(Irregular::Uneven(waits))
+}
+
+/// Returns the other that ended waits most often, if others ended most of them.
+fn others(passes: &[&Pass]) -> Option<Waker> {
+    let mut counts: BTreeMap<Waker, usize> = BTreeMap::new();
+    for waker in passes.iter().filter_map(|pass| pass.waker.filter(|waker| waker.is_other())) {
+        *counts.entry(waker).or_default() += 1;
+    }
+    let all: usize = counts.values().sum();
+    let most = counts.into_iter().max_by_key(|(_, times)| *times);
+    most.filter(|_| 2 * all > passes.len()).map(|(waker, _)| waker)
+}
+
+/// Returns the 5th and the 95th percentile of positive distances.
+fn range(distances: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    let mut distances: Vec<i64> = distances.filter(|ns| *ns > 0).collect();
+    distances.sort_unstable();
+    let last = distances.len().checked_sub(1)?;
+    Some((distances[5 * last / 100], distances[95 * last / 100]))
 }
 
 /// Returns the distances of the times that a thread asks for, if it leaves out times of its grid that had not passed.
@@ -99,10 +162,8 @@ fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
         return None;
     }
     // A time before the last one is of another clock or timer, and no distance.
-    let mut distances: Vec<i64> = asked.iter().map(|(ns, _)| *ns).filter(|ns| *ns > 0).collect();
-    distances.sort_unstable();
-    let at = |percent: usize| distances[percent * (distances.len() - 1) / 100];
-    Some(Irregular::Several { shortest_ns: at(5), longest_ns: at(95) })
+    let (shortest_ns, longest_ns) = range(asked.iter().map(|(ns, _)| *ns))?;
+    Some(Irregular::Several { shortest_ns, longest_ns })
 }
 
 /// Returns the number of grid times between two due times that had not passed when the thread asked for the
@@ -117,40 +178,102 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     let of = |pass: &&Pass| pass.due_ns.map(|due_ns| (due_ns, due_ns > pass.began_ns));
     let due: Vec<(i64, bool)> = passes.iter().filter_map(of).collect();
     let timed = due.len() * 2 > passes.len();
+    if !timed && due.len() as f64 > MOST_TIMED * passes.len() as f64 {
+        return None;
+    }
+    let is_woken = !timed && others(passes).is_some();
     // A thread that catches up may ask for no time at all, which is not on its grid.
     let ahead: Vec<i64> = due.iter().filter(|(_, ahead)| *ahead).map(|(due_ns, _)| *due_ns).collect();
     let asked: Vec<i64> = due.iter().map(|(ns, _)| *ns).collect();
-    let times = match timed {
-        true => vec![ahead, asked],
-        false => vec![passes.iter().map(|pass| pass.ended_ns).collect()],
+    let ended: Vec<i64> = passes.iter().map(|pass| pass.ended_ns).collect();
+    let mut waits = most_common(passes.iter().map(|pass| pass.waits));
+    let grid = match (timed, is_woken) {
+        (true, _) => {
+            let tried = [&ahead, &asked].into_iter().filter_map(|times| Grid::from_times(times));
+            // A thread that asks for past times asks for all of its grid, where others show only every few periods.
+            tried.reduce(
+                |ahead, asked| {
+                    if asked.is_exact() && asked.rough_ns < ahead.rough_ns { asked } else { ahead }
+                },
+            )
+        }
+        (false, true) => Grid::from_woken(&ended),
+        (false, false) => Grid::from_times(&ended),
     };
-    let tried = times.iter().filter_map(|times| Grid::from_times(times));
-    // A thread that asks for past times asks for all of its grid, where others show only every few periods.
-    let grid =
-        tried.reduce(
-            |ahead, asked| if asked.is_exact() && asked.rough_ns < ahead.rough_ns { asked } else { ahead },
-        )?;
+    let on_realtime = 2 * passes.iter().filter(|pass| pass.on_realtime).count() > passes.len();
+    let has_due_times = !timed || waits == Waits::Deadline || grid.as_ref().is_some_and(Grid::is_exact);
+    if !has_due_times && asks_for_lengths(passes) {
+        waits = Waits::NanosleepRelative;
+    }
+    if waits == Waits::NanosleepRelative {
+        let (period_ns, regular) = length(&asked)?;
+        let due = DueTimes::OwnTimer;
+        let origin_ns = asked.first().map_or(0.0, |ns| *ns as f64);
+        return Some(Found {
+            key,
+            waits,
+            is_woken,
+            on_realtime,
+            period_ns,
+            due,
+            origin_ns,
+            regular,
+            passes: passes.len(),
+        });
+    }
+    let grid = grid?;
     let Grid { times, rough_ns, regular, .. } = &grid;
     let (period_ns, origin_ns) = fit(times, *rough_ns);
     // A timer's times are exact if they follow a grid.
     let exact = timed && grid.is_exact();
-    let waits = most_common(passes.iter().map(|pass| pass.waits));
     let earliest = |origin: f64| {
         let residual = |t: &i64| {
             let x = *t as f64 - origin;
             x - (x / period_ns).round() * period_ns
         };
-        times.iter().map(residual).fold(f64::INFINITY, f64::min)
+        // A late start may be nearer to the next due time.
+        let is_on_grid = |ns: &f64| timed || ns.abs() <= CLOSE * period_ns;
+        let earliest = times.iter().map(residual).filter(is_on_grid).reduce(f64::min);
+        earliest.unwrap_or(0.0)
     };
     Some(Found {
         key,
         waits,
+        is_woken,
+        on_realtime,
         period_ns: if exact { grid.part.0 as f64 } else { period_ns },
         due: if timed { DueTimes::OwnTimer } else { DueTimes::FittedGrid },
         origin_ns: origin_ns + earliest(origin_ns),
         regular: *regular,
         passes: passes.len(),
     })
+}
+
+/// True if the times that a thread asks for lie at a fixed distance from its calls rather than from each other.
+fn asks_for_lengths(passes: &[&Pass]) -> bool {
+    let due = |pass: &Pass| pass.due_ns.filter(|due_ns| *due_ns > pass.began_ns);
+    let lengths = passes.iter().filter_map(|pass| Some(due(pass)? - pass.began_ns));
+    let distances = passes.windows(2).filter_map(|pair| Some(due(pair[1])? - due(pair[0])?));
+    let width =
+        |times: Vec<i64>| range(times.into_iter()).map_or(0, |(shortest, longest)| longest - shortest);
+    2 * width(lengths.collect()) < width(distances.collect())
+}
+
+/// Returns the usual distance of times that lengths of time ended, and the share of the distances that are close to it.
+fn length(times: &[i64]) -> Option<(f64, f64)> {
+    let mut distances: Vec<i64> =
+        times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0).collect();
+    if distances.len() < LEAST_PASSES - 1 {
+        return None;
+    }
+    distances.sort_unstable();
+    let period_ns = distances[distances.len() / 2] as f64;
+    let close = |ns: &&i64| (**ns as f64 - period_ns).abs() <= CLOSE_LENGTH * period_ns;
+    let close: Vec<i64> = distances.iter().filter(close).copied().collect();
+    let regular = close.len() as f64 / distances.len() as f64;
+    let of_time = close.iter().sum::<i64>() as f64 / distances.iter().sum::<i64>() as f64;
+    let is_loop = (PERIODS_NS.0..=PERIODS_NS.1).contains(&period_ns) && of_time >= LEAST_OF_TIME;
+    (is_loop && regular >= LEAST_REGULAR).then_some((period_ns, regular))
 }
 
 /// Times of which most are whole periods apart.
@@ -193,6 +316,40 @@ impl<'a> Grid<'a> {
         Some(Grid { times, rough_ns, regular, part: most_frequent(&parts), intervals: intervals.len() })
     }
 
+    /// Finds the period of wake-ups by others, if nearly all intervals are one. A late start and those that waited behind it
+    /// count as one interval.
+    fn from_woken(times: &'a [i64]) -> Option<Self> {
+        let intervals: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if intervals.len() < LEAST_PASSES - 1 {
+            return None;
+        }
+        let mut sorted = intervals.clone();
+        sorted.sort_unstable();
+        let rough_ns = sorted[sorted.len() / 2] as f64;
+        if !(PERIODS_NS.0..=PERIODS_NS.1).contains(&rough_ns) {
+            return None;
+        }
+        let close = |ns: i64| {
+            let periods = ns as f64 / rough_ns;
+            periods >= 0.5 && (periods - periods.round()).abs() <= CLOSE
+        };
+        let (mut at, mut all, mut single) = (0, 0, 0);
+        while at < intervals.len() {
+            all += 1;
+            let is_single = (intervals[at] as f64 - rough_ns).abs() <= CLOSE * rough_ns;
+            let is_late = intervals[at] as f64 > (1.0 + CLOSE) * rough_ns;
+            let short = intervals[at + 1..].iter().take(MOST_JOINED);
+            let short = short.take_while(|ns| (**ns as f64) < (1.0 - CLOSE) * rough_ns).count();
+            let sum = |joined: &usize| intervals[at..=at + joined].iter().sum::<i64>();
+            let joined = (1..=short).find(|joined| is_late && close(sum(joined)));
+            single += usize::from(is_single || joined.is_some());
+            at += 1 + joined.unwrap_or(0);
+        }
+        let regular = f64::from(single as u32) / f64::from(all);
+        let grid = Grid { times, rough_ns, regular, part: (0, 0), intervals: intervals.len() };
+        (regular >= LEAST_WOKEN).then_some(grid)
+    }
+
     /// True if most intervals are whole multiples of one time to the nanosecond.
     fn is_exact(&self) -> bool {
         self.part.1 * 2 > self.intervals
@@ -204,10 +361,23 @@ impl<'a> Grid<'a> {
 fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
     let first = times.first().copied().unwrap_or(0);
     let mut points: Vec<(f64, f64)> = vec![(0.0, 0.0)];
-    for pair in times.windows(2) {
-        let (k, _) = points.last().copied().unwrap_or_default();
-        let periods = ((pair[1] - pair[0]) as f64 / rough_ns).round().max(1.0);
-        points.push((k + periods, (pair[1] - first) as f64));
+    // Numbers are counted from the last time that was on the grid: a late one shortens the interval behind it.
+    let (mut number, mut before, mut off) = (0.0, first, 0);
+    for time in times.iter().skip(1) {
+        let periods = (*time - before) as f64 / rough_ns;
+        let is_on_grid = periods >= 0.5 && (periods - periods.round()).abs() <= CLOSE;
+        off = if is_on_grid { 0 } else { off + 1 };
+        if off > MOST_JOINED {
+            // It was not on the grid.
+            (number, off) = (0.0, 0);
+            points.clear();
+        } else if is_on_grid {
+            number += periods.round();
+        } else {
+            continue;
+        }
+        before = *time;
+        points.push((number, (*time - first) as f64));
     }
     let all = crate::least_squares::least_squares(&points);
     if let Some(fitted) = &all {

@@ -17,15 +17,20 @@ pub struct Follower {
     return_ns: i64,
     /// The current activation; until it ends, its end is the time of its return.
     running: Option<Activation>,
+    /// Due time of the activation before the current one.
+    before_ns: Option<i64>,
     /// The last activation before events were lost: its end, and everything up to the next pass, is unknown.
     before_gap: Option<Activation>,
+    /// True if that activation ended before.
+    has_ended: bool,
     /// Number of due times in such gaps.
     pub unknown: u64,
     /// Number of activations whose due times had passed when the thread asked for them.
     pub caught_up: u64,
     /// Starts after their due times since the last fit of the grid: their number, and the smallest latency.
     since_fitted: (u32, i64),
-    /// Recent waits that left out due times that had not passed, less those that did not.
+    /// Recent waits that left out due times that had not passed, or that others ended at other distances than the
+    /// period, less those that did not.
     left_out: u32,
 }
 
@@ -55,7 +60,9 @@ impl Follower {
             found,
             return_ns,
             running: None,
+            before_ns: None,
             before_gap: None,
+            has_ended: false,
             unknown: 0,
             caught_up: 0,
             since_fitted: (0, i64::MAX),
@@ -63,8 +70,8 @@ impl Follower {
         }
     }
 
-    /// True if the thread asks for times at other distances than its period: further waits are no activations
-    /// of this loop.
+    /// True if the thread asks for times at other distances than its period, or is woken at others: further waits are no
+    /// activations of this loop.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.left_out >= OTHER_PERIOD
@@ -95,16 +102,33 @@ impl Follower {
         if pass.key != self.found.key || self.has_changed() {
             return None;
         }
+        if pass.clock_was_set {
+            return self.ended(pass.began_ns);
+        }
         let start_ns = pass.ended_ns.saturating_add(self.return_ns);
         let due_ns = match self.found.due {
             DueTimes::OwnTimer => self.own_due(pass)?,
-            DueTimes::FittedGrid => self.fitted_due(start_ns),
+            DueTimes::FittedGrid => {
+                if self.found.is_woken {
+                    self.put_on_grid(start_ns);
+                }
+                let due_ns = self.grid_at(start_ns);
+                if !self.found.is_woken {
+                    self.correct_grid(due_ns, start_ns);
+                }
+                due_ns
+            }
         };
         let complete = self.running.take().map(|running| {
             let periods = self.periods_since_wait(due_ns - running.due_ns);
             let left_out = self.left_out(running.due_ns, due_ns, pass.began_ns);
-            self.left_out = if left_out > 0 { self.left_out + 1 } else { self.left_out.saturating_sub(1) };
-            let missed = u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX);
+            if !self.found.is_woken {
+                self.note_distance(left_out == 0);
+            }
+            let missed = match self.found.is_woken {
+                true => 0,
+                false => u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX),
+            };
             // A thread that waits again before it could have read a clock began somewhere in between.
             let start_ns = match running.start_ns <= pass.began_ns {
                 true => running.start_ns,
@@ -116,11 +140,12 @@ impl Follower {
             (Some((before, periods)), _) => before.index + periods,
             (None, Some(before)) => {
                 let periods = self.periods_since_wait(due_ns - before.due_ns);
-                self.unknown += periods;
+                self.unknown += periods - u64::from(self.has_ended);
                 before.index + periods
             }
             (None, None) => 0,
         };
+        self.before_ns = complete.map(|(before, _)| before.due_ns);
         self.running = Some(Activation {
             index,
             due_ns,
@@ -134,13 +159,15 @@ impl Follower {
 
     /// Notes that events were lost: the end of the current activation and everything up to the next pass is unknown.
     pub fn lost(&mut self) {
-        self.before_gap = self.running.take().or(self.before_gap);
+        if let Some(running) = self.running.take() {
+            (self.before_gap, self.has_ended) = (Some(running), false);
+        }
     }
 
     /// Ends the current activation and returns it; everything up to the next pass is unknown.
     pub fn ended(&mut self, end_ns: i64) -> Option<Activation> {
         let running = self.running.take()?;
-        self.before_gap = Some(running);
+        (self.before_gap, self.has_ended) = (Some(running), true);
         Some(Activation { end_ns: end_ns.max(running.start_ns), ..running })
     }
 
@@ -160,9 +187,30 @@ impl Follower {
         Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })
     }
 
-    /// Returns the due time of a start on the fitted grid, and corrects the grid.
-    fn fitted_due(&mut self, start_ns: i64) -> i64 {
-        let due_ns = self.grid_at(start_ns);
+    /// Puts the current activation, which others woke, on the grid, once the next start is known. Behind a late start,
+    /// those that waited for it follow at once: they and it are one period apart. Otherwise nobody woke it for longer.
+    fn put_on_grid(&mut self, next_ns: i64) {
+        let period_ns = self.found.period_ns;
+        let Some(mut running) = self.running else { return };
+        if let Some(before_ns) = self.before_ns {
+            let periods = ((running.due_ns - before_ns) as f64 / period_ns).round() as i64;
+            let is_behind = periods > 1 && ((next_ns - running.start_ns) as f64) < period_ns / 2.0;
+            self.note_distance(periods == 1 || is_behind);
+            if is_behind {
+                running.due_ns = before_ns + period_ns as i64;
+                running.index = running.index.saturating_sub(periods.unsigned_abs() - 1);
+                self.running = Some(running);
+            }
+        }
+        self.correct_grid(running.due_ns, running.start_ns);
+    }
+
+    fn note_distance(&mut self, is_usual: bool) {
+        self.left_out = if is_usual { self.left_out.saturating_sub(1) } else { self.left_out + 1 };
+    }
+
+    /// Corrects the fitted grid by a start on it.
+    fn correct_grid(&mut self, due_ns: i64, start_ns: i64) {
         let (starts, least_ns) = self.since_fitted;
         self.since_fitted = (starts + 1, least_ns.min(start_ns - due_ns));
         if self.since_fitted.0 == FOLLOWED {
@@ -171,7 +219,6 @@ impl Follower {
             self.found.period_ns += GAIN * off_ns / f64::from(FOLLOWED);
             self.since_fitted = (0, i64::MAX);
         }
-        due_ns
     }
 
     /// Returns the grid's due time that a start belongs to.
@@ -185,7 +232,7 @@ impl Follower {
     /// Returns the number of grid times that the thread left out on purpose; 0 for one that sleeps for lengths of time.
     fn left_out(&self, before_ns: i64, due_ns: i64, asked_ns: i64) -> u64 {
         match (self.found.due, self.found.waits) {
-            (DueTimes::FittedGrid, _) | (_, Waits::Deadline) => 0,
+            (DueTimes::FittedGrid, _) | (_, Waits::Deadline | Waits::NanosleepRelative) => 0,
             _ => left_out(before_ns, due_ns, asked_ns, self.found.period_ns),
         }
     }

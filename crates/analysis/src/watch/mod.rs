@@ -7,10 +7,12 @@ mod audit;
 mod find;
 mod follow;
 mod pass;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 
 pub use audit::Audit;
 pub use find::{Found, Irregular, find};
 pub use follow::Follower;
-pub use pass::{Pass, Passes, WaitKey};
+pub use pass::{Pass, Passes, WaitKey, Waker};
+pub use surroundings::Surroundings;

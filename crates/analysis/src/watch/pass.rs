@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jitterlab_model::watched::Waits;
 
+use super::surroundings::Surroundings;
 use crate::causes::{Call, Event, EventKind, HandlerKind, Name, Names, PrevState, same_clock};
 
 /// Identity of a wait: the same call for the same object.
@@ -30,6 +31,32 @@ pub struct Pass {
     pub waits: Waits,
     /// Expiry of the own timer that ended it, on CLOCK_MONOTONIC.
     pub due_ns: Option<i64>,
+    /// Source of its end; `None` if it did not sleep, or if that is unknown.
+    pub waker: Option<Waker>,
+    /// True if its timer is one of CLOCK_REALTIME.
+    pub on_realtime: bool,
+    /// True if the clock of its timer was set meanwhile: its due time on CLOCK_MONOTONIC is unknown.
+    pub clock_was_set: bool,
+}
+
+/// Source of the end of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waker {
+    /// A timer.
+    Timer,
+    /// The thread of this number.
+    Thread(i32),
+    /// A softirq, such as that of a packet.
+    Softirq,
+    /// An interrupt of a device.
+    Interrupt,
+}
+
+impl Waker {
+    /// True if the end is an event that others make, so that the wait has no due time.
+    pub(super) fn is_other(self) -> bool {
+        self != Waker::Timer
+    }
 }
 
 /// Callbacks of timers that end waits.
@@ -43,21 +70,22 @@ struct Functions {
 
 /// Answers of calls that a stop interrupted, and that go on after it (include/linux/errno.h): they have not returned.
 const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+/// Answer of a call that a signal interrupted.
+const INTERRUPTED: i64 = -4;
+/// Number of `rt_sigreturn`, the last call of a signal's handler.
+const SIGRETURN: i64 = if cfg!(target_arch = "x86_64") {
+    15
+} else if cfg!(target_arch = "arm") {
+    173
+} else {
+    139
+};
 /// A tracer stops a call's return within this, before the program has its processor again.
 const RETURNS_NS: i64 = 20_000;
 
 /// True if this answer is none: the call goes on.
 pub(super) fn goes_on(answer: i64) -> bool {
     RESTARTS.contains(&answer)
-}
-
-/// Source of the end of a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    Timer,
-    Thread,
-    Softirq,
-    Interrupt,
 }
 
 /// A system call that has not returned.
@@ -67,7 +95,16 @@ struct Open {
     arguments: [u64; 3],
     began_ns: i64,
     slept: bool,
-    ended: Option<Ended>,
+    waker: Option<Waker>,
+}
+
+/// A wait that a signal with a handler ended.
+#[derive(Debug, Clone, Copy)]
+struct Broken {
+    key: WaitKey,
+    began_ns: i64,
+    /// True if the handler has returned.
+    is_handled: bool,
 }
 
 /// A wait whose call has returned, as far as the kernel's part of it.
@@ -90,7 +127,9 @@ enum Stop {
 
 #[derive(Debug, Clone, Copy)]
 struct Timer {
+    /// Expiry on its own clock.
     soft_ns: i64,
+    is_realtime: bool,
     function: Name,
 }
 
@@ -99,21 +138,18 @@ struct Timer {
 pub struct Passes {
     pid: i32,
     functions: Functions,
-    /// Offset from CLOCK_REALTIME to CLOCK_MONOTONIC, in ns.
-    to_monotonic_ns: i64,
     open: Option<Open>,
     returned: Option<Returned>,
+    broken: Option<Broken>,
     /// Timers that are set. If a timer is set again in the call that takes its expiry, that expiry is kept
     /// here instead.
     timers: HashMap<u64, Timer>,
     taken: Option<Timer>,
-    /// Nested handlers of each processor, innermost last.
-    nest: HashMap<u16, Vec<HandlerKind>>,
 }
 
 impl Passes {
     /// Tracks the thread of this number.
-    pub fn new(pid: i32, names: &mut Names, to_monotonic_ns: i64) -> Self {
+    pub fn new(pid: i32, names: &mut Names) -> Self {
         let mut name = |name: &str| names.number(name);
         let functions = Functions {
             sleep: name("hrtimer_wakeup"),
@@ -124,36 +160,27 @@ impl Passes {
         Passes {
             pid,
             functions,
-            to_monotonic_ns,
             open: None,
             returned: None,
+            broken: None,
             timers: HashMap::new(),
             taken: None,
-            nest: HashMap::new(),
         }
     }
 
     /// Notes that events were left out: open calls are unknown from here on.
     pub fn restart(&mut self) {
-        (self.open, self.returned, self.taken) = (None, None, None);
+        (self.open, self.returned, self.broken, self.taken) = (None, None, None, None);
         self.timers.clear();
-        self.nest.clear();
     }
 
-    /// Takes the next event of any processor, and returns the wait after which the program is known to have gone on.
-    pub fn event(&mut self, event: &Event) -> Option<Pass> {
+    /// Takes the next event that concerns the thread ([`Surroundings::threads`]), after `around` has taken it, and returns
+    /// the wait after which the program is known to have gone on.
+    pub fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Pass> {
         match &event.what {
-            EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
-            EventKind::Exit(handler) => {
-                let nest = self.nest.entry(event.cpu).or_default();
-                if let Some(place) = nest.iter().rposition(|kind| *kind == handler.kind) {
-                    nest.truncate(place);
-                }
-            }
             EventKind::Waking { pid, .. } if *pid == self.pid => {
-                let ended = self.waker(event);
                 if let Some(open) = &mut self.open {
-                    open.ended = Some(ended);
+                    open.waker = Some(waker(event, around));
                 }
             }
             EventKind::Switch { from, leaves, .. } if *from == self.pid => {
@@ -163,7 +190,6 @@ impl Passes {
                 return self.left(event.t_ns, *leaves);
             }
             EventKind::Switch { to, .. } => {
-                self.nest.remove(&event.cpu);
                 if let Some(returned) = self.returned.as_mut().filter(|_| *to == self.pid)
                     && returned.stop == Stop::GoesOn
                     && let Some(pass) = &mut returned.pass
@@ -175,27 +201,48 @@ impl Passes {
             EventKind::CallsLost { .. } => self.restart(),
             _ if event.pid != self.pid => {}
             EventKind::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
-                self.set(*timer, *function, *soft_ns, event.t_ns);
+                self.set(*timer, *function, *soft_ns, event.t_ns, around);
             }
-            EventKind::Call { call, arguments, .. } => {
+            EventKind::Call { call, arguments, number } => {
                 self.taken = None;
-                let (call, arguments, began_ns) = (*call, *arguments, event.t_ns);
                 let returned = self.returned.take();
                 let (pass, interrupted) = returned.map_or((None, None), |of| (of.pass, of.interrupted));
-                if let Some((open, timers)) = interrupted
-                    && [Call::Restart, open.call].contains(&call)
-                {
-                    self.timers = timers;
-                    self.open = Some(Open { ended: None, ..open });
-                    return None;
+                if let Some((open, timers)) = interrupted {
+                    if [Call::Restart, open.call].contains(call) {
+                        self.timers = timers;
+                        self.open = Some(Open { waker: None, ..open });
+                        return None;
+                    }
+                    // A handler of the signal runs. The wait is over only if the program does not repeat it.
+                    if pass.is_none() && can_wait(open.call) {
+                        self.broken =
+                            Some(Broken { key: key(&open), began_ns: open.began_ns, is_handled: false });
+                    }
                 }
-                self.open = Some(Open { call, arguments, began_ns, slept: false, ended: None });
+                let mut open = Open {
+                    call: *call,
+                    arguments: *arguments,
+                    began_ns: event.t_ns,
+                    slept: false,
+                    waker: None,
+                };
+                if let Some(broken) = &mut self.broken {
+                    if *number == SIGRETURN {
+                        broken.is_handled = true;
+                    } else if broken.is_handled {
+                        if broken.key == key(&open) {
+                            open.began_ns = broken.began_ns;
+                        }
+                        self.broken = None;
+                    }
+                }
+                self.open = Some(open);
                 return pass;
             }
             EventKind::Return { answer } => {
-                let interrupted =
-                    self.open.filter(|_| goes_on(*answer)).map(|open| (open, self.timers.clone()));
-                let pass = self.wait_until(event);
+                let interrupted = self.open.filter(|_| goes_on(*answer) || *answer == INTERRUPTED);
+                let interrupted = interrupted.map(|open| (open, self.timers.clone()));
+                let pass = self.wait_until(event, around, interrupted.is_some());
                 self.returned = Some(Returned { pass, stop: Stop::None, interrupted });
             }
             _ => {}
@@ -218,50 +265,52 @@ impl Passes {
         returned.pass.take()
     }
 
-    fn waker(&self, event: &Event) -> Ended {
-        let innermost = self.nest.get(&event.cpu).and_then(|nest| nest.last());
-        match innermost {
-            _ if !event.in_interrupt => Ended::Thread,
-            Some(HandlerKind::Device | HandlerKind::Vector) => Ended::Interrupt,
-            Some(HandlerKind::Softirq) => Ended::Softirq,
-            Some(HandlerKind::Timer) | None => Ended::Timer,
-        }
-    }
-
-    fn set(&mut self, timer: u64, function: Name, soft_ns: i64, now_ns: i64) {
+    fn set(&mut self, timer: u64, function: Name, soft_ns: i64, now_ns: i64, around: &Surroundings) {
         let f = self.functions;
         if ![f.sleep, f.file, f.signals[0], f.signals[1], f.budget].contains(&function) {
             return;
         }
-        let is_monotonic = same_clock(soft_ns, now_ns);
-        let soft_ns = if is_monotonic { soft_ns } else { soft_ns.saturating_add(self.to_monotonic_ns) };
+        let is_realtime = !same_clock(soft_ns, now_ns);
         // A periodic timer is set again when its expiry is taken: the wait that takes it was for the previous time.
-        let before = self.timers.insert(timer, Timer { soft_ns, function });
-        if let Some(before) = before.filter(|before| before.soft_ns <= now_ns && self.open.is_some()) {
+        let before = self.timers.insert(timer, Timer { soft_ns, is_realtime, function });
+        if let Some(before) = before.filter(|before| before.due_ns(around) <= now_ns && self.open.is_some()) {
             self.taken = Some(before);
         }
     }
 
-    /// Returns the wait that the open call was, which has returned now.
-    fn wait_until(&mut self, event: &Event) -> Option<Pass> {
+    /// Returns the wait that the open call was, which has returned now. One that a signal interrupted is none, unless the
+    /// signal is what it waits for.
+    fn wait_until(&mut self, event: &Event, around: &Surroundings, is_interrupted: bool) -> Option<Pass> {
         let open = self.open.take()?;
-        if matches!(open.call, Call::Other(_) | Call::Lock { .. } | Call::Restart) {
+        if !can_wait(open.call) {
             return None;
         }
         // An expired timer ends the wait, whether the thread slept for it or found it past; the last of several.
-        let expired = self.timers.values().filter(|timer| timer.soft_ns <= event.t_ns);
-        let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.soft_ns);
+        let expired = self.timers.values().filter(|timer| timer.due_ns(around) <= event.t_ns);
+        let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.due_ns(around));
         // Timers of sleeps live no longer than their call.
         let sleep = self.functions.sleep;
-        self.timers.retain(|_, timer| timer.function != sleep && timer.soft_ns > event.t_ns);
+        self.timers.retain(|_, timer| timer.function != sleep && timer.due_ns(around) > event.t_ns);
         if !open.slept && timer.is_none() {
             return None;
         }
-        let timer = timer.filter(|_| matches!(open.ended, None | Some(Ended::Timer)));
-        let key = WaitKey { call: open.call, object: object(open.call, &open.arguments) };
-        let waits = self.waits(&open, timer)?;
-        let due_ns = timer.map(|timer| timer.soft_ns);
-        Some(Pass { key, began_ns: open.began_ns, ended_ns: event.t_ns, cpu: event.cpu, waits, due_ns })
+        let timer = timer.filter(|_| matches!(open.waker, None | Some(Waker::Timer)));
+        let is_signal = timer.is_some_and(|timer| self.functions.signals.contains(&timer.function));
+        if is_interrupted && open.call != Call::Signal && !is_signal {
+            return None;
+        }
+        let on_realtime = timer.is_some_and(|timer| timer.is_realtime);
+        Some(Pass {
+            key: key(&open),
+            began_ns: open.began_ns,
+            ended_ns: event.t_ns,
+            cpu: event.cpu,
+            waits: self.waits(&open, timer)?,
+            due_ns: timer.map(|timer| timer.due_ns(around)),
+            waker: open.waker,
+            on_realtime,
+            clock_was_set: on_realtime && around.was_set_within(open.began_ns, event.t_ns),
+        })
     }
 
     fn waits(&self, open: &Open, timer: Option<Timer>) -> Option<Waits> {
@@ -276,13 +325,37 @@ impl Passes {
             Call::Futex if by.is_some() => Waits::TimedFutex,
             Call::Futex => Waits::Futex,
             Call::Poll if by.is_some() => Waits::TimedPoll,
-            _ => match open.ended {
-                Some(Ended::Softirq) => Waits::Packet,
-                Some(Ended::Interrupt) => Waits::Interrupt,
+            _ => match open.waker {
+                Some(Waker::Softirq) => Waits::Packet,
+                Some(Waker::Interrupt) => Waits::Interrupt,
                 _ => Waits::Read,
             },
         })
     }
+}
+
+impl Timer {
+    /// Returns its expiry on CLOCK_MONOTONIC.
+    fn due_ns(self, around: &Surroundings) -> i64 {
+        if self.is_realtime { around.to_monotonic_ns(self.soft_ns) } else { self.soft_ns }
+    }
+}
+
+fn waker(event: &Event, around: &Surroundings) -> Waker {
+    match around.innermost(event.cpu) {
+        _ if !event.in_interrupt => Waker::Thread(event.pid),
+        Some(HandlerKind::Device | HandlerKind::Vector) => Waker::Interrupt,
+        Some(HandlerKind::Softirq) => Waker::Softirq,
+        Some(HandlerKind::Timer) | None => Waker::Timer,
+    }
+}
+
+fn can_wait(call: Call) -> bool {
+    !matches!(call, Call::Other(_) | Call::Lock { .. } | Call::Restart)
+}
+
+fn key(open: &Open) -> WaitKey {
+    WaitKey { call: open.call, object: object(open.call, &open.arguments) }
 }
 
 /// Returns the object of a call, where different objects make different waits.

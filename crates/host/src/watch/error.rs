@@ -1,6 +1,8 @@
 //! Why nothing was watched.
 
-use jitterlab_analysis::watch::Irregular;
+use std::fs;
+
+use jitterlab_analysis::watch::{Irregular, Waker};
 use jitterlab_model::Refusal;
 
 use super::target::Target;
@@ -41,14 +43,43 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
             usize::MAX,
             format!("{name} has several periods, from {:.3} to {:.3} ms", ms(shortest_ns), ms(longest_ns)),
         ),
+        Irregular::Woken { by, waits, shortest_ns, longest_ns } => (
+            waits,
+            format!(
+                "{name} is woken by {}, at uneven distances, from {:.3} to {:.3} ms",
+                waker(by),
+                ms(shortest_ns),
+                ms(longest_ns)
+            ),
+        ),
     }
 }
 
+fn waker(by: Waker) -> String {
+    match by {
+        Waker::Thread(0) => "an idle processor".into(),
+        Waker::Thread(number) => fs::read_to_string(format!("/proc/{number}/comm"))
+            .map_or_else(|_| format!("thread {number}"), |name| name.trim_end().to_owned()),
+        Waker::Softirq => "packets or other softirqs".into(),
+        Waker::Interrupt => "interrupts of a device".into(),
+        Waker::Timer => "a timer".into(),
+    }
+}
+
+/// A thread of a 32-bit program on a 64-bit kernel: its calls have other numbers.
+pub(super) fn other_calls(name: &str) -> (usize, String) {
+    (usize::MAX, format!("{name}: its system calls are those of 32-bit programs, which are not read"))
+}
+
 /// A thread that took another period while it was watched.
-pub(super) fn changed_period(name: &str) -> Refusal {
+pub(super) fn changed_period(name: &str, is_woken: bool) -> Refusal {
+    let why = match is_woken {
+        true => "it is woken at other distances than before: the period of what wakes it changed",
+        false => "it waits for times at other distances than before: its period changed",
+    };
     Refusal {
         what: format!("watching {name} to the end"),
-        why: "it waits for times at other distances than before: its period changed".into(),
+        why: why.into(),
         remedy: "watch it again: each period by itself".into(),
     }
 }

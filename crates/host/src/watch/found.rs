@@ -8,7 +8,7 @@ use std::time::Duration;
 use jitterlab_analysis::watch::Found;
 use jitterlab_model::watched::{DueTimes, Waits, Watched};
 use jitterlab_model::{
-    CpuSet, Granted, Known, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning,
+    CpuSet, Granted, Known, Policy, Returns, SleepClock, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning,
 };
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
@@ -40,6 +40,7 @@ pub(super) fn tasks<'a>(
             cpu: cpus.first().filter(|_| cpus.len() == 1),
             policy: Some(policy),
             wake: wake_method(found.waits),
+            clock: if found.on_realtime { SleepClock::Realtime } else { SleepClock::default() },
             ..TaskSpec::default()
         };
         let granted = Granted {

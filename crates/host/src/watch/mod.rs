@@ -1,5 +1,6 @@
 //! Periodic threads of programs that run anyway, measured from outside: by the kernel's events, without changing them.
 
+mod clock;
 mod error;
 mod found;
 mod hal;
@@ -7,16 +8,16 @@ mod returns;
 mod target;
 mod threads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
-use error::irregular_thread;
+use error::{irregular_thread, other_calls};
 use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, Names};
-use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, find};
+use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, Surroundings, find};
 use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
 
@@ -27,6 +28,7 @@ use super::prepare::{Moved, epoch_offset_ns, host_name, now_utc};
 use super::trace_events::{self, Detail, TraceEvents};
 use super::why;
 use crate::child::end_descendants;
+use clock::CivilClock;
 use threads::ThreadOf;
 
 pub use target::Target;
@@ -54,6 +56,10 @@ const MOST_CPUS: usize = 16;
 const TOLD: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
+/// Events that are not taken so long after the end of the watch count as lost: many threads make more than can be taken.
+const LAST_EVENTS: Duration = Duration::from_secs(5);
+/// Number of events between two looks at the time.
+const LOOK_AFTER: usize = 4096;
 
 struct Loop {
     passes: Passes,
@@ -75,6 +81,10 @@ pub struct Watch {
     info: RunInfo,
     root: Root,
     loops: Vec<Loop>,
+    /// Places of the threads among them.
+    places: HashMap<i32, usize>,
+    around: Surroundings,
+    clock: CivilClock,
     events: TraceEvents,
     explainer: Explainer,
     groups: Groups,
@@ -120,6 +130,10 @@ impl Watch {
         let passes_seen: usize = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
         for (_, thread) in seen.threads {
+            if thread.is_of_32_bits {
+                others.push(other_calls(&thread.thread.name));
+                continue;
+            }
             let found = match find(&thread.waits) {
                 Ok(found) => found,
                 Err(irregular) => {
@@ -166,6 +180,7 @@ impl Watch {
         let moved = Moved::to(&facts.usable().without(&cpus));
 
         let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
+        let places = numbers.iter().enumerate().map(|(place, thread)| (*thread, place)).collect();
         let mut explainer = Explainer::new(&numbers, names, why::machine(&facts));
         let of_loops = loops.iter().map(|of| (of.thread.process, of.thread.thread));
         let groups = Groups::of_threads(of_loops, &mut explainer);
@@ -179,8 +194,20 @@ impl Watch {
         info.duration_ns = request.duration_ns;
         info.tasks = tasks;
         info.facts_before = Some(facts);
-        let duration_ns = request.duration_ns;
-        Ok(Watch { info, root, loops, events, explainer, groups, duration_ns, command, _moved: moved })
+        Ok(Watch {
+            info,
+            root,
+            loops,
+            places,
+            around: seen.around,
+            clock: seen.clock,
+            events,
+            explainer,
+            groups,
+            duration_ns: request.duration_ns,
+            command,
+            _moved: moved,
+        })
     }
 
     /// Adds names and values that the user gave the run to its description.
@@ -209,14 +236,18 @@ impl Watch {
         let (begun, begun_ns) = (Instant::now(), Linux.now_ns());
         let mut kept = why::Kept::default();
         // Events from before the recording was complete explain nothing.
-        let _ = self.events.read(self.explainer.names());
+        let (_, complete_ns) = self.events.read(self.explainer.names());
+        self.clock.read(&mut self.around, complete_ns);
+        let steps_before = self.around.clock_steps();
+        let last = |from: Instant| from + LAST_EVENTS;
+        let end = self.duration_ns.map(|ns| last(begun + Duration::from_nanos(ns.unsigned_abs())));
         for of in &mut self.loops {
             of.before = found::Used::from_thread(&of.thread);
             of.passes.restart();
         }
         let stop = loop {
             thread::sleep(READ_EVERY);
-            self.read(sink);
+            self.read(sink, end);
             let wanted = sink.causes_wanted(true);
             if let Some(causes) = kept.wanted(wanted, &mut self.explainer, &self.events) {
                 sink.causes(&causes);
@@ -234,9 +265,14 @@ impl Watch {
             }
         };
         let ended_ns = Linux.now_ns();
-        self.read(sink);
-        let Watch { mut info, root, loops, events, explainer, command, .. } = self;
-        for (task, of) in info.tasks.iter_mut().zip(&loops) {
+        self.read(sink, end.or_else(|| Some(last(Instant::now()))));
+        let Watch { mut info, root, mut loops, around, events, explainer, command, .. } = self;
+        let (steps, moved_ns) = around.clock_steps();
+        for (task, of) in info.tasks.iter_mut().zip(&mut loops) {
+            if of.follower.found().on_realtime {
+                of.result.clock_steps = steps - steps_before.0;
+                of.result.clock_moved_ns = moved_ns - steps_before.1;
+            }
             task.result = Some(of.before.since(of.result.clone(), &of.thread));
             task.state_overrun(of.follower.overrun());
             if let Some(watched) = &mut task.watched {
@@ -257,20 +293,34 @@ impl Watch {
         info.warnings.extend(why::warnings(&causes));
         info.warnings.extend(found::without_waits(&info.tasks));
         let changed = loops.iter().filter(|of| of.follower.has_changed());
-        info.refused.extend(changed.map(|of| error::changed_period(&of.thread.name)));
+        info.refused
+            .extend(changed.map(|of| error::changed_period(&of.thread.name, of.follower.found().is_woken)));
         info.stop = Some(stop);
         info.facts_after = Some(facts::read(&root));
         Finished { info, above: None, causes: Some(causes) }
     }
 
-    /// Reads new events, and hands on their activations.
-    fn read(&mut self, sink: &mut dyn Sink) {
+    /// Reads new events, and hands on their activations. Those that are not taken by the `end` are lost.
+    fn read(&mut self, sink: &mut dyn Sink, end: Option<Instant>) {
         let (events, complete_ns) = self.events.read(self.explainer.names());
+        self.clock.read(&mut self.around, complete_ns);
         let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
-        for event in &events {
-            self.explainer.event(event);
-            for (of, rows) in self.loops.iter_mut().zip(&mut rows) {
-                rows.extend(of.event(event));
+        let Watch { loops, places, around, explainer, .. } = self;
+        for (number, event) in events.iter().enumerate() {
+            if number % LOOK_AFTER == LOOK_AFTER - 1 && end.is_some_and(|end| Instant::now() > end) {
+                loops.iter_mut().for_each(Loop::lost);
+                break;
+            }
+            explainer.event(event);
+            around.event(event);
+            let Some([first, second]) = Surroundings::threads(event) else {
+                loops.iter_mut().for_each(Loop::lost);
+                continue;
+            };
+            let second = Some(second).filter(|second| *second != first);
+            for place in [Some(first), second].into_iter().flatten().filter_map(|thread| places.get(&thread))
+            {
+                rows[*place].extend(loops[*place].event(event, around));
             }
         }
         for (task, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
@@ -283,17 +333,18 @@ impl Watch {
 }
 
 impl Loop {
-    fn event(&mut self, event: &Event) -> Option<Activation> {
+    /// Notes that events were lost: waits need the events of either kind.
+    fn lost(&mut self) {
+        self.passes.restart();
+        self.audit.restart();
+        self.follower.lost();
+    }
+
+    fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Activation> {
         if matches!(event.what, EventKind::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
-        // Waits need the events of either kind.
-        if matches!(event.what, EventKind::Lost | EventKind::CallsLost { .. }) {
-            self.passes.restart();
-            self.audit.restart();
-            self.follower.lost();
-        }
-        let pass = self.passes.event(event);
+        let pass = self.passes.event(event, around);
         if let Some(pass) = pass.filter(|pass| pass.key == self.follower.found().key) {
             self.audit.waited(&pass, self.call);
         }
@@ -330,6 +381,8 @@ impl Loop {
 /// Observations during the search.
 struct Observations {
     threads: BTreeMap<i32, SeenThread>,
+    around: Surroundings,
+    clock: CivilClock,
     /// Processors that waits came back on.
     cpus: CpuSet,
 }
@@ -338,6 +391,7 @@ struct SeenThread {
     thread: ThreadOf,
     passes: Passes,
     waits: Vec<Pass>,
+    is_of_32_bits: bool,
 }
 
 /// Follows every thread of the target for a while.
@@ -349,8 +403,13 @@ fn look(
     cpus: &CpuSet,
     interrupted: &AtomicBool,
 ) -> Result<Observations, Error> {
-    let to_monotonic_ns = -epoch_offset_ns();
-    let mut seen = Observations { threads: BTreeMap::new(), cpus: CpuSet::new() };
+    let mut seen = Observations {
+        threads: BTreeMap::new(),
+        around: Surroundings::default(),
+        clock: CivilClock::new(),
+        cpus: CpuSet::new(),
+    };
+    seen.clock.read(&mut seen.around, Linux.now_ns());
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {
@@ -367,15 +426,30 @@ fn look(
             events.follow(&numbers)?;
         }
         for thread in news {
-            let passes = Passes::new(thread.thread, names, to_monotonic_ns);
-            seen.threads.insert(thread.thread, SeenThread { thread, passes, waits: Vec::new() });
+            let passes = Passes::new(thread.thread, names);
+            let is_of_32_bits = threads::runs_32_bits(thread.process);
+            let seen_thread = SeenThread { thread, passes, waits: Vec::new(), is_of_32_bits };
+            seen.threads.insert(seen_thread.thread.thread, seen_thread);
         }
         thread::sleep(LOOK_EVERY);
-        for event in events.read(names).0 {
-            // Timers expire in the context of any thread: all threads see all events.
-            for thread in seen.threads.values_mut() {
-                if let Some(pass) = thread.passes.event(&event) {
-                    seen.cpus = seen.cpus.or(&[pass.cpu].into_iter().collect());
+        let (taken, complete_ns) = events.read(names);
+        let Observations { threads, around, clock, cpus } = &mut seen;
+        clock.read(around, complete_ns);
+        for event in &taken {
+            // Handlers run in the context of any thread.
+            around.event(event);
+            let Some([first, second]) = Surroundings::threads(event) else {
+                threads.values_mut().for_each(|thread| thread.passes.restart());
+                continue;
+            };
+            let second = Some(second).filter(|second| *second != first);
+            for number in [Some(first), second].into_iter().flatten() {
+                let Some(thread) = threads.get_mut(&number) else { continue };
+                if let EventKind::Call { number, .. } = event.what {
+                    thread.is_of_32_bits |= threads::is_of_32_bits(number);
+                }
+                if let Some(pass) = thread.passes.event(event, around) {
+                    *cpus = cpus.or(&[pass.cpu].into_iter().collect());
                     thread.waits.push(pass);
                 }
             }

@@ -1,7 +1,8 @@
 //! The threads of a target: those of a process, of a name, of a unit or container, or of a command that is
 //! started.
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -94,6 +95,21 @@ impl ThreadOf {
     }
 }
 
+/// Numbers of calls that only 32-bit processors have, on each the same: those with times of 64 bits (asm-generic/unistd.h).
+const CALLS_OF_32_BITS: RangeInclusive<i64> = 403..=423;
+
+/// True if a call of this number is one of a 32-bit program on a 64-bit kernel.
+pub(super) fn is_of_32_bits(call: i64) -> bool {
+    cfg!(target_pointer_width = "64") && CALLS_OF_32_BITS.contains(&call)
+}
+
+/// True if a process runs a 32-bit program on a 64-bit kernel: byte 5 of an ELF file is its class.
+pub(super) fn runs_32_bits(process: i32) -> bool {
+    let mut head = [0; 5];
+    let read = File::open(format!("/proc/{process}/exe")).and_then(|mut file| file.read_exact(&mut head));
+    cfg!(target_pointer_width = "64") && read.is_ok() && head == *b"\x7fELF\x01"
+}
+
 fn processes() -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -146,4 +162,17 @@ fn number_of_container(name: &str) -> Option<String> {
 /// Folder of a thread's files in `/proc`.
 pub(super) fn folder(process: i32, thread: i32) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/task/{thread}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_32_bit_programs_are_recognised() {
+        let is_64 = cfg!(target_pointer_width = "64");
+        // clock_nanosleep and futex with times of 64 bits; calls that all processors have.
+        assert_eq!([407, 422, 230, 441].map(is_of_32_bits), [is_64, is_64, false, false]);
+        assert!(!runs_32_bits(std::process::id() as i32));
+    }
 }
