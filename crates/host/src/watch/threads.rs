@@ -84,7 +84,7 @@ impl ThreadOf {
     pub(super) fn read_names(&mut self) {
         let comm = |number| {
             let name = fs::read(folder(self.process, number).join("comm"))?;
-            Ok::<_, std::io::Error>(String::from_utf8_lossy(&name).into_owned())
+            Ok::<_, io::Error>(String::from_utf8_lossy(&name).into_owned())
         };
         let (name, program) = (comm(self.thread), comm(self.process));
         for (known, now) in [(&mut self.name, name), (&mut self.program, program)] {
