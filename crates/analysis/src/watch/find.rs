@@ -100,7 +100,7 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
         let has_due_times = is_timed && found.waits != Waits::NanosleepRelative;
         (2 * found.passes >= most, has_due_times, is_timed, (found.regular * 20.0) as u32, found.passes)
     });
-    // So is a rare sleep beside more frequent ones at uneven distances.
+    // A rare sleep is part of the work, too, where the frequent ones have no period.
     let timed = |passes: &Vec<&Pass>| passes.iter().filter(|pass| pass.due_ns.is_some()).count();
     let most_timed = groups.values().map(timed).max().unwrap_or(0);
     let found = found.filter(|found| {
@@ -368,7 +368,7 @@ fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
         let is_on_grid = periods >= 0.5 && (periods - periods.round()).abs() <= CLOSE;
         off = if is_on_grid { 0 } else { off + 1 };
         if off > MOST_JOINED {
-            // It was not on the grid.
+            // The time that they were counted from was late itself.
             (number, off) = (0.0, 0);
             points.clear();
         } else if is_on_grid {

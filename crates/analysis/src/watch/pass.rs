@@ -294,7 +294,9 @@ impl Passes {
         if !open.slept && timer.is_none() {
             return None;
         }
-        let timer = timer.filter(|_| matches!(open.waker, None | Some(Waker::Timer)));
+        // A sleep that no signal interrupts lasts until its timer expires, even if a signal wakes the thread just before.
+        let is_sleep = matches!(open.call, Call::Nanosleep | Call::ClockNanosleep) && !is_interrupted;
+        let timer = timer.filter(|_| is_sleep || matches!(open.waker, None | Some(Waker::Timer)));
         let is_signal = timer.is_some_and(|timer| self.functions.signals.contains(&timer.function));
         if is_interrupted && open.call != Call::Signal && !is_signal {
             return None;

@@ -477,6 +477,23 @@ fn signals_make_no_period_of_their_own() {
 }
 
 #[test]
+fn a_signal_just_before_the_end_of_a_sleep_is_not_its_end() {
+    let mut script = Script::new();
+    for k in 1..20i64 {
+        let due = k * PERIOD_NS;
+        script.call(due - 900_000, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 898_000, due - 500, None);
+        script.back(due + 5_000);
+    }
+    assert!(
+        script.waits.iter().zip(1..).all(|(wait, k)| wait.due_ns == Some(k * PERIOD_NS)),
+        "{:?}",
+        script.waits
+    );
+}
+
+#[test]
 fn an_own_timer_that_ends_some_waits_leaves_no_grid_to_fit() {
     let mut script = Script::new();
     for k in 1..200i64 {
