@@ -102,10 +102,9 @@ impl Instance {
     pub(super) fn follow(&self, threads: &[i32]) -> Result<(), Error> {
         let path = self.path("set_event_pid");
         let mut file = OpenOptions::new().append(true).open(&path).map_err(refused(&path))?;
-        for thread in threads {
-            // One that has ended meanwhile does nothing more.
-            let _ = file.write_all(format!("{thread}\n").as_bytes());
-        }
+        // Together, since the kernel waits for all processors at each write. One that has ended meanwhile does nothing more.
+        let all: Vec<String> = threads.iter().map(i32::to_string).collect();
+        let _ = file.write_all(all.join(" ").as_bytes());
         Ok(())
     }
 
