@@ -447,8 +447,8 @@ impl Tally {
         let is_load = loaded && class == "shared" && kind.put.contains("ordinary");
         let names = kind.who.is_none_or(|right| who.is_some_and(|who| who.starts_with(right)));
         let is_right = (kind.right.contains(&class) && names) || is_load;
-        // Less than half of it says nothing of what was put there.
-        if !is_right && sure >= 0.5 && share >= 50.0 {
+        // Less than half of it, or a short delay, says nothing of what was put there.
+        if !is_right && sure >= 0.5 && share >= 50.0 && number("worst_ns") >= SHORT_NS {
             self.wrong.push(format!("{}: {cause} {task:#}", kind.put));
         }
     }
@@ -470,6 +470,9 @@ fn cause_of_misses(task: &Value) -> Option<&Value> {
     let work_ns: i64 = work.iter().filter_map(|sum| sum["sum_ns"].as_i64()).sum();
     (work_ns > task["misses"]["late_ns"].as_i64()?).then(|| &work[0]["cause"])
 }
+
+/// Delays that a quiet machine has, too.
+const SHORT_NS: f64 = 100_000.0;
 
 /// Rounding of the time that `/proc/stat` has as stolen, of two processors.
 const COUNTED_MS: f64 = 20.0;
