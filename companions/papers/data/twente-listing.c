@@ -1,4 +1,5 @@
-// The thread attributes of the Twente report's section 3, as they are listed; with an argument, the missing line is added.
+// The thread attributes of the Twente report's section 2.2.1, as they are listed but for a semicolon after 99, without which
+// they do not compile; with an argument, the missing line is added.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -150,7 +150,7 @@ impl AthlonReproduction {
         self
     }
 
-    /// Evidence on the report's observations, all of them confirmed by its own numbers.
+    /// Evidence on the report's observations, which its own numbers confirm, and on what it says of its tables.
     pub fn evidence(&self) -> Vec<Evidence> {
         let one = |compared: &Compared| {
             let holds = match compared.today.as_ref().map(|today| today.answer) {
@@ -166,8 +166,55 @@ impl AthlonReproduction {
         };
         let user = self.hog.as_ref().map(|hog| hog.user_share());
         let usage = user.map(|user| Evidence::decided_by("usage", "user", user));
-        self.observations.iter().map(one).chain(usage).collect()
+        let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).collect();
+        if !self.today.measurements.is_empty() {
+            all.extend(self.of_tables());
+        }
+        all
     }
+
+    /// Evidence of the report's tables on what it says of them.
+    fn of_tables(&self) -> [Evidence; 2] {
+        let same = |servo: u16, base: u16| servo == base;
+        let apart = |servo: u16, base: u16| servo != base;
+        let [on, off] = [means(&self.printed, same), means(&self.printed, apart)];
+        let ratios: Vec<_> = on.iter().zip(&off).map(|(on, off)| Some((*on)? / (*off)?)).collect();
+        let but_0 = |servo: u16, base: u16| servo == base && servo != 0;
+        let largest = [0, 1].map(|task| {
+            let of_series = SERIES.map(|series| period_errors(&self.printed, series, task, but_0));
+            of_series.into_iter().flatten().reduce(f64::max)
+        });
+        let against: Vec<_> = largest.iter().zip(RTAI_NS).map(|(ns, rtai)| Some((*ns)? / rtai)).collect();
+        let [servo, base] = largest;
+        [
+            Evidence::decided_by("diagonal", "ratios", ratios)
+                .and("on", on)
+                .and("off", off)
+                .and("here_on", means(&self.today, same))
+                .and("here_off", means(&self.today, apart)),
+            Evidence::decided_by("as-good-as-rtai", "against", against).and("servo", servo).and("base", base),
+        ]
+    }
+}
+
+/// Largest period errors of the servo and of the base thread under RTAI on the same computer.
+const RTAI_NS: [f64; 2] = [4_400.0, 2_400.0];
+
+/// Both series of the report.
+const SERIES: [&str; 2] = [NO_LOAD, HOGS];
+
+/// Largest period errors of a task in the cells of a series whose CPUs, the servo thread's and the base thread's, are these.
+fn period_errors(matrix: &Matrix, series: &str, task: usize, are: impl Fn(u16, u16) -> bool) -> Vec<f64> {
+    let cells = matrix.measurements.iter().filter(|cell| cell.condition == series);
+    let cells = cells.filter(|cell| matches!(cell.cpus[..], [servo, base] if are(servo, base)));
+    cells.filter_map(|cell| cell.tasks.get(task)?.period_error_ns).collect()
+}
+
+/// Their means: servo and base thread without load, then with hogs.
+fn means(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
+    let each = SERIES.into_iter().flat_map(|series| [0, 1].map(|task| (series, task)));
+    let values = each.map(|(series, task)| period_errors(matrix, series, task, &are));
+    values.map(|all| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)).collect()
 }
 
 impl Asked {

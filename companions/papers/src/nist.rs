@@ -78,7 +78,12 @@ pub struct NistVirtual {
 
 impl NistVirtual {
     pub fn evidence(&self) -> Vec<Evidence> {
-        std::iter::once(self.clusters.evidence()).chain(of_loads(&self.loads)).collect()
+        let clusters = std::iter::once(self.clusters.evidence());
+        // Hard real time: none of the systems of this machine may be.
+        let hard = self.loads.systems.iter().map(|system| {
+            Evidence::decided_by("hard-jitter", "ranges", ranges(system)).of_system(&system.system)
+        });
+        clusters.chain(of_loads(&self.loads)).chain(hard).collect()
     }
 }
 
@@ -90,15 +95,23 @@ fn mean(of: &Spread) -> f64 {
     of.mean_ns
 }
 
+fn known(load: Option<&UnderLoad>, number: fn(&Spread) -> f64) -> Option<f64> {
+    load?.found.as_ref().map(number)
+}
+
+/// Ranges under the loads of figure 3.
+fn ranges(system: &SystemUnderLoads) -> Vec<Option<f64>> {
+    CONDITIONS.map(|name| known(system.under(name), range)).to_vec()
+}
+
 /// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
 /// first two correspond to figures 3a and 3b), and about the cache.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
-    let known = |load: Option<&UnderLoad>, number: fn(&Spread) -> f64| load?.found.as_ref().map(number);
     let grows = |system: &SystemUnderLoads| {
         let loads = CONDITIONS.map(|name| system.under(name));
         let growth = [1, 2].map(|load| factor(loads[0]?, loads[load]?, range));
         Evidence::decided_by("range-grows", "growth", growth.to_vec())
-            .and("ranges", loads.map(|load| known(load, range)).to_vec())
+            .and("ranges", ranges(system))
             .of_system(&system.system)
     };
     let dirtied = |system: &SystemUnderLoads| {
@@ -113,11 +126,11 @@ pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
         [first, second, ..] => factor(first, second, range),
         _ => None,
     };
-    let ranges: Vec<_> = under_disk.iter().map(|load| known(Some(load), range)).collect();
+    let of_both: Vec<_> = under_disk.iter().map(|load| known(Some(load), range)).collect();
     let worst =
         systems().flat_map(|system| CONDITIONS.map(|name| known(system.under(name), |of| of.max_ns as f64)));
     let mut all: Vec<Evidence> = systems().map(grows).collect();
-    all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", ranges));
+    all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", of_both));
     all.push(Evidence::decided_by("worst-ten-us", "worst", worst.flatten().reduce(f64::max)));
     all.extend(systems().filter_map(dirtied));
     all

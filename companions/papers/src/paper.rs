@@ -34,7 +34,7 @@ pub enum Paper {
 pub enum Reproducibility {
     /// The command measures or computes it, and prints the verdict.
     HasCommand,
-    /// It is wrong: by the document's own numbers, or by the command's result.
+    /// It is wrong: by the document's own numbers, by a test, or by documentation.
     Refuted,
     /// It needs a kernel image that does not come with jitterlab.
     NeedsImage,
@@ -63,6 +63,9 @@ pub struct Item {
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
+    /// True if the command shows it both with `--virtual` and without.
+    #[serde(default, skip_serializing)]
+    pub both_ways: bool,
     /// Results of its last repetitions here.
     #[serde(skip_deserializing)]
     pub results: Vec<ItemResult>,

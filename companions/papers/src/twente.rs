@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use crate::loads::{LoadFigures, Spread, SystemUnderLoads, UnderLoad, change, factor, loop_durations};
+use crate::loads::{
+    LoadFigures, STRETCHES, Spread, SystemUnderLoads, UnderLoad, change, factor, loop_durations,
+};
 use crate::measure::Measured;
 use crate::paper::Paper;
 use crate::statement::{Evidence, Values};
@@ -27,7 +29,7 @@ use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, OneTask, Run};
-use jitterlab_trace::atomic_file;
+use jitterlab_trace::{Columns, atomic_file};
 
 pub const PERIOD_NS: i64 = 1_000_000;
 
@@ -106,6 +108,8 @@ pub struct ControlFit {
 pub struct Starvation {
     pub ordinary: f64,
     pub fifo_99: f64,
+    /// How much larger the second is than the first, stretch by stretch.
+    pub more: Option<MedianInterval>,
 }
 
 /// Name of the system whose task and load have two processors each.
@@ -148,8 +152,8 @@ impl TwenteReproduction {
             let statement = if is_ordinary { "not-for-control" } else { "for-control" };
             Evidence::decided_by(statement, "loss", Some(*loss)).of_system(system)
         }));
-        all.extend(self.starvation.map(|Starvation { ordinary, fifo_99 }| {
-            Evidence::decided_by("priority-99", "more", fifo_99 - ordinary)
+        all.extend(self.starvation.map(|Starvation { ordinary, fifo_99, more }| {
+            Evidence::decided_by("priority-99", "more", more)
                 .and("ordinary", ordinary)
                 .and("fifo_99", fifo_99)
         }));
@@ -349,11 +353,26 @@ fn starvation(at: &mut Workplace<'_>) -> Result<Option<Starvation>, Error> {
     let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
     let ordinary = missed_beside(at, cpu, "beside-ordinary", Policy::Other)?;
     let fifo_99 = missed_beside(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
-    Ok(ordinary.zip(fifo_99).map(|(ordinary, fifo_99)| Starvation { ordinary, fifo_99 }))
+    Ok(ordinary.zip(fifo_99).map(|(ordinary, fifo_99)| {
+        let pairs = ordinary.of_stretches.iter().zip(fifo_99.of_stretches);
+        let more = MedianInterval::from_values(pairs.map(|(ordinary, fifo_99)| fifo_99 - ordinary));
+        Starvation { ordinary: ordinary.of_all, fifo_99: fifo_99.of_all, more }
+    }))
 }
 
-/// Share of its due times that an ordinary thread misses beside one that computes with this policy; `None` if that is refused.
-fn missed_beside(at: &mut Workplace<'_>, cpu: u16, name: &str, policy: Policy) -> Result<Option<f64>, Error> {
+/// Shares of due times that were missed: of a whole run, and of equal stretches of it.
+struct Missed {
+    of_all: f64,
+    of_stretches: [f64; STRETCHES],
+}
+
+/// Due times that an ordinary thread misses beside one that computes with this policy; `None` if that is refused.
+fn missed_beside(
+    at: &mut Workplace<'_>,
+    cpu: u16,
+    name: &str,
+    policy: Policy,
+) -> Result<Option<Missed>, Error> {
     let task = |name: &str, period_ns, work, policy| TaskSpec {
         name: name.into(),
         period_ns,
@@ -368,8 +387,19 @@ fn missed_beside(at: &mut Workplace<'_>, cpu: u16, name: &str, policy: Policy) -
     let run = Run::open(&file, &Hints::default())?;
     let [ordinary, computing] = run.info().tasks.as_slice() else { return Ok(None) };
     let is_granted = computing.granted.as_ref().is_some_and(|granted| granted.policy == policy);
-    let result = ordinary.result.as_ref().filter(|_| is_granted);
-    Ok(result.map(|of| of.missed as f64 / (of.executed + of.missed).max(1) as f64))
+    let Some(result) = ordinary.result.as_ref().filter(|_| is_granted) else { return Ok(None) };
+    let all = (result.executed + result.missed).max(1);
+    let length = (all / STRETCHES as u64).max(1);
+    let mut served = [0u64; STRETCHES];
+    run.visit(0, Columns::ALL, |rows| {
+        for row in rows {
+            if let Some(stretch) = served.get_mut((row.index / length) as usize) {
+                *stretch += 1;
+            }
+        }
+    })?;
+    let of_stretches = served.map(|served| 1.0 - served as f64 / length as f64);
+    Ok(Some(Missed { of_all: result.missed as f64 / all as f64, of_stretches }))
 }
 
 /// Compiles and runs the listing; `None` without a C compiler.
@@ -439,9 +469,13 @@ mod tests {
             system: system.into(),
             loss: MedianInterval { median: 0.1, interval },
         };
-        let of = |interval, fifo_99| {
+        let of = |interval, fifo_99: f64| {
             let control = vec![judged("ordinary", interval), judged("cobalt", interval)];
-            let starvation = Some(Starvation { ordinary: 0.01, fifo_99 });
+            let starvation = Some(Starvation {
+                ordinary: 0.01,
+                fifo_99,
+                more: MedianInterval::from_values([fifo_99 - 0.01; 10]),
+            });
             let loops = LoadFigures { systems: vec![idle.clone()], ..LoadFigures::default() };
             let statements = Paper::Twente.statements();
             let all =
@@ -451,7 +485,7 @@ mod tests {
             all[4..].iter().map(verdict).collect::<Vec<_>>()
         };
         assert_eq!(of(Some((0.0, 0.2)), 0.8), [DoesNotHold, Holds, Holds]);
-        assert_eq!(of(Some((4.0, 9.0)), 0.1), [Holds, DoesNotHold, DoesNotHold]);
+        assert_eq!(of(Some((4.0, 9.0)), 0.01), [Holds, DoesNotHold, DoesNotHold]);
         assert_eq!(of(None, 0.8), [CannotBeTold, CannotBeTold, Holds]);
     }
 

@@ -53,21 +53,38 @@ impl Item {
         self.name.replace('-', " ")
     }
 
-    /// True if a repetition of its document shows it.
-    fn is_repeated(&self) -> bool {
-        self.stands == Reproducibility::HasCommand
-            && self.command.as_ref().is_some_and(|command| command.starts_with("jitterlab reproduce"))
+    /// The document that its command repeats, and whether in virtual time; `None` for another command, or one with options that a
+    /// result does not show.
+    fn repetition(&self) -> Option<(&str, bool)> {
+        let command = self.command.as_ref().filter(|_| self.stands == Reproducibility::HasCommand)?;
+        let mut words = command.strip_prefix("jitterlab reproduce ")?.split(' ');
+        let document = words.next()?;
+        match (words.next(), words.next()) {
+            (None, None) => Some((document, false)),
+            (Some("--virtual"), None) => Some((document, true)),
+            _ => None,
+        }
     }
 
-    /// True if its command is that of virtual time, or that of the machine, as asked.
-    fn is_in(&self, virtual_time: bool) -> bool {
-        self.command.as_ref().is_some_and(|command| command.contains("--virtual") == virtual_time)
+    /// True if this repetition shows it.
+    fn is_shown_by(&self, paper: Paper, in_virtual_time: bool) -> bool {
+        self.repetition().is_some_and(|(document, of_command)| {
+            document == paper.name() && (self.both_ways || of_command == in_virtual_time)
+        })
+    }
+
+    /// The command that is to show it, the shorter where two do.
+    fn next(&self) -> Option<String> {
+        match self.repetition() {
+            Some((document, _)) if self.both_ways => Some(format!("jitterlab reproduce {document}")),
+            _ => self.command.clone(),
+        }
     }
 
     /// Its state here, in words.
     fn state(&self) -> String {
         match self.results[..] {
-            [] if self.is_repeated() => "not yet run here".into(),
+            [] if self.repetition().is_some() => "not yet run here".into(),
             [] => self.stands.words().into(),
             _ => self.results.iter().map(|result| result.words()).collect::<Vec<_>>().join("; "),
         }
@@ -95,9 +112,9 @@ impl PaperContents {
             for in_virtual_time in [false, true] {
                 let name = format!("{}{}", paper.name(), if in_virtual_time { "-virtual" } else { "" });
                 let Some(verdicts) = last_verdicts(&folder.join(name)) else { continue };
-                for item in self.items.iter_mut().filter(|item| item.document == paper) {
-                    let standing = verdicts.get(&item.name).copied();
-                    if standing.is_some() || item.is_repeated() && item.is_in(in_virtual_time) {
+                for item in &mut self.items {
+                    let standing = verdicts.get(&item.name).copied().filter(|_| item.document == paper);
+                    if standing.is_some() || item.is_shown_by(paper, in_virtual_time) {
                         item.results.push(ItemResult { in_virtual_time, standing });
                     }
                 }
@@ -153,7 +170,7 @@ fn section(contents: &PaperContents) -> Section {
 }
 
 /// The head of the documents' contents: the share that was repeated here with its verdicts, and the
-/// statements that are wrong by themselves.
+/// statements that are refuted.
 fn head(contents: &PaperContents) -> Option<Head> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
@@ -162,7 +179,10 @@ fn head(contents: &PaperContents) -> Option<Head> {
     let [holds, not, open] =
         [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(became);
     let refuted = count(&|item| item.stands == Reproducibility::Refuted);
-    let first = items.iter().find(|item| item.is_repeated() && item.results.is_empty()).or(items.first())?;
+    let unseen = |item: &&Item| item.stands == Reproducibility::HasCommand && item.results.is_empty();
+    let mut of_documents = items.iter().filter(unseen);
+    let next = of_documents.find(|item| item.repetition().is_some()).or_else(|| items.iter().find(unseen));
+    let next = next.or(items.first())?.next().unwrap_or_default();
     let (word, became) = match ran {
         0 => ("NOT YET RUN HERE", String::new()),
         _ => ("REPEATED", format!("; of statements {holds} hold, {not} do not, {open} cannot be told")),
@@ -172,19 +192,19 @@ fn head(contents: &PaperContents) -> Option<Head> {
     let wrong =
         items.iter().find(failed).or(items.iter().find(|item| item.stands == Reproducibility::Refuted));
     let first_wrong = |item: &Item| {
-        let how = if failed(&item) { "does not hold here" } else { "is refuted by its own numbers" };
+        let how = if failed(&item) { "does not hold here" } else { "is refuted" };
         format!("The first that {how}, {} of {}: {}.", item.title(), item.document.name(), item.says)
     };
     Some(Head {
         fitness: if ran == 0 { Fitness::CannotTell } else { Fitness::Limited },
         asked: false,
         verdict: format!(
-            "{word}: {ran} of {} figures, tables, equations and claims were repeated{became}; {refuted} are refuted by the \
-             documents' own numbers.",
+            "{word}: {ran} of {} figures, tables, equations and claims were repeated{became}; {refuted} are refuted (by their own \
+             numbers, a test or documentation).",
             items.len()
         ),
         number: wrong.map_or_else(|| "None of them is wrong.".into(), first_wrong),
-        next: format!("jitterlab reproduce {}", first.document.name()),
+        next,
     })
 }
 
@@ -273,6 +293,31 @@ mod tests {
     }
 
     #[test]
+    fn an_item_is_repeated_by_its_own_command_alone_and_that_is_not_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = |part: &str| {
+            let listed = PaperContents::for_document(None).with_results(folder.path());
+            listed.items.iter().find(|item| item.id == part).unwrap().state()
+        };
+        let next = || head(&PaperContents::for_document(None).with_results(folder.path())).unwrap().next;
+        let run = |name: &str| {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join(RESULT), r#"{"result": {"verdicts": {}}}"#).unwrap();
+        };
+        assert_eq!(next(), "jitterlab reproduce athlon");
+        run("nist-virtual");
+        assert_eq!(state("nist/figure-3a"), "repeated in virtual time");
+        assert_eq!(state("nist/figure-1a"), "not yet run here");
+        run("athlon");
+        assert_eq!([state("athlon/table-1"), state("athlon/repeatable")], ["repeated here", "has a command"]);
+        assert_eq!(next(), "jitterlab reproduce athlon --virtual");
+        run("twente-virtual");
+        assert_eq!(state("nist/soft-jitter"), "repeated in virtual time");
+        ["athlon-virtual", "epos", "epos-virtual", "nist", "twente"].into_iter().for_each(run);
+        assert!(!next().starts_with("jitterlab reproduce "), "{}", next());
+    }
+
+    #[test]
     fn no_state_is_older_than_its_result() {
         let folder = tempfile::tempdir().unwrap();
         let listed = || PaperContents::for_document(Some(Paper::Twente)).with_results(folder.path());
@@ -290,7 +335,7 @@ mod tests {
         }
         let after = listed();
         assert_eq!(state(&after, "stress-enlarges"), "DOES NOT HOLD here; holds in virtual time");
-        assert_eq!(state(&after, "figure-1"), "repeated here");
+        assert_eq!(state(&after, "figure-1"), "repeated here; repeated in virtual time");
         let answer = head(&after).unwrap();
         assert!(answer.verdict.contains("of statements 1 hold, 1 do not, 0 cannot"), "{}", answer.verdict);
         assert!(

@@ -421,6 +421,7 @@ mod tests {
             "takes 24 cycles here",
             "0.0016 % to 0.0017 %",
             "in 9 of the 18 cells",
+            "in 9 of 14",
             "come out to unknown",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");

@@ -141,7 +141,7 @@ mod tests {
         for part in [
             "DOES NOT HOLD",
             "7, 8 Xenomai mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)",
-            "3, 4 ordinary no mean, mostly 1.05 to 1.4 ms",
+            "3, 4 ordinary mean close to 1.2 ms, mostly 1.05 to 1.4 ms",
             "cobalt: stress does not significantly affect the timing cannot be told",
             "21 µs, unknown, 24 µs",
             "3 times in turns",
