@@ -118,12 +118,13 @@ impl Trial {
     /// Watches it, and stops the recorder for so long that it cannot read all events.
     fn watched_with_gaps(&self, victim: &Program) -> Value {
         let (pid, file) = (victim.pid(), self.path().join(FILE));
-        let watch = ["watch", "-q", "-d", "3s", "--find", "1s", "--pid", &pid, "-o", FILE];
+        let watch = ["watch", "-q", "-d", "5s", "--find", "1s", "--pid", &pid, "-o", FILE];
         let mut watch = start(self.path(), &watch);
         let recorder = Pid::from_raw(watch.id() as i32);
         thread::sleep(Duration::from_secs(3));
         kill(recorder, Signal::SIGSTOP).unwrap();
-        thread::sleep(Duration::from_millis(1_500));
+        // Next to other programs, few events come in a second.
+        thread::sleep(Duration::from_secs(3));
         kill(recorder, Signal::SIGCONT).unwrap();
         assert!(watch.wait().unwrap().success());
         let info = Run::open(file, &Hints::default()).unwrap().info().clone();
