@@ -328,11 +328,10 @@ impl Thread {
             }
             EventKind::Return { answer } => {
                 (self.open, self.has_faulted) = (None, false);
-                match *answer == INTERRUPTED || BEGINS_AGAIN.contains(answer) {
-                    true => {
-                        self.wakes.iter_mut().next_back().into_iter().for_each(|wake| wake.interrupts = true)
-                    }
-                    false => self.returned_ns = Some(t),
+                if *answer != INTERRUPTED && !BEGINS_AGAIN.contains(answer) {
+                    self.returned_ns = Some(t);
+                } else if let Some(wake) = self.wakes.back_mut() {
+                    wake.interrupts = true;
                 }
             }
             EventKind::Lends { to, name }
