@@ -392,7 +392,7 @@ fn services(strategy: Strategy) -> (Board, Program) {
     (board, Program::TimeServices { period_us: PERIOD_US, events: SERVICES })
 }
 
-/// Text that a program prints within so many periods.
+/// Text that a program prints within this number of periods.
 fn output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
     let cycles = u64::from(board.clock_hz) * u64::from(PERIOD_US) * u64::from(periods) / 1_000_000;
     let recording = simulate(&setup(firmware, board, cycles))?;
@@ -420,7 +420,7 @@ fn listings(compiler: &Compiler) -> Result<Listings, Error> {
     })
 }
 
-/// Lines that a program prints within so many periods; `None` if it does not compile.
+/// Lines that a program prints within this number of periods; `None` if it does not compile.
 fn printed(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec<String>>, Error> {
     let (board, program) = services(Strategy::Anchored);
     let firmware = match build(compiler, source, &program, &board) {

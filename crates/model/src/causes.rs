@@ -438,6 +438,12 @@ pub struct Misses {
 }
 
 impl Misses {
+    /// Sum of their work, in nanoseconds.
+    #[must_use]
+    pub fn work_ns(&self) -> i64 {
+        self.work.iter().map(|sum| sum.sum_ns).sum()
+    }
+
     fn is_empty(&self) -> bool {
         self.activations == 0
     }

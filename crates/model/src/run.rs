@@ -477,6 +477,11 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// Returns the task of this name.
+    pub fn task(&self, name: &str) -> Option<&TaskRun> {
+        self.tasks.iter().find(|task| task.spec.name == name)
+    }
+
     /// Returns true if another tool measured it, whose output does not state how its tasks were scheduled, waited,
     /// worked and overran: `tasks` holds defaults for these.
     pub fn is_imported(&self) -> bool {

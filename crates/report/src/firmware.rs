@@ -147,7 +147,7 @@ pub(crate) fn most_disturbed(run: &RunInfo) -> Option<String> {
     let report = run.firmware.as_ref()?;
     let pin = report.pins.iter().max_by_key(|pin| pin.disturbed.first().map(|by| by.worst_cycles))?;
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
-    let asked_ns = run.tasks.iter().find(|task| task.spec.name == pin.task)?.spec.period_ns as f64;
+    let asked_ns = run.task(&pin.task)?.spec.period_ns as f64;
     let own_ns = ns(pin.period_cycles.0) / pin.period_cycles.1.max(1) as f64;
     let worst_ns = pin.disturbed.first().map_or(0.0, |by| ns(by.worst_cycles));
     let is_other = (own_ns - asked_ns).abs() > worst_ns.max(asked_ns / 1e3);

@@ -222,6 +222,16 @@ pub fn same_clock(a_ns: i64, b_ns: i64) -> bool {
     a_ns.abs_diff(b_ns) < 3_600_000_000_000
 }
 
+/// True if a call goes on after what interrupted it (-ERESTARTSYS and its like, include/linux/errno.h): it has not returned.
+pub(crate) fn goes_on(answer: i64) -> bool {
+    matches!(answer, -512 | -513 | -514 | -516)
+}
+
+/// True if a signal interrupted a call, which goes on or not (-EINTR).
+pub(crate) fn was_interrupted(answer: i64) -> bool {
+    answer == -4 || goes_on(answer)
+}
+
 /// A system call, as far as it can be a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {

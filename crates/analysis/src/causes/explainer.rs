@@ -220,7 +220,7 @@ impl Task {
             .map_or_else(|| thread.armed_before(a.start_ns), |wake| thread.armed_for(wake))
             .map(|armed| armed.as_due_at(a.due_ns));
         let around = FragmentContext {
-            thread: &self.thread,
+            thread,
             processors,
             names,
             wake,

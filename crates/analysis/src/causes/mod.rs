@@ -17,6 +17,7 @@ mod own_work;
 mod paths;
 mod periods;
 mod processor;
+mod ready;
 mod silence;
 #[cfg(test)]
 mod tests;

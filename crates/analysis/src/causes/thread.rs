@@ -2,7 +2,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::event::{Call, Event, EventKind, Functions, HandlerKind, Name, PrevState, same_clock};
+use super::event::{
+    Call, Event, EventKind, Functions, HandlerKind, Name, PrevState, same_clock, was_interrupted,
+};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -143,6 +145,8 @@ pub struct Thread {
     foreign_budgets: HashSet<u64>,
     /// System call that has not returned.
     open: Option<Call>,
+    /// Time of its last call.
+    called_ns: i64,
     /// True if its calls are recorded.
     has_called: bool,
     /// True if its own last event was a page fault.
@@ -166,10 +170,7 @@ pub struct Quota {
 /// of a thread that stops (SIGCHLD).
 const STOPS: std::ops::RangeInclusive<i32> = 19..=22;
 const CHILD: i32 = 17;
-/// Answers of a call that a signal interrupted: -EINTR, and those with which the kernel begins it again.
-const INTERRUPTED: i64 = -4;
-const BEGINS_AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
-/// Timers that are remembered at least, each as it was set last.
+/// Most timers that are remembered.
 const TIMERS: usize = 4_096;
 /// Longest time from the return of a call to the work that the kernel put off until then.
 const PUT_OFF_NS: i64 = 1_000_000;
@@ -196,6 +197,7 @@ impl Thread {
             budget: None,
             foreign_budgets: HashSet::new(),
             open: None,
+            called_ns: i64::MIN,
             has_called: false,
             has_faulted: false,
             returned_ns: None,
@@ -320,18 +322,19 @@ impl Thread {
             }
             EventKind::Call { call, .. } => {
                 (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
-                self.returned_ns = None;
+                (self.called_ns, self.returned_ns) = (t, None);
                 // Called only where another thread has the lock: it may spin until that lets go.
                 if *call == (Call::Lock { inherits: true }) {
                     self.state.push(t, State::Off(Off::Lock { inherits: true }));
                 }
             }
             EventKind::Return { answer } => {
-                (self.open, self.has_faulted) = (None, false);
-                if *answer != INTERRUPTED && !BEGINS_AGAIN.contains(answer) {
+                let call = self.open.take();
+                self.has_faulted = false;
+                if !was_interrupted(*answer) {
                     self.returned_ns = Some(t);
-                } else if let Some(wake) = self.wakes.back_mut() {
-                    wake.interrupts = true;
+                } else if call.is_some_and(|call| call != Call::Signal) {
+                    self.note_interrupting_wake();
                 }
             }
             EventKind::Lends { to, name }
@@ -394,6 +397,15 @@ impl Thread {
     /// True if events of its calls and faults were lost within these times.
     pub fn is_blind(&self, from_ns: i64, to_ns: i64) -> bool {
         self.blind.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+    }
+
+    /// The wake-up in this call, if there was one, came for a signal. One by a timer of its own ends the wait all the same.
+    fn note_interrupting_wake(&mut self) {
+        let called_ns = self.called_ns;
+        let wake = self.wakes.back_mut().filter(|wake| wake.t_ns >= called_ns);
+        if let Some(wake) = wake.filter(|wake| !matches!(wake.by, Waker::Timer(Some(_)))) {
+            wake.interrupts = true;
+        }
     }
 
     fn has_priority(&mut self, t_ns: i64, priority: i16) {

@@ -6,9 +6,9 @@ use jitterlab_model::causes::{Bins, CauseClass as Class, Evidence, Step};
 
 use super::event::{HandlerKind, Name, Names, same_clock};
 use super::fragments::Fragment;
-use super::machine::{Limits, Machine, Platform};
+use super::machine::{Machine, Platform};
 use super::periods::Periods;
-use super::processor::{ORDINARY, ObservedThread, Occupant, Processor};
+use super::processor::{ObservedThread, Occupant, Processor};
 use super::thread::{Armed, State, Thread, Wake, Waker};
 
 /// A cause with names as numbers.
@@ -43,11 +43,6 @@ const BLOCK_INSTRUCTIONS: i64 = 2_000;
 
 /// Longest memory fault assumed; no event shows its end.
 pub const FAULT_NS: i64 = 20_000;
-/// Longest time from the end of a limit's period until the scheduler lets threads run.
-const COMES_BACK_NS: i64 = 60_000;
-/// Longest time from the end of a quota's period, behind threads that waited longer.
-const COMES_BACK_LATER_NS: i64 = 1_000_000;
-
 pub(super) fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
     Verdict { step: None, cause: cause.into(), evidence, function: None }
 }
@@ -196,7 +191,7 @@ impl FragmentContext<'_> {
         }
     }
 
-    fn of(&self, cpu: u16) -> Option<&Processor> {
+    pub(super) fn of(&self, cpu: u16) -> Option<&Processor> {
         self.processors.get(&cpu)
     }
 
@@ -355,139 +350,8 @@ impl FragmentContext<'_> {
         }
     }
 
-    /// Judges the time from the wake-up, or from losing the processor, until the task has it.
-    fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
-        let verdict = self.ready_as_it_was(fragment, thread);
-        // Its own priority was changed meanwhile, and no event shows when.
-        let back_ns = self.back_ns(fragment).unwrap_or(fragment.to_ns);
-        match self.thread.priority_at(back_ns) == self.thread.priority_at(fragment.from_ns) {
-            true => verdict,
-            false => Verdict { evidence: Evidence::None, ..verdict },
-        }
-    }
-
-    /// Time at which the task has the processor again.
-    fn back_ns(&self, fragment: &Fragment) -> Option<i64> {
-        let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
-        self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again)
-    }
-
-    fn ready_as_it_was(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
-        let who = thread.name;
-        let own = self.thread.priority_at(fragment.from_ns);
-        let named = |class| Named { class, who };
-        let on = self.of(fragment.cpu);
-        // The wake-up that made it ready, if there was one.
-        let has_run = |wake: &Wake| {
-            self.thread
-                .state
-                .over(wake.t_ns, fragment.from_ns)
-                .any(|(.., state)| matches!(state, State::Running(_)))
-        };
-        let wake = self.thread.last_wake(i64::MIN, fragment.from_ns).filter(|wake| !has_run(wake));
-        // A program goes on only if it is as urgent as the task, or the task is held off.
-        let runs_on = wake.zip(on).is_some_and(|(wake, on)| on.ran_program(wake.t_ns, fragment.from_ns));
-        if thread.pid != self.thread.pid
-            && let Some(limited) = self.limited(fragment, thread, wake, runs_on)
-        {
-            return limited;
-        }
-        if thread.pid == 0 || thread.pid == self.thread.pid {
-            let moved = self.before.is_some_and(|before| before != fragment.cpu);
-            let class = if moved { Class::Migration } else { Class::Idle };
-            return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
-        }
-        // The quota's part of this time is unknown.
-        let shared = if self.has_quota(own) { Evidence::UpTo } else { Evidence::Events };
-        match thread.priority {
-            Some(priority) if priority < own.min(ORDINARY) => {
-                return all(named(Class::Preempted), Evidence::Events);
-            }
-            Some(priority) if priority == own || own >= ORDINARY => return all(named(Class::Shared), shared),
-            _ => {}
-        }
-        match on.and_then(|on| on.priority_at_end(fragment.from_ns)) {
-            Some(priority) if priority < own => return all(named(Class::Preempted), Evidence::PriorityAtEnd),
-            Some(priority) if priority == own => return all(named(Class::Shared), Evidence::PriorityAtEnd),
-            _ => {}
-        }
-        if runs_on {
-            return all(named(Class::Preempted), Evidence::None);
-        }
-        let found = wake.zip(on).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
-        let in_kernel = match self.machine.below {
-            Platform::TellingHypervisor | Platform::Nothing { .. } => Evidence::KernelMode,
-            Platform::Hardware | Platform::Hypervisor => Evidence::KernelModeOrOutside,
-        };
-        match found.map(|frames| self.context(frames)) {
-            Some(Context::User) if !matches!(self.machine.below, Platform::Nothing { .. }) => {
-                excess(Step::Switch, Class::Outside, Evidence::UserMode)
-            }
-            Some(Context::LetsIn(function) | Context::Kernel(function)) => {
-                Verdict { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
-            }
-            // If nothing is outside the kernel, the kernel was on its way to the switch.
-            Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
-        }
-    }
-
-    fn has_quota(&self, priority: i16) -> bool {
-        self.thread.quota.is_set && priority >= ORDINARY
-    }
-
-    /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, a quota, or a budget.
-    fn limited(
-        &self,
-        fragment: &Fragment,
-        thread: ObservedThread,
-        wake: Option<&Wake>,
-        runs_on: bool,
-    ) -> Option<Verdict> {
-        let on = self.of(fragment.cpu)?;
-        let own = self.thread.priority_at(fragment.from_ns);
-        let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
-        let back_ns = self.back_ns(fragment);
-        // The thread had the processor when the task became ready, or got it since.
-        let got = wake.is_none() || got_after(on, since_ns, fragment.from_ns, thread.pid);
-        if self.has_quota(own) {
-            let counted =
-                self.thread.quota.used_up.iter().any(|(from, to)| *from < fragment.to_ns && *to > since_ns);
-            let ended = back_ns.is_some_and(|t| {
-                t - since_ns >= COMES_BACK_LATER_NS * 10 || self.periods.quota_ended(COMES_BACK_LATER_NS, t)
-            });
-            let idles = thread.pid == 0 && got;
-            let evidence = if idles { Evidence::Events } else { Evidence::Counted };
-            return (counted && ended).then(|| all(Class::Quota, evidence));
-        }
-        let is_of_deadline = thread.priority.is_some_and(|priority| priority < 0);
-        // It got its budget behind the beginning of the fragment.
-        let waits_for_budget = |t: i64| self.periods.budget_began(COMES_BACK_NS.min(t - fragment.from_ns), t);
-        if own < 0 && !is_of_deadline && back_ns.is_some_and(waits_for_budget) {
-            return Some(all(Class::Budget, Evidence::Events));
-        }
-        let is_less = thread.pid == 0 || thread.priority.is_some_and(|priority| priority >= ORDINARY);
-        if !(0..ORDINARY).contains(&own) || !is_less {
-            return None;
-        }
-        let held = on.held_off_at(fragment.from_ns);
-        let by_server = held.is_some_and(|held| held.by_server);
-        let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(back_ns);
-        let by_limit = ended.is_some_and(|t| self.periods.limit_ended(COMES_BACK_NS, t));
-        if held.is_none() && !got && !(runs_on && by_limit) {
-            return None;
-        }
-        let (class, evidence) = match self.machine.limits {
-            _ if by_server => (Class::FairServer, Evidence::Events),
-            _ if by_limit => (Class::Throttled, Evidence::Events),
-            Limits::Bandwidth => (Class::Throttled, Evidence::Events),
-            Limits::FairServer => (Class::FairServer, Evidence::Events),
-            Limits::Either => (Class::Throttled, Evidence::None),
-        };
-        Some(all(class, evidence))
-    }
-
     /// Returns the context that a timer interrupt found, from the functions that it interrupted.
-    fn context(&self, frames: &[Name]) -> Context {
+    pub(super) fn context(&self, frames: &[Name]) -> Context {
         let Some(innermost) = frames.first() else { return Context::User };
         let function = frames.iter().copied().find(|f| !is_primitive(self.names.name(*f)));
         match lets_interrupts_in(self.names.name(*innermost)) {
@@ -544,17 +408,6 @@ const fn is_of_thread(class: Class) -> bool {
     )
 }
 
-/// True if a thread got the processor only after the wake-up.
-fn got_after(on: &Processor, woken_ns: i64, until_ns: i64, pid: i32) -> bool {
-    let mut before = None;
-    on.ran.over(woken_ns, until_ns + 1).any(|(_, _, occupant)| {
-        let Occupant::Thread(seen) = occupant else { return false };
-        let got = seen.pid == pid && before.is_some_and(|before| before != pid);
-        before = Some(seen.pid);
-        got
-    })
-}
-
 fn handler_of(occupant: Occupant) -> Verdict {
     let (class, who) = match occupant {
         Occupant::Callback(function) => (Class::OtherTimer, Some(function)),
@@ -571,7 +424,7 @@ fn handler_of(occupant: Occupant) -> Verdict {
 }
 
 /// Context that the timer interrupt found.
-enum Context {
+pub(super) enum Context {
     /// A program.
     User,
     /// A kernel function that enables interrupts, with the function that called it.

@@ -269,11 +269,14 @@ impl TaskWhy {
     }
 
     /// Returns the cause of most of the work for which due times were missed, and its share (0 to 1); `None` where none
-    /// were, or most were for late starts.
+    /// were, most were for late starts, or nothing is known of most of the work.
     #[must_use]
     pub fn cause_of_misses(&self) -> Option<(&Interruption, f64)> {
-        let work_ns: i64 = self.misses.work.iter().map(|sum| sum.sum_ns).sum();
+        let work_ns = self.misses.work_ns();
         let most = self.misses.work.first().filter(|_| work_ns > self.misses.late_ns)?;
+        if most.cause.class == CauseClass::Lost {
+            return None;
+        }
         Some((most, most.sum_ns as f64 / work_ns as f64))
     }
 

@@ -5,20 +5,39 @@ use std::collections::BTreeMap;
 use jitterlab_model::causes::Bins;
 use jitterlab_model::watched::CallCount;
 
-use super::pass::{Pass, goes_on};
-use crate::causes::{Call, Event, EventKind};
+use super::pass::Pass;
+use crate::causes::event::goes_on;
+use crate::causes::{Call, Event, EventKind, Name, Names};
 
 /// Calls that are named, those that took longest.
 const NAMED: usize = 12;
 
 /// The calls of one thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Audit {
-    /// The call that has not returned: its number and time.
-    open: Option<(i64, i64)>,
-    /// Calls since the last wait of the loop, by number: how many, and their total time in ns.
-    since: BTreeMap<i64, (u64, i64)>,
+    /// Callback of the timers that are read as files.
+    file_timer: Name,
+    open: Option<Open>,
+    /// Calls since the last wait of the loop, by number.
+    since: BTreeMap<i64, Since>,
     calls: BTreeMap<i64, Costs>,
+}
+
+/// The call that has not returned.
+#[derive(Debug)]
+struct Open {
+    call: Call,
+    number: i64,
+    since_ns: i64,
+    takes_expiry: bool,
+}
+
+/// Calls of one number: how many, and their total time in ns.
+#[derive(Debug, Default)]
+struct Since {
+    all: (u64, i64),
+    /// Of these, those that took the expiry of a timer, which belongs to the wait.
+    of_timers: (u64, i64),
 }
 
 #[derive(Debug, Default)]
@@ -29,20 +48,37 @@ struct Costs {
 }
 
 impl Audit {
+    /// Begins without calls.
+    pub fn new(names: &mut Names) -> Self {
+        let file_timer = names.number("timerfd_tmrproc");
+        Audit { file_timer, open: None, since: BTreeMap::new(), calls: BTreeMap::new() }
+    }
+
     /// Takes the next event of the thread's own context.
     pub fn event(&mut self, event: &Event) {
         match &event.what {
             EventKind::Call { call, number, .. } => {
-                let goes_on = self.open.is_some_and(|(open, _)| open == *number || *call == Call::Restart);
-                if !goes_on {
-                    self.open = Some((*number, event.t_ns));
+                let is_open = |open: &Open| open.number == *number || *call == Call::Restart;
+                if !self.open.as_ref().is_some_and(is_open) {
+                    let (call, number) = (*call, *number);
+                    self.open = Some(Open { call, number, since_ns: event.t_ns, takes_expiry: false });
+                }
+            }
+            // The read of a periodic timer sets it again.
+            EventKind::TimerStart { function, .. } if *function == self.file_timer && !event.in_interrupt => {
+                if let Some(open) = self.open.as_mut().filter(|open| open.call == Call::Read) {
+                    open.takes_expiry = true;
                 }
             }
             EventKind::Return { answer } if !goes_on(*answer) => {
-                if let Some((number, since_ns)) = self.open.take() {
-                    let (times, ns) = self.since.entry(number).or_default();
-                    *times += 1;
-                    *ns += event.t_ns - since_ns;
+                if let Some(open) = self.open.take() {
+                    let since = self.since.entry(open.number).or_default();
+                    let ns = event.t_ns - open.since_ns;
+                    let add = |(times, sum): &mut (u64, i64)| (*times, *sum) = (*times + 1, *sum + ns);
+                    add(&mut since.all);
+                    if open.takes_expiry {
+                        add(&mut since.of_timers);
+                    }
                 }
             }
             _ => {}
@@ -58,10 +94,10 @@ impl Audit {
     /// Notes that the loop has waited for its next activation: the wait, made by this call, does not count as its work.
     pub fn waited(&mut self, wait: &Pass, number: i64) {
         let since = std::mem::take(&mut self.since);
-        for (call, (times, ns)) in since {
+        for (call, Since { all: (times, ns), of_timers }) in since {
             let (own_times, own_ns) = match call == number {
                 true => (1, wait.ended_ns - wait.began_ns),
-                false => (0, 0),
+                false => of_timers,
             };
             if times > own_times {
                 let costs = self.calls.entry(call).or_default();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jitterlab_model::watched::Waits;
 
 use super::surroundings::Surroundings;
+use crate::causes::event::was_interrupted;
 use crate::causes::{Call, Event, EventKind, HandlerKind, Name, Names, PrevState, same_clock};
 
 /// Identity of a wait: the same call for the same object.
@@ -68,10 +69,6 @@ struct Functions {
     budget: Name,
 }
 
-/// Answers of calls that a stop interrupted, and that go on after it (include/linux/errno.h): they have not returned.
-const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
-/// Answer of a call that a signal interrupted.
-const INTERRUPTED: i64 = -4;
 /// Number of `rt_sigreturn`, the last call of a signal's handler.
 const SIGRETURN: i64 = if cfg!(target_arch = "x86_64") {
     15
@@ -82,11 +79,6 @@ const SIGRETURN: i64 = if cfg!(target_arch = "x86_64") {
 };
 /// A tracer stops a call's return within this, before the program has its processor again.
 const RETURNS_NS: i64 = 20_000;
-
-/// True if this answer is none: the call goes on.
-pub(super) fn goes_on(answer: i64) -> bool {
-    RESTARTS.contains(&answer)
-}
 
 /// A system call that has not returned.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +232,7 @@ impl Passes {
                 return pass;
             }
             EventKind::Return { answer } => {
-                let interrupted = self.open.filter(|_| goes_on(*answer) || *answer == INTERRUPTED);
+                let interrupted = self.open.filter(|_| was_interrupted(*answer));
                 let interrupted = interrupted.map(|open| (open, self.timers.clone()));
                 let pass = self.wait_until(event, around, interrupted.is_some());
                 self.returned = Some(Returned { pass, stop: Stop::None, interrupted });

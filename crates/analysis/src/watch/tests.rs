@@ -354,7 +354,7 @@ fn of_several_waits_the_own_timer_counts_and_random_ones_do_not() {
 #[test]
 fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
     let mut script = Script::new();
-    let mut audit = Audit::default();
+    let mut audit = Audit::new(&mut script.names);
     for k in 1..60i64 {
         let due = k * PERIOD_NS;
         let (wait, write) = ((230, Call::ClockNanosleep), (1, Call::Other(1)));
@@ -367,16 +367,8 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
                 script.sleep(at + 20, due, Some(HandlerKind::Timer));
             }
             script.back(at + lasts);
-            let event = |t_ns, what| Event {
-                t_ns,
-                cpu: 0,
-                pid: THREAD,
-                in_interrupt: false,
-                interrupts_off: false,
-                what,
-            };
-            audit.event(&event(at, EventKind::Call { call, number, arguments: [0; 3] }));
-            audit.event(&event(at + lasts, EventKind::Return { answer: 0 }));
+            audit.event(&own(at, EventKind::Call { call, number, arguments: [0; 3] }));
+            audit.event(&own(at + lasts, EventKind::Return { answer: 0 }));
         }
         audit.waited(script.waits.last().unwrap(), 230);
     }
@@ -384,6 +376,54 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
     let [write] = &calls[..] else { panic!("the wait is none of its work: {calls:?}") };
     assert_eq!((&*write.name, write.times, write.activations, write.worst_ns), ("call 1", 59, 59, 63_000));
     assert!((62_000..=63_000).contains(&write.p99_ns), "{write:?}");
+}
+
+#[test]
+fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
+    const READ: i64 = 0;
+    const EPOLL: i64 = 232;
+    let mut names = Names::default();
+    let mut audit = Audit::new(&mut names);
+    let function = names.number("timerfd_tmrproc");
+    for k in 1..60i64 {
+        let due = k * PERIOD_NS;
+        let call = |number, call| EventKind::Call { call, number, arguments: [4, 0, 0] };
+        let back = EventKind::Return { answer: 8 };
+        let set =
+            EventKind::TimerStart { timer: 1, function, soft_ns: due + PERIOD_NS, hard_ns: due + PERIOD_NS };
+        // A read of a file is work even beside it.
+        let events = [
+            (-500_000, call(EPOLL, Call::Poll)),
+            (3_000, back.clone()),
+            (5_000, call(READ, Call::Read)),
+            (6_000, set),
+            (7_000, back.clone()),
+            (10_000, call(READ, Call::Read)),
+            (40_000, back),
+        ];
+        for (after, what) in events {
+            audit.event(&own(due + after, what));
+        }
+        let wait = Pass {
+            key: WaitKey { call: Call::Poll, object: 4 },
+            began_ns: due - 500_000,
+            ended_ns: due + 3_000,
+            cpu: 0,
+            waits: Waits::Timerfd,
+            due_ns: Some(due),
+            waker: None,
+            on_realtime: false,
+            clock_was_set: false,
+        };
+        audit.waited(&wait, EPOLL);
+    }
+    let calls = audit.calls(|number| format!("call {number}"));
+    let [read] = &calls[..] else { panic!("only the file's read is work: {calls:?}") };
+    assert_eq!((&*read.name, read.times, read.worst_ns), ("call 0", 59, 30_000));
+}
+
+fn own(t_ns: i64, what: EventKind) -> Event {
+    Event { t_ns, cpu: 0, pid: THREAD, in_interrupt: false, interrupts_off: false, what }
 }
 
 const INTERRUPTED: i64 = -514;

@@ -20,7 +20,7 @@ mod threads;
 mod virtualisation;
 
 pub(crate) use process::group_limits;
-pub(crate) use threads::names;
+pub(crate) use threads::{name_in, names};
 
 #[cfg(test)]
 pub(crate) mod fixture;

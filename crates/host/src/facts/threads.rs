@@ -1,5 +1,8 @@
 //! The threads of the machine, as far as `/proc` shows them: which programs run, and who is as urgent as a measured task.
 
+use std::path::Path;
+use std::{fs, io};
+
 use jitterlab_model::facts::{Program, RealTimeThread};
 
 use super::{Root, in_parallel};
@@ -22,6 +25,12 @@ pub(super) struct ThreadLine {
     policy: u32,
     priority: u8,
     cpu: Option<u16>,
+}
+
+/// The name of the process or thread that this folder of `/proc` describes; any bytes may be in it.
+pub(crate) fn name_in(folder: &Path) -> io::Result<String> {
+    let name = fs::read(folder.join("comm"))?;
+    Ok(String::from_utf8_lossy(&name).trim_end().to_owned())
 }
 
 /// Every thread that can be seen.

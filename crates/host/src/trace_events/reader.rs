@@ -11,6 +11,7 @@ use jitterlab_model::causes::Tracer;
 use jitterlab_model::{CpuSet, Error};
 use jitterlab_rt::sys::{sched, usage};
 use jitterlab_rt::{Linux, System};
+use nix::sys::signal::Signal;
 
 use super::calls;
 use super::decode::{Decoder, Source, TIMER_DEVICE};
@@ -65,7 +66,6 @@ const OF_THREADS: [&str; 5] = [
 /// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
 const SIGNALS: &str = "sig >= 17 && sig <= 22";
-const SIGCHLD: i32 = 17;
 const FREEZE: [&str; 2] = ["cgroup/cgroup_freeze", "cgroup/cgroup_unfreeze"];
 /// A thread takes its program's name.
 const PROGRAM: &str = "sched/sched_process_exec";
@@ -319,7 +319,7 @@ impl TraceEvents {
 /// A task is stopped or let go by the thread of this event. SIGCHLD, of each program that ends, is by its receiver's child.
 fn stops_others(what: &EventKind) -> bool {
     match what {
-        EventKind::Signal { number, .. } => *number != SIGCHLD,
+        EventKind::Signal { number, .. } => *number != Signal::SIGCHLD as i32,
         EventKind::Freeze { .. } => true,
         _ => false,
     }

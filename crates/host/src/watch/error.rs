@@ -1,11 +1,12 @@
 //! Why nothing was watched.
 
-use std::fs;
+use std::path::Path;
 
 use jitterlab_analysis::watch::{Irregular, Waker};
 use jitterlab_model::Refusal;
 
 use super::target::Target;
+use crate::facts::name_in;
 
 /// Why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +59,9 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
 fn waker(by: Waker) -> String {
     match by {
         Waker::Thread(0) => "an idle processor".into(),
-        Waker::Thread(number) => fs::read_to_string(format!("/proc/{number}/comm"))
-            .map_or_else(|_| format!("thread {number}"), |name| name.trim_end().to_owned()),
+        Waker::Thread(number) => {
+            name_in(Path::new(&format!("/proc/{number}"))).unwrap_or_else(|_| format!("thread {number}"))
+        }
         Waker::Softirq => "packets or other softirqs".into(),
         Waker::Interrupt => "interrupts of a device".into(),
         Waker::Timer => "a timer".into(),

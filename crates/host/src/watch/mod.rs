@@ -147,7 +147,7 @@ impl Watch {
                 before: found::Used::default(),
                 result: TaskResult::default(),
                 last: None,
-                audit: Audit::default(),
+                audit: Audit::new(&mut names),
                 call: 0,
                 moves: 0,
                 thread: thread.thread,

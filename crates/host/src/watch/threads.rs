@@ -13,6 +13,7 @@ use nix::sys::signal::Signal;
 use super::error::{NotWatched, named};
 use super::target::Target;
 use crate::child::{EndsWithParent, family};
+use crate::facts::name_in;
 use crate::programs::of_system;
 
 /// A thread of the machine.
@@ -82,14 +83,9 @@ impl Target {
 impl ThreadOf {
     /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
-        let comm = |number| {
-            let name = fs::read(folder(self.process, number).join("comm"))?;
-            Ok::<_, io::Error>(String::from_utf8_lossy(&name).into_owned())
-        };
-        let (name, program) = (comm(self.thread), comm(self.process));
-        for (known, now) in [(&mut self.name, name), (&mut self.program, program)] {
-            if let Ok(now) = now {
-                now.trim_end().clone_into(known);
+        for (known, number) in [(&mut self.name, self.thread), (&mut self.program, self.process)] {
+            if let Ok(now) = name_in(&folder(self.process, number)) {
+                *known = now;
             }
         }
     }
@@ -116,12 +112,11 @@ fn processes() -> Vec<i32> {
 }
 
 fn threads_of(process: i32) -> Vec<ThreadOf> {
-    let name = |path: String| fs::read_to_string(path).map(|name| name.trim_end().to_owned());
-    let program = name(format!("/proc/{process}/comm")).unwrap_or_default();
+    let program = name_in(Path::new(&format!("/proc/{process}"))).unwrap_or_default();
     let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let thread = |entry: fs::DirEntry| {
         let thread = entry.file_name().to_str()?.parse().ok()?;
-        let name = name(format!("/proc/{process}/task/{thread}/comm")).ok()?;
+        let name = name_in(&folder(process, thread)).ok()?;
         Some(ThreadOf { process, thread, name, program: program.clone() })
     };
     entries.filter_map(thread).collect()

@@ -114,7 +114,7 @@ impl Task<'_> {
     /// Duration and conditions of its measurement.
     pub fn conditions(&self) -> [String; 5] {
         let (info, summary) = (&self.run.info, &self.task.measured.summary);
-        let task = info.tasks.iter().find(|task| task.spec.name == summary.task);
+        let task = info.task(&summary.task);
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
         let how = match task {
             Some(task) if !info.is_imported() => {

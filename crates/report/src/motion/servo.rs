@@ -63,7 +63,7 @@ fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
     pieces
 }
 
-/// What a terminal shows with all details only.
+/// Pieces that a terminal shows under `--details` alone.
 fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
     let found = &under.assessment;
     let mut pieces = tables::actions(&found.actions, found.evaluation.ideal.cost);

@@ -270,13 +270,14 @@ mod tests {
                 && text.contains("worse - +20.00 % 0.00 % (!)"),
             "{text}"
         );
-        let minded = text.split("largest, in the output's unit;").nth(1).unwrap();
+        let remarks = text.split("largest, in the output's unit;").nth(1).unwrap();
         assert!(
-            minded.contains("Memory was not locked") && minded.contains("nanosleep-relative could not wait"),
+            remarks.contains("Memory was not locked")
+                && remarks.contains("nanosleep-relative could not wait"),
             "{text}"
         );
         assert!(
-            !minded.contains("timer-signal"),
+            !remarks.contains("timer-signal"),
             "only what speaks against all, and against the worst: {text}"
         );
     }

@@ -53,15 +53,15 @@ pub(super) fn sentence(of: &TaskWhy, run: &RunInfo) -> Option<String> {
 
 /// The next causes, each with its share.
 fn others(of: &TaskWhy) -> String {
-    let all_ns: i64 = of.misses.work.iter().map(|sum| sum.sum_ns).sum();
-    let parts = of.misses.work.iter().map(|sum| (sum, sum.sum_ns as f64 / all_ns.max(1) as f64));
+    let all_ns = of.misses.work_ns().max(1) as f64;
+    let parts = of.misses.work.iter().map(|sum| (sum, sum.sum_ns as f64 / all_ns));
     let others = parts.skip(1).take(NAMED - 1).filter(|(_, part)| *part >= LEAST);
     others.map(|(sum, part)| format!("; {} is {}", share(part), cause(&sum.cause))).collect()
 }
 
 fn period(of: &TaskWhy, run: &RunInfo) -> String {
-    let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
-    spec.map_or(String::new(), |spec| format!("; the period is {}", time(spec.period_ns as f64)))
+    let period_ns = run.task(&of.task).map(|task| task.spec.period_ns as f64);
+    period_ns.map_or(String::new(), |ns| format!("; the period is {}", time(ns)))
 }
 
 #[cfg(test)]
@@ -105,6 +105,9 @@ mod tests {
         let sentence = sentence(&why(&causes), &run).unwrap();
         assert!(sentence.contains("23 % is its SCHED_DEADLINE budget used up"), "{sentence}");
         causes.misses.late_ns = 5_000_000;
+        assert_eq!(answer(&why(&causes), &run), None);
+        // Of lost events nothing is said.
+        causes.misses = Misses { late_ns: 0, work: vec![work(CauseClass::Lost, 1, 1)], ..causes.misses };
         assert_eq!(answer(&why(&causes), &run), None);
     }
 }

@@ -115,7 +115,7 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 /// The causes of a task after its run.
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     let sentences = of_task(of, run).map(Piece::text);
-    let task = run.tasks.iter().find(|task| task.spec.name == of.task);
+    let task = run.task(&of.task);
     let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
     sentences.chain(piece(of)).chain(audit).collect()
 }
@@ -191,7 +191,7 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
             fitness: Fitness::CannotTell,
             asked: false,
             verdict: format!(
-                "CANNOT TELL what delayed {} most: events of the kernel were lost, so of {part} of what delayed the {} latest \
+                "CANNOT TELL what delayed {} most: events of the kernel are missing, so of {part} of what delayed the {} latest \
                  starts nothing is known.",
                 task.task,
                 count(task.latest),
@@ -247,7 +247,7 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
     let whole = of.explained.saturating_sub(of.gaps);
     let lost = (of.gaps > 0).then(|| {
         format!(
-            "{} of {} have their causes whole; of the others events were lost.",
+            "{} of {} have their causes whole; of the others events are missing.",
             share(whole as f64 / of.explained.max(1) as f64),
             plural(of.explained, "activation")
         )
@@ -272,8 +272,7 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
 /// Main facts about a task.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
-        let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
-        if let Some(core) = spec.map(|spec| spec.wake).filter(|wake| wake.traits().core) {
+        if let Some(core) = run.task(&of.task).map(|task| task.spec.wake).filter(|wake| wake.traits().core) {
             return vec![format!("The kernel's events say nothing of it: tasks of {core} run beside Linux.")];
         }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
@@ -289,7 +288,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     };
     let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
     let what = match main.cause.class {
-        CauseClass::Lost => "is not known, since events of the kernel were lost".into(),
+        CauseClass::Lost => "is not known, since events of the kernel are missing".into(),
         _ => format!("is {} ({})", cause(&main.cause), sureness(main)),
     };
     let said = format!(
@@ -583,7 +582,7 @@ mod tests {
         let said = head(&of, &run).concat();
         assert!(
             said.contains(
-                "is not known, since events of the kernel were lost. The latest start was 80 µs late."
+                "is not known, since events of the kernel are missing. The latest start was 80 µs late."
             ),
             "{said}"
         );

@@ -51,7 +51,7 @@ pub fn cause(cause: &Cause) -> String {
             None => named("waiting for ", "waiting for something else"),
         },
         Class::SlowReturn => "slow to begin on its CPU".into(),
-        Class::Lost => "unknown, events were lost".into(),
+        Class::Lost => "unknown, events are missing".into(),
         _ => "a cause that this release does not know".into(),
     }
 }
@@ -90,6 +90,11 @@ fn brings(messenger: &str) -> Option<&'static str> {
         _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| messenger.starts_with(kernel)) => {
             Some("a device, or work of the kernel")
         }
+        // Callbacks of timers, by the kernel's usual names.
+        "timerfd_tmrproc" | "posix_timer_fn" | "it_real_fn" | "alarmtimer_fired" | "hrtimer_wakeup" => {
+            Some("a timer of another thread")
+        }
+        _ if messenger.contains("timer") && messenger.contains('_') => Some("a timer of a device"),
         _ => None,
     }
 }

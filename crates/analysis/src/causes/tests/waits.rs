@@ -245,3 +245,50 @@ fn a_lock_that_it_spins_for_is_waited_for_and_its_holder_unknown() {
     let (class, who, ..) = main(&causes);
     assert_eq!((class, who), (Class::LockInheriting, None), "{:#?}", causes.latest[0]);
 }
+
+/// The cause of the wait for a start, of a task that a signal's wait paces, or whose work is interrupted before it sleeps.
+fn hog_after(call: Call, answers: i64, asleep: bool) -> TaskCauses {
+    let mut scene = Scene::new();
+    scene.k += 1;
+    let (function, due) = (scene.name("hrtimer_wakeup"), scene.due());
+    let [to_task, away, to_hog] =
+        [scene.switch(OTHER, TASK), scene.switch(TASK, OTHER), scene.switch(OTHER, HOG)];
+    let from_hog = scene.switch(HOG, TASK);
+    let sets = EventKind::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
+    let calls = EventKind::Call { call, number: 0, arguments: [0; 3] };
+    let answers = EventKind::Return { answer: answers };
+    let mut events = scene.timer(-990_000, OTHER);
+    events.push((-985_000, OTHER, THREAD, to_task));
+    if !asleep {
+        events.extend([(-984_500, TASK, THREAD, calls.clone()), (-984_400, TASK, THREAD, answers.clone())]);
+    }
+    events.push((-984_000, TASK, THREAD, sets));
+    if asleep {
+        events.push((-983_900, TASK, THREAD, calls));
+    }
+    events.push((-983_000, TASK, THREAD, away));
+    events.extend(scene.timer(10_000, OTHER));
+    events.extend([(13_000, OTHER, THREAD, to_hog), (613_000, HOG, THREAD, from_hog)]);
+    if asleep {
+        events.push((613_500, TASK, THREAD, answers));
+    }
+    scene.scripted(events, 615_000);
+    scene.causes()
+}
+
+#[test]
+fn a_wait_that_is_for_a_signal_ends_by_it() {
+    for (call, answer, asleep) in [(Call::Signal, -514, true), (Call::Read, -4, false)] {
+        let causes = hog_after(call, answer, asleep);
+        assert_eq!(
+            (main(&causes).0, main(&causes).3),
+            (Class::Preempted, 600_000),
+            "{:#?}",
+            causes.latest[0]
+        );
+        let short = causes.latest[0].parts.iter().filter(|part| part.at_ns < 13_000);
+        let waits_on =
+            |part: &Part| matches!(causes.causes[part.cause].cause.class, Class::Blocked | Class::AskedLate);
+        assert!(!short.into_iter().any(waits_on), "{:#?}", causes.latest[0]);
+    }
+}
