@@ -243,11 +243,11 @@ impl List for DayList {
             let (day, worse) = first_alarm(course, model.as_ref()?)?;
             Some((machine.clone(), day * DAY_S, worse))
         });
-        let told = if model.is_some() { courses.len() } else { 0 };
+        let judged = if model.is_some() { courses.len() } else { 0 };
         Ok(DayList {
             days: asked.answers.rows()?,
-            courses: told,
-            untold: all.len() - told,
+            courses: judged,
+            untold: all.len() - judged,
             changed: changed.collect(),
         })
     }

@@ -263,8 +263,8 @@ mod tests {
         for part in ["maxcpus=6,", "interval=7 ", "nr_cpus=3 ", "tsc=reliable"] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
-        let told = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
-        assert!(!told.command_line(&[]).contains("tsc=reliable"));
+        let unstable = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
+        assert!(!unstable.command_line(&[]).contains("tsc=reliable"));
         let real = Machine { time: GuestTime::Real, ..several };
         assert!(!real.takes_turns() && !real.command_line(&[]).contains("nr_cpus"));
     }

@@ -277,7 +277,7 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
             .remedy("say it, such as --mcu atmega328p or --mcu rp2040")
     })?;
     let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
-    let told = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
+    let known = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
         // Its firmware sets the clock itself.
         Chip::Rp2040 if rp2040::holds(&loaded.image) => {
             Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ))
@@ -285,11 +285,11 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
         Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
     });
-    let hz = told.or(boards::arduino_board(chip).map(|_| boards::CLOCK_HZ)).ok_or_else(|| {
+    let hz = known.or(boards::arduino_board(chip).map(|_| boards::CLOCK_HZ)).ok_or_else(|| {
         Error::bad_use(format!("{} does not tell its clock's frequency", setup.firmware.display()))
             .remedy("say it, such as --clock 16MHz")
     })?;
-    Ok((chip, hz, told.is_none()))
+    Ok((chip, hz, known.is_none()))
 }
 
 fn unknown(name: &str) -> Error {

@@ -116,25 +116,25 @@ impl Alarms {
         if let Some(known) = self.find(&breach.task, breach.cause.as_ref()) {
             return known.again(breach, now_ns).into_iter().collect();
         }
-        let mut told = Vec::new();
+        let mut notices = Vec::new();
         if self.active.len() >= MOST {
             match self.least_late() {
                 Some(least) if breach.late_ns / 5 * 4 >= self.active[least].notice.late_ns => {
                     let notice = self.active.remove(least).notice;
-                    told.push(Notice { state: State::Displaced, ..notice });
+                    notices.push(Notice { state: State::Displaced, ..notice });
                 }
                 _ => {
                     let shared = Breach { cause: Some(others()), ..breach.clone() };
                     match self.find(&breach.task, shared.cause.as_ref()) {
-                        Some(known) => told.extend(known.again(&shared, now_ns)),
-                        None => told.push(self.raise(&shared, now_ns)),
+                        Some(known) => notices.extend(known.again(&shared, now_ns)),
+                        None => notices.push(self.raise(&shared, now_ns)),
                     }
-                    return told;
+                    return notices;
                 }
             }
         }
-        told.push(self.raise(breach, now_ns));
-        told
+        notices.push(self.raise(breach, now_ns));
+        notices
     }
 
     fn find(&mut self, task: &str, cause: Option<&Cause>) -> Option<&mut Active> {
@@ -213,14 +213,14 @@ mod tests {
     fn one_alarm_for_each_cause_and_hour_and_it_ends_by_itself() {
         let mut alarms = Alarms::new("cnc-07");
         let minute = HOUR_NS / 60;
-        let mut told = Vec::new();
+        let mut notices = Vec::new();
         for k in 0..90 {
-            told.extend(
+            notices.extend(
                 alarms.breach(&breach("hog", k * minute), k * minute).iter().map(|notice| (k, notice.state)),
             );
             assert!(alarms.tick(k * minute).is_empty());
         }
-        assert_eq!(told, [(0, State::Raised), (60, State::GoesOn)]);
+        assert_eq!(notices, [(0, State::Raised), (60, State::GoesOn)]);
         assert_eq!(alarms.breach(&breach("eth0", 90 * minute), 90 * minute)[0].state, State::Raised);
         assert_eq!(alarms.tick(148 * minute), []);
         let ended = alarms.tick(149 * minute);
@@ -231,16 +231,16 @@ mod tests {
     #[test]
     fn a_thousand_causes_are_no_thousand_alarms() {
         let mut alarms = Alarms::new("cnc-07");
-        let mut told: Vec<Notice> =
+        let mut notices: Vec<Notice> =
             (0..1_000).flat_map(|k| alarms.breach(&breach(&format!("thread-{k}"), k), k)).collect();
-        assert_eq!(told.len(), MOST + 1);
-        assert_eq!(told.pop().unwrap().cause, Some(others()));
+        assert_eq!(notices.len(), MOST + 1);
+        assert_eq!(notices.pop().unwrap().cause, Some(others()));
         // A hog is told of all the same, and what it takes the place of is no longer on.
         let hog = Breach { late_ns: 4_000_000, ..breach("hog", 1_001) };
-        let told = alarms.breach(&hog, 1_001);
-        assert_eq!([told[0].state, told[1].state], [State::Displaced, State::Raised]);
-        assert_eq!(told[1].cause, hog.cause);
-        assert!(alarms.active().all(|notice| notice.cause != told[0].cause));
+        let notices = alarms.breach(&hog, 1_001);
+        assert_eq!([notices[0].state, notices[1].state], [State::Displaced, State::Raised]);
+        assert_eq!(notices[1].cause, hog.cause);
+        assert!(alarms.active().all(|notice| notice.cause != notices[0].cause));
         assert_eq!(alarms.active().count(), MOST + 1);
     }
 }

@@ -110,11 +110,11 @@ impl MeasuredRun {
     #[must_use]
     pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Neighbours>) -> Vec<TaskWhy> {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
-        let told = |task| match around {
+        let listed = |task| match around {
             Some(around) if around.task == task => ListedEvents::Index(around.index),
             _ => ListedEvents::Latest(0),
         };
-        tasks.map(|(number, (task, causes))| TaskWhy::new(&task.spec.name, causes, told(number))).collect()
+        tasks.map(|(number, (task, causes))| TaskWhy::new(&task.spec.name, causes, listed(number))).collect()
     }
 
     /// Returns the main figures of each task.

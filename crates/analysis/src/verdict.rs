@@ -482,9 +482,9 @@ mod tests {
         };
         let here = judged(Bench::Host);
         assert_eq!(named(&here, Fitness::Unfit), ["fieldbus-1ms", "audio"]);
-        let told = judged(Bench::Import);
-        assert_eq!(named(&told, Fitness::Good), ["servo-thread", "robot-1khz"]);
-        let open = told.purposes.iter().find(|p| p.purpose == "audio").unwrap();
+        let imported = judged(Bench::Import);
+        assert_eq!(named(&imported, Fitness::Good), ["servo-thread", "robot-1khz"]);
+        let open = imported.purposes.iter().find(|p| p.purpose == "audio").unwrap();
         assert_eq!(open.untested, Some(Untested::Clocks { millionths: 20.0 }));
     }
 

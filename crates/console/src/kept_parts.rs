@@ -44,6 +44,6 @@ pub fn keep(parts: &mut Parts, part: &impl Serialize) {
 }
 
 fn not_kept(error: Error) {
-    let told = Error::refused("what is measured is not kept for another call, should this one be stopped");
-    output::warn(&told.because(error).to_string());
+    let warning = Error::refused("what is measured is not kept for another call, should this one be stopped");
+    output::warn(&warning.because(error).to_string());
 }

@@ -26,8 +26,8 @@ pub fn end(error: clap::Error) -> ! {
         true => {}
     }
     // The usage shows that there is help.
-    let told = said.split("\n\nFor more information").next().unwrap_or_default();
-    output::note(told.trim_end());
+    let message = said.split("\n\nFor more information").next().unwrap_or_default();
+    output::note(message.trim_end());
     process::exit(Status::BadUse as i32)
 }
 

@@ -299,10 +299,10 @@ fn rows() -> usize {
 
 /// The terminal's width in columns, 80 where it is unknown, and at most [`WIDEST_TERMINAL`].
 pub fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
-    told.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80).min(WIDEST_TERMINAL)
+    set.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80).min(WIDEST_TERMINAL)
 }
 
 #[cfg(test)]

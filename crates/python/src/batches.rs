@@ -86,21 +86,21 @@ impl RecordBatchReader for Batches {
     }
 }
 
-fn columns(task: usize, rows: &[Activation], told: &SourceFields) -> Vec<ArrayRef> {
-    let long = |told: bool, cell: fn(&Activation) -> i64| -> ArrayRef {
-        Arc::new(rows.iter().map(|a| told.then(|| cell(a))).collect::<Int64Array>())
+fn columns(task: usize, rows: &[Activation], known: &SourceFields) -> Vec<ArrayRef> {
+    let long = |known: bool, cell: fn(&Activation) -> i64| -> ArrayRef {
+        Arc::new(rows.iter().map(|a| known.then(|| cell(a))).collect::<Int64Array>())
     };
-    let short = |told: bool, cell: fn(&Activation) -> u16| -> ArrayRef {
-        Arc::new(rows.iter().map(|a| told.then(|| cell(a))).collect::<UInt16Array>())
+    let short = |known: bool, cell: fn(&Activation) -> u16| -> ArrayRef {
+        Arc::new(rows.iter().map(|a| known.then(|| cell(a))).collect::<UInt16Array>())
     };
     vec![
         Arc::new(UInt16Array::from(vec![task as u16; rows.len()])),
         long(true, |a| a.index as i64),
-        long(told.due, |a| a.due_ns),
+        long(known.due, |a| a.due_ns),
         long(true, |a| a.start_ns),
-        long(told.end, |a| a.end_ns),
-        short(told.cpu, |a| a.cpu),
-        Arc::new(rows.iter().map(|a| told.missed.then_some(a.missed)).collect::<UInt32Array>()),
-        short(told.cpu, |a| a.flags.0),
+        long(known.end, |a| a.end_ns),
+        short(known.cpu, |a| a.cpu),
+        Arc::new(rows.iter().map(|a| known.missed.then_some(a.missed)).collect::<UInt32Array>()),
+        short(known.cpu, |a| a.flags.0),
     ]
 }

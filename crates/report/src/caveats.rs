@@ -43,7 +43,7 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             format!("Task {} ran {ran} times{during}, and {missed}", s.task)
         }
     };
-    text += &s.latency.max_ns.map_or("; how late it was at worst is not told".into(), |ns| worst(s, ns));
+    text += &s.latency.max_ns.map_or("; how late it was at worst is unknown".into(), |ns| worst(s, ns));
     if s.latency.min_ns != s.latency.max_ns {
         text += &typical(s);
     }

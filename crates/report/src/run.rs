@@ -59,10 +59,10 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
         };
         let overrun = match task.overrun().exactly() {
             Some(overrun) => format!("overrun {overrun}"),
-            None if task.is_periodic() => "overrun policy not told".into(),
+            None if task.is_periodic() => "overrun policy unknown".into(),
             None => "no due times".into(),
         };
-        return format!("{}: {every}{cpu}, {overrun}, policy, wake-up and work not told", spec.name);
+        return format!("{}: {every}{cpu}, {overrun}, policy, wake-up and work unknown", spec.name);
     }
     let how = match &task.watched {
         Some(watched) => waiting::watched(watched),
@@ -86,10 +86,10 @@ pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
     if let Some(machine) = &info.facts_before {
         fact("Machine", machine_line(machine));
     }
-    let told = [("", &info.started), ("by ", &info.tool), ("times by the clock ", &info.clock)];
-    let told =
-        told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
-    fact("Measured", told.collect::<Vec<_>>().join(", "));
+    let parts = [("", &info.started), ("by ", &info.tool), ("times by the clock ", &info.clock)];
+    let parts =
+        parts.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
+    fact("Measured", parts.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
     fact("Load beside it", loads::of_run(info));
     for task in &info.tasks {

@@ -148,8 +148,8 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::Kernel { name, release, version } => {
             // Compressed images contain neither.
             let built = format!("{release} {version}");
-            let told = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
-            told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            let parts = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         }
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
         Warning::Firmware(finding) => crate::firmware::finding(finding),

@@ -134,7 +134,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
-    pub fn why(&self, task: Option<&str>, told: ListedEvents) -> Result<RunWhy, Error> {
+    pub fn why(&self, task: Option<&str>, listed: ListedEvents) -> Result<RunWhy, Error> {
         let mut wanted = self.tasks(task)?;
         let causes = match self.causes() {
             // Warnings that list late starts, or count interruptions of the machine, are a partial answer.
@@ -152,7 +152,7 @@ impl Run {
         let (info, warnings) = self.warned(self.info().clone()).into_parts();
         let mut run = RunInfo { warnings, ..info };
         run.tasks = wanted.iter().filter_map(|number| run.tasks.get(*number).cloned()).collect();
-        Ok(RunWhy::new(self.path().display().to_string(), &causes, run, &wanted, told))
+        Ok(RunWhy::new(self.path().display().to_string(), &causes, run, &wanted, listed))
     }
 
     /// Returns the breaches of each of these requirements in each task (the outer list), with their times.
@@ -167,7 +167,7 @@ impl Run {
             _ if (0..tasks).all(|task| self.keeps_all(task)) => self.breaches_of_rows(requirements)?,
             _ => self.breaches_of_slices(requirements)?,
         };
-        let told = |task: &TaskRun, requirement: &Requirement, breaches: Option<Breaches>| {
+        let judged = |task: &TaskRun, requirement: &Requirement, breaches: Option<Breaches>| {
             if let Some(gap) = requirement.gap(task) {
                 return Ok(Breaches::untold(gap));
             }
@@ -182,7 +182,7 @@ impl Run {
             breaches
                 .into_iter()
                 .zip(requirements)
-                .map(|(b, requirement)| told(task, requirement, b))
+                .map(|(b, requirement)| judged(task, requirement, b))
                 .collect()
         };
         self.info().tasks.iter().zip(found).map(of_task).collect()

@@ -71,11 +71,11 @@ impl ByteCursor<'_> {
 
     /// Passes a structure; returns its field [`LENGTH_OF_PAGE`], if it has one that is a number.
     fn structure(&mut self, depth: usize) -> Option<Option<i64>> {
-        let (mut field, mut told) = (0i16, None);
+        let (mut field, mut length) = (0i16, None);
         loop {
             let header = self.byte()?;
             if header == 0 {
-                return Some(told);
+                return Some(length);
             }
             field = match header >> 4 {
                 0 => i16::try_from(self.integer()?).ok()?,
@@ -84,7 +84,7 @@ impl ByteCursor<'_> {
             match header & 0xf {
                 // A boolean is its own type.
                 1 | 2 => {}
-                4..=6 if field == LENGTH_OF_PAGE => told = Some(self.integer()?),
+                4..=6 if field == LENGTH_OF_PAGE => length = Some(self.integer()?),
                 kind => self.value(kind, depth)?,
             }
         }

@@ -74,7 +74,9 @@ fn mark_stolen(fragments: &mut Vec<Fragment>, cpu: u16, stolen: &Stolen) {
     let mut left_ns = stolen.ns;
     while left_ns >= LEAST_STOLEN_NS {
         let length = |p: &Fragment| p.to_ns.min(stolen.to_ns) - p.from_ns.max(stolen.from_ns);
-        let candidates = fragments.iter().enumerate().filter(|(_, p)| p.cpu == cpu && !p.stolen);
+        let begin = fragments.partition_point(|p| p.to_ns <= stolen.from_ns);
+        let end = fragments.partition_point(|p| p.from_ns < stolen.to_ns);
+        let candidates = (begin..end).zip(&fragments[begin..end]).filter(|(_, p)| p.cpu == cpu && !p.stolen);
         let Some((place, longest)) = candidates.max_by_key(|(_, p)| length(p)) else { return };
         let (whole, taken_ns) = (*longest, length(longest).min(left_ns));
         if taken_ns < LEAST_STOLEN_NS {

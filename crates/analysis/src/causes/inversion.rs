@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use super::processor::{ObservedThread, Occupant, Processor};
 
+/// Switches in which a holder is looked for that was displaced: of more nothing is known.
+const LOOKED_BACK: usize = 4_096;
+
 /// A stretch of a wait for a lock; `middle` had the holder's processor while the holder was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
@@ -29,7 +32,7 @@ pub fn by_holder(
     };
     let ready = |t_ns: i64| {
         let before = processor.left.partition_point(|left| left.t_ns <= t_ns);
-        let last = processor.left.iter().take(before).rev().find(|left| left.pid == holder);
+        let last = processor.left.range(..before).rev().take(LOOKED_BACK).find(|left| left.pid == holder);
         last.is_some_and(|left| left.ready)
     };
     let runs_elsewhere = |from: i64, to: i64| {

@@ -55,5 +55,7 @@ impl FragmentContext<'_> {
 
 fn stolen_in(on: &Processor, silence: &Silence) -> i64 {
     let most = |from_ns: i64, to_ns: i64| to_ns.min(silence.to_ns) - from_ns.max(silence.from_ns);
-    on.stolen.iter().map(|stolen| stolen.ns.min(most(stolen.from_ns, stolen.to_ns)).max(0)).sum()
+    let first = on.stolen.partition_point(|stolen| stolen.to_ns <= silence.from_ns);
+    let within = on.stolen.range(first..).take_while(|stolen| stolen.from_ns < silence.to_ns);
+    within.map(|stolen| stolen.ns.min(most(stolen.from_ns, stolen.to_ns))).sum()
 }

@@ -65,7 +65,7 @@ pub struct TimerInterrupt {
     pub let_in_ns: i64,
 }
 
-/// A thread that gave up the processor.
+/// A thread that gave up the processor; no event of a switch shows the number -1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     pub t_ns: i64,
@@ -265,9 +265,12 @@ impl Processor {
         self.came_ns = None;
         if was_idle && event.pid > 0 {
             let from_ns = before_ns.max(self.woken_ns).max(i64::MIN + 1);
+            self.left.push_back(Left { t_ns: from_ns, pid: 0, ready: false });
             self.let_go(from_ns, came.priority);
             self.ran.push(from_ns, Occupant::Thread(came));
             self.came_ns = Some(from_ns);
+        } else {
+            self.left.push_back(Left { t_ns: event.t_ns, pid: -1, ready: false });
         }
     }
 
@@ -276,6 +279,9 @@ impl Processor {
         let Some(guessed_ns) = self.came_ns.take() else { return };
         if self.ran.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
             self.ran.move_last(t_ns, Occupant::Thread(ObservedThread { pid: 0, name: None, priority: None }));
+            if let Some(idle) = self.left.back_mut().filter(|idle| idle.t_ns == guessed_ns && idle.pid == 0) {
+                idle.t_ns = t_ns.max(guessed_ns);
+            }
         }
     }
 
@@ -315,25 +321,30 @@ impl Processor {
 
     /// Returns the hold-off of real-time threads around this time.
     pub fn held_off_at(&self, t_ns: i64) -> Option<&HeldOff> {
-        self.held_off.iter().rev().find(|held| (held.from_ns..held.to_ns).contains(&t_ns))
+        let begun = self.held_off.partition_point(|held| held.from_ns <= t_ns);
+        self.held_off.get(begun.checked_sub(1)?).filter(|held| t_ns < held.to_ns)
     }
 
     /// Returns the priority at which the thread that has the processor at a time left it, if it is another
     /// than the one it came with.
     pub fn priority_at_end(&self, t_ns: i64) -> Option<i16> {
-        let around = self.reprioritized.iter().rev().find(|stay| (stay.from_ns..stay.to_ns).contains(&t_ns));
-        around.map(|stay| stay.priority)
+        let ended = self.reprioritized.partition_point(|stay| stay.to_ns <= t_ns);
+        self.reprioritized.get(ended).filter(|stay| stay.from_ns <= t_ns).map(|stay| stay.priority)
+    }
+
+    /// Returns when the thread that has the processor at a time came to it and left it, as far as that is remembered.
+    pub fn stay(&self, t_ns: i64) -> (i64, i64) {
+        let next = self.left.partition_point(|left| left.t_ns <= t_ns);
+        let at = |place: usize| self.left.get(place).map(|left| left.t_ns);
+        (next.checked_sub(1).and_then(at).unwrap_or(i64::MIN), at(next).unwrap_or(i64::MAX))
     }
 
     /// True if a timer interrupt after `woken_ns` found a program of the thread that has the processor at `t_ns`.
     pub fn ran_program(&self, woken_ns: i64, t_ns: i64) -> bool {
-        let next = self.left.partition_point(|left| left.t_ns <= t_ns);
-        let until_ns = self.left.get(next).map_or(i64::MAX, |left| left.t_ns);
-        let came_ns =
-            next.checked_sub(1).and_then(|last| self.left.get(last)).map_or(i64::MIN, |left| left.t_ns);
-        let since_ns = woken_ns.max(came_ns);
-        let found = self.interrupted.iter().rev().take_while(|(t, _)| *t > since_ns);
-        found.filter(|(t, _)| *t < until_ns).any(|(_, frames)| frames.is_empty())
+        let (came_ns, left_ns) = self.stay(t_ns);
+        let found = self.interrupted.partition_point(|(t, _)| *t < left_ns);
+        let found = self.interrupted.range(..found).rev().take_while(|(t, _)| *t > woken_ns.max(came_ns));
+        found.into_iter().any(|(_, frames)| frames.is_empty())
     }
 
     /// Returns the timer interrupt in progress at a time, or the last one before it.

@@ -4,7 +4,7 @@ use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
 use super::fragments::Fragment;
 use super::machine::{Limits, Platform};
-use super::processor::{ORDINARY, ObservedThread, Occupant, Processor};
+use super::processor::{ORDINARY, ObservedThread};
 use super::thread::{State, Wake};
 use super::verdict::{Context, FragmentContext, Named, Verdict, all, excess};
 
@@ -107,7 +107,7 @@ impl FragmentContext<'_> {
         let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
         let back_ns = self.back_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
-        let got = wake.is_none() || got_after(on, since_ns, fragment.from_ns, thread.pid);
+        let got = wake.is_none() || on.stay(fragment.from_ns).0 > since_ns;
         if self.has_quota(own) {
             let counted =
                 self.thread.quota.used_up.iter().any(|(from, to)| *from < fragment.to_ns && *to > since_ns);
@@ -144,15 +144,4 @@ impl FragmentContext<'_> {
         };
         Some(all(class, evidence))
     }
-}
-
-/// True if a thread got the processor only after the wake-up.
-fn got_after(on: &Processor, woken_ns: i64, until_ns: i64, pid: i32) -> bool {
-    let mut before = None;
-    on.ran.over(woken_ns, until_ns + 1).any(|(_, _, occupant)| {
-        let Occupant::Thread(seen) = occupant else { return false };
-        let got = seen.pid == pid && before.is_some_and(|before| before != pid);
-        before = Some(seen.pid);
-        got
-    })
 }

@@ -174,11 +174,17 @@ pub enum ListedEvents {
 impl RunWhy {
     /// Summarises the causes of a run; `run` has only the tasks with these numbers.
     #[must_use]
-    pub fn new(file: String, causes: &RunCauses, run: RunInfo, tasks: &[usize], told: ListedEvents) -> Self {
+    pub fn new(
+        file: String,
+        causes: &RunCauses,
+        run: RunInfo,
+        tasks: &[usize],
+        listed: ListedEvents,
+    ) -> Self {
         let known = tasks.iter().map(|number| causes.tasks.get(*number).cloned().unwrap_or_default());
         let tasks = run.tasks.iter().zip(known);
-        let tasks = tasks.map(|(task, causes)| TaskWhy::new(&task.spec.name, &causes, told)).collect();
-        let one_event = !matches!(told, ListedEvents::Latest(_));
+        let tasks = tasks.map(|(task, causes)| TaskWhy::new(&task.spec.name, &causes, listed)).collect();
+        let one_event = !matches!(listed, ListedEvents::Latest(_));
         RunWhy { file, tasks, tracer: causes.tracer.clone(), one_event, run }
     }
 }
@@ -186,7 +192,7 @@ impl RunWhy {
 impl TaskWhy {
     /// Summarises the causes of a task.
     #[must_use]
-    pub fn new(task: &str, causes: &TaskCauses, told: ListedEvents) -> Self {
+    pub fn new(task: &str, causes: &TaskCauses, listed: ListedEvents) -> Self {
         // Of each cause in the latest starts: the sum, and the most in one of them.
         let mut of_latest = vec![(0i64, 0i64); causes.causes.len()];
         for late in &causes.latest {
@@ -237,7 +243,7 @@ impl TaskWhy {
             sums
         };
         let ranked = (1..).zip(&causes.latest);
-        let events = ranked.filter(|(rank, late)| match told {
+        let events = ranked.filter(|(rank, late)| match listed {
             ListedEvents::Latest(n) => *rank <= n,
             ListedEvents::Rank(wanted) => *rank == wanted,
             ListedEvents::Index(index) => late.index == index,

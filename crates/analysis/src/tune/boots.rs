@@ -175,16 +175,16 @@ fn mean(of: &[[f64; 3]], figure: usize) -> f64 {
 /// one, so that all of them together stay within the level, however many there are. `None` before the first look.
 fn decide(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(Judgement, Vec<Effect>)> {
     let pairs = first.len().min(second.len()).min(MOST_STARTS);
-    let mut told = None;
+    let mut latest = None;
     for count in FEWEST_STARTS..=pairs {
         let level = LEVEL / 2f64.powi((count - FEWEST_STARTS + 1) as i32);
         let (judgement, effects) = look(&first[..count], &second[..count], level);
-        told = Some((judgement, effects));
+        latest = Some((judgement, effects));
         if judgement != Judgement::Undecided {
             break;
         }
     }
-    told
+    latest
 }
 
 fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<Effect>) {

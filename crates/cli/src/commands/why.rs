@@ -56,8 +56,8 @@ pub fn execute(args: &Args) -> Ending {
         output::note(&export::text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
-    let told = args.event.map_or(ListedEvents::Latest(LATEST), |rank| ListedEvents::Rank(rank as usize));
-    let why = run.why(args.run.task.as_deref(), told)?;
+    let listed = args.event.map_or(ListedEvents::Latest(LATEST), |rank| ListedEvents::Rank(rank as usize));
+    let why = run.why(args.run.task.as_deref(), listed)?;
     args.output.show(&why)?;
     Ok(Status::Fine)
 }

@@ -242,7 +242,7 @@ fn what_other_tools_print_is_read_as_well() {
     for file in [&histogram, &each, &json] {
         let text = fine(&["plot", "--figure", "percentiles", "--ascii"], &[file]);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("wake-up not told"), "{text}");
+        assert!(text.contains("wake-up unknown"), "{text}");
     }
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");

@@ -25,10 +25,10 @@ pub(super) const KIND: Kind = Kind {
             "" => (2 * largest.unwrap_or(UNKNOWN_CACHE)).min(quarter),
             size => bytes(size)?,
         };
-        Ok(Share { workers: workers(n, 1)?, told: size.to_string() })
+        Ok(Share { workers: workers(n, 1)?, arguments: size.to_string() })
     },
-    begin: |told| {
-        let lines = told.parse().unwrap_or(UNKNOWN_CACHE).max(LINE) / LINE;
+    begin: |arguments| {
+        let lines = arguments.parse().unwrap_or(UNKNOWN_CACHE).max(LINE) / LINE;
         let full = || io::Error::from(io::ErrorKind::OutOfMemory);
         let count = usize::try_from(lines * (LINE / 8)).map_err(|_| full())?;
         let mut words = Vec::new();

@@ -23,13 +23,13 @@ pub(super) const STRESS_NG: Kind = Kind {
     unit: None,
     share: |arguments, _| match arguments.trim() {
         "" => Err(Error::bad_use("it needs arguments")),
-        arguments => Ok(Share { workers: 1, told: arguments.into() }),
+        arguments => Ok(Share { workers: 1, arguments: arguments.into() }),
     },
-    begin: |told| {
+    begin: |arguments| {
         // Its own temporary files, which it leaves behind when it is killed, go to a folder that is removed;
         // on its usual disk, if that is permitted.
         let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
-        let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {told}"))?;
+        let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {arguments}"))?;
         running.command.env("SCRATCH", scratch.path().canonicalize()?);
         running.scratch = Some(scratch);
         Ok(Box::new(running))
@@ -42,9 +42,9 @@ pub(super) const EXEC: Kind = Kind {
     unit: None,
     share: |arguments, _| match arguments.trim() {
         "" => Err(Error::bad_use("it needs a command")),
-        command => Ok(Share { workers: 1, told: command.into() }),
+        command => Ok(Share { workers: 1, arguments: command.into() }),
     },
-    begin: |told| Ok(Box::new(Running::new(told)?)),
+    begin: |arguments| Ok(Box::new(Running::new(arguments)?)),
 };
 
 /// Time that a program has to end when it is asked to.

@@ -11,7 +11,7 @@ pub(super) const KIND: Kind = Kind {
     unit: None,
     share: |arguments, place| {
         let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
-        Ok(Share { workers, told: String::new() })
+        Ok(Share { workers, arguments: String::new() })
     },
     begin: |_| Ok(Box::new(SquareRoots { seed: 0x9E37_79B9_7F4A_7C15 })),
 };

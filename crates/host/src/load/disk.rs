@@ -22,10 +22,10 @@ pub(super) const KIND: Kind = Kind {
         if !Path::new(folder).is_dir() {
             return Err(Error::bad_use(format!("{folder:?} is not a folder")));
         }
-        Ok(Share { workers, told: folder.into() })
+        Ok(Share { workers, arguments: folder.into() })
     },
-    begin: |told| {
-        let folder = PathBuf::from(told);
+    begin: |arguments| {
+        let folder = PathBuf::from(arguments);
         let file = nameless(&folder)?;
         Ok(Box::new(Disk { folder, file, block: vec![0xA5; BLOCK], state: State::Writing(0) }))
     },

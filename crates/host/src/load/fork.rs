@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     name: "fork",
     usage: "fork[:N]",
     unit: Some(LoadUnit::Operations),
-    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
+    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() }),
     begin: |_| Ok(Box::new(Forks)),
 };
 

@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     unit: Some(LoadUnit::Operations),
     share: |arguments, place| {
         let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
-        Ok(Share { workers, told: String::new() })
+        Ok(Share { workers, arguments: String::new() })
     },
     begin: |_| Ok(Box::new(Hog)),
 };

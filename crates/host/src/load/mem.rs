@@ -26,10 +26,10 @@ pub(super) const KIND: Kind = Kind {
                 size >> 20
             )));
         }
-        Ok(Share { workers, told: size.to_string() })
+        Ok(Share { workers, arguments: size.to_string() })
     },
-    begin: |told| {
-        let size = usize::try_from(told.parse().unwrap_or(DEFAULT_BYTES)).unwrap_or(usize::MAX);
+    begin: |arguments| {
+        let size = usize::try_from(arguments.parse().unwrap_or(DEFAULT_BYTES)).unwrap_or(usize::MAX);
         Ok(Box::new(Memory { size, held: Vec::new() }))
     },
 };

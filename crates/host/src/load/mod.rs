@@ -56,8 +56,8 @@ pub(super) struct Kind {
     unit: Option<LoadUnit>,
     /// Number of workers that its arguments ask for, and the argument of each worker.
     share: fn(&str, &LoadSite<'_>) -> Result<Share, Error>,
-    /// Prepares a worker; `told` is [`Share::told`].
-    begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
+    /// Prepares a worker; `arguments` is [`Share::arguments`].
+    begin: fn(arguments: &str) -> std::io::Result<Box<dyn Work>>,
 }
 
 /// Place where a load will run.
@@ -69,7 +69,8 @@ pub(super) struct LoadSite<'a> {
 /// The work of a load, divided.
 pub(super) struct Share {
     workers: u32,
-    told: String,
+    /// Arguments of each worker.
+    arguments: String,
 }
 
 /// Work of a worker until it is stopped.
@@ -187,7 +188,8 @@ impl Loads {
             };
             let workers = (0..share.workers)
                 .map(|_| {
-                    WorkerProcess::spawn(kind.name, &share.told, &cpus).map_err(|why| not_started(spec, &why))
+                    WorkerProcess::spawn(kind.name, &share.arguments, &cpus)
+                        .map_err(|why| not_started(spec, &why))
                 })
                 .collect::<Result<Vec<_>, _>>()?;
             loads.push(Running {

@@ -21,9 +21,11 @@ pub(super) const KIND: Kind = Kind {
         if let Some(host) = host {
             address(host).map_err(|why| Error::bad_use(format!("{host:?} is no host: {why}")))?;
         }
-        Ok(Share { workers: workers(n, 1)?, told: host.unwrap_or_default().into() })
+        Ok(Share { workers: workers(n, 1)?, arguments: host.unwrap_or_default().into() })
     },
-    begin: |told| Ok(Box::new(if told.is_empty() { Network::with_itself()? } else { Network::with(told)? })),
+    begin: |arguments| {
+        Ok(Box::new(if arguments.is_empty() { Network::with_itself()? } else { Network::with(arguments)? }))
+    },
 };
 
 /// Service that takes everything and answers nothing (RFC 863).
@@ -56,7 +58,8 @@ struct Network {
     block: Vec<u8>,
     /// Bytes that arrived: at the other end, which is here too, or back from another machine.
     received: Arc<AtomicU64>,
-    told: u64,
+    /// Of these, bytes that were counted already.
+    counted: u64,
     /// True if bytes that are sent count, since another machine takes them.
     counts_sent: bool,
 }
@@ -103,7 +106,7 @@ impl Network {
         counts_sent: bool,
     ) -> io::Result<Self> {
         stream.set_write_timeout(Some(Duration::from_millis(100)))?;
-        Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, told: 0, counts_sent })
+        Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, counted: 0, counts_sent })
     }
 }
 
@@ -141,8 +144,8 @@ impl Work for Network {
             let _ = self.socket.send(&self.block[..DATAGRAM]);
         }
         let received = self.received.load(Ordering::Relaxed);
-        let news = received - self.told;
-        self.told = received;
+        let news = received - self.counted;
+        self.counted = received;
         Ok(if self.counts_sent { sent + news } else { news })
     }
 }

@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     name: "proc",
     usage: "proc[:N]",
     unit: Some(LoadUnit::Bytes),
-    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
+    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() }),
     begin: |_| Ok(Box::new(Reading { buffer: vec![0; 64 * 1024] })),
 };
 

@@ -25,10 +25,10 @@ pub(super) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    pub(super) fn spawn(kind: &str, told: &str, cpus: &CpuSet) -> Result<Self, String> {
+    pub(super) fn spawn(kind: &str, arguments: &str, cpus: &CpuSet) -> Result<Self, String> {
         // In a process group of its own, so that Ctrl-C reaches us first and the load ends with the measurement.
         let mut child = Command::new("/proc/self/exe")
-            .args([WORKER, kind, &cpus.to_string(), told])
+            .args([WORKER, kind, &cpus.to_string(), arguments])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
@@ -70,8 +70,8 @@ impl WorkerProcess {
     pub(super) fn failure(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         self.report = self.read_report();
-        let told = self.report.as_ref().and_then(|report| report.failure.clone());
-        Some(told.unwrap_or_else(|| how_it_ended(status)))
+        let failure = self.report.as_ref().and_then(|report| report.failure.clone());
+        Some(failure.unwrap_or_else(|| how_it_ended(status)))
     }
 
     pub(super) fn ask_to_stop(&mut self) {

@@ -46,9 +46,10 @@ pub fn run_if_worker() -> Option<ExitCode> {
     if arguments.next().as_deref() != Some(WORKER) {
         return None;
     }
-    let (kind, cpus, told) = (arguments.next()?, arguments.next()?, arguments.next().unwrap_or_default());
+    let (kind, cpus, of_worker) =
+        (arguments.next()?, arguments.next()?, arguments.next().unwrap_or_default());
     let kind = KINDS.iter().find(|k| k.name == kind)?;
-    Some(match work(kind, &cpus, &told) {
+    Some(match work(kind, &cpus, &of_worker) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(&format!("failed {error}"));
@@ -63,7 +64,7 @@ fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
+fn work(kind: &Kind, cpus: &str, arguments: &str) -> io::Result<()> {
     let cpus: CpuSet = cpus.parse().map_err(io::Error::other)?;
     let mut mask = Mask::new();
     for cpu in cpus.iter() {
@@ -72,7 +73,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
     sched_setaffinity(Pid::from_raw(0), &mask)?;
     // If memory runs out, the load is killed first. Without permission for this, it works all the same.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    let mut work = (kind.begin)(told)?;
+    let mut work = (kind.begin)(arguments)?;
     let (go, begun) = mpsc::channel();
     thread::Builder::new().spawn(move || listen(&go))?;
     say("ready");

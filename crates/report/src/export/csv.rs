@@ -16,18 +16,18 @@ type Column = (&'static str, fn(&SourceFields) -> bool, fn(&Activation) -> i64);
 
 const COLUMNS: [Column; 7] = [
     ("index", |_| true, |a| a.index as i64),
-    ("due_ns", |told| told.due, |a| a.due_ns),
+    ("due_ns", |known| known.due, |a| a.due_ns),
     ("start_ns", |_| true, |a| a.start_ns),
-    ("end_ns", |told| told.end, |a| a.end_ns),
-    ("cpu", |told| told.cpu, |a| a.cpu.into()),
-    ("missed", |told| told.missed, |a| a.missed.into()),
-    ("flags", |told| told.cpu, |a| a.flags.0.into()),
+    ("end_ns", |known| known.end, |a| a.end_ns),
+    ("cpu", |known| known.cpu, |a| a.cpu.into()),
+    ("missed", |known| known.missed, |a| a.missed.into()),
+    ("flags", |known| known.cpu, |a| a.flags.0.into()),
 ];
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
-    let told: Vec<SourceFields> = (0..run.info().tasks.len()).map(|task| run.source_fields(task)).collect();
+    let known: Vec<SourceFields> = (0..run.info().tasks.len()).map(|task| run.source_fields(task)).collect();
     let columns: Vec<&Column> =
-        COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
+        COLUMNS.iter().filter(|(_, is_known, _)| tasks.iter().any(|task| is_known(&known[*task]))).collect();
     let losses = rows::losses(run, tasks)?;
     let machine = if run.info().labels.is_empty() { Vec::new() } else { machine(run.info()) };
     write!(out, "task")?;
@@ -41,9 +41,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         lines.clear();
         for a in rows {
             lines.extend_from_slice(names[task].as_bytes());
-            for (_, is_told, cell) in &columns {
+            for (_, is_known, cell) in &columns {
                 lines.push(b',');
-                if is_told(&told[task]) {
+                if is_known(&known[task]) {
                     lines.extend_from_slice(digits.format(cell(a)).as_bytes());
                 }
             }

@@ -66,8 +66,8 @@ fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Ex
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
     rows::each(run, tasks, losses, |task, rows| {
-        let told = run.source_fields(task);
-        Ok(rows.iter().try_for_each(|row| activation(events, task, &curves[task], row, &told))?)
+        let known = run.source_fields(task);
+        Ok(rows.iter().try_for_each(|row| activation(events, task, &curves[task], row, &known))?)
     })
 }
 
@@ -174,22 +174,22 @@ fn activation(
     task: usize,
     latency: &str,
     row: &Activation,
-    told: &SourceFields,
+    known: &SourceFields,
 ) -> io::Result<()> {
     let track = FIRST_TRACK + 2 * task as u64;
     let about = Some(About {
         index: row.index,
-        missed: (told.missed && row.missed > 0).then_some(row.missed),
-        cpu: told.cpu.then_some(row.cpu),
-        latency_ns: told.due.then(|| row.latency_ns()),
+        missed: (known.missed && row.missed > 0).then_some(row.missed),
+        cpu: known.cpu.then_some(row.cpu),
+        latency_ns: known.due.then(|| row.latency_ns()),
     });
-    if told.due {
+    if known.due {
         events.write(&Event::<About>::instant((ACTIVATIONS, track + 1), row.due_ns, "due", None))?;
         let ns = row.latency_ns();
         events.write(&Event::at("C", (ACTIVATIONS, 0), row.start_ns, latency, Some(Point { ns })))?;
     }
     let track = (ACTIVATIONS, track);
-    if told.end {
+    if known.end {
         events.write(&Event::slice(track, row.start_ns, row.end_ns - row.start_ns, "activation", about))
     } else {
         events.write(&Event::instant(track, row.start_ns, "start", about))

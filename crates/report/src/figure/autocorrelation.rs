@@ -10,7 +10,7 @@ use crate::section::{Piece, Section};
 /// The section, where a task has enough activations in a row.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let values = &task.patterns.dependence.autocorrelation;
         let longest = task.scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
@@ -18,7 +18,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
             continue;
         }
         let bound = 1.96 / (longest as f64).sqrt();
-        told.push(format!(
+        listed.push(format!(
             "{name}: {} activations in a row; independent latencies stay within ±{bound:.4} nineteen times of twenty",
             count(longest as u64)
         ));
@@ -32,7 +32,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
     let chart = Chart {
         name: "autocorrelation".into(),
-        caption: format!("{}.", told.join("; ")),
+        caption: format!("{}.", listed.join("; ")),
         x: Axis::linear("activations apart"),
         y: Axis::linear("correlation of latencies"),
         layers,

@@ -121,11 +121,11 @@ impl Task<'_> {
                 let overrun = task.overrun().exactly().map_or("unknown".into(), |policy| policy.to_string());
                 format!("wake-up by {}, overrun policy {overrun}", task.spec.wake)
             }
-            _ => "wake-up not told".into(),
+            _ => "wake-up unknown".into(),
         };
         let period = match () {
             () if summary.unknown.contains(&Gap::Grid) => "not periodic".into(),
-            () if summary.unknown.contains(&Gap::Period) => "period not told".into(),
+            () if summary.unknown.contains(&Gap::Period) => "period unknown".into(),
             () => format!("period {}", exact(summary.period_ns)),
         };
         let (load, missed) = (loads::of_run(info), known_count(summary.missed));

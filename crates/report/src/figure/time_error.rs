@@ -11,14 +11,14 @@ use crate::section::{Piece, Section};
 /// The section, where a task has enough activations in a row.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let first: Vec<f64> = task.series.first_latencies_ns.iter().map(|ns| *ns as f64).collect();
         let points = time_error(&first, task.measured.summary.period_ns as f64);
         if points.len() < 3 {
             continue;
         }
-        told.push(format!("{name}: the first {} activations", count(first.len() as u64)));
+        listed.push(format!("{name}: the first {} activations", count(first.len() as u64)));
         let curve = |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns, of(p)]).collect();
         let mtie = Shape::Line { points: curve(|p| p.mtie_ns), stroke: Stroke::Dotted };
         let tdev = Shape::Line { points: curve(|p| p.tdev_ns), stroke: Stroke::Dashed };
@@ -32,7 +32,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         name: "time-error".into(),
         caption: format!(
             "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
-            told.join("; ")
+            listed.join("; ")
         ),
         x: Axis::log("observation time").time(),
         y: Axis::log("time error").time(),

@@ -18,7 +18,7 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
         ),
         Warning::ManagementInterrupts { .. } => (
             "POSSIBLE CAUSE: system management interrupts, in which the firmware stops a processor; which starts they delayed is \
-             not told.",
+             unknown.",
             "on the machine that was measured: jitterlab check smi (what the firmware may be told)",
         ),
         Warning::ListedLate { at, .. } if !rhythms(at).is_empty() => (

@@ -127,7 +127,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::Interruptible => "kernel code ran, and nothing shows that it held interrupts off",
         Evidence::TooLong => "what ran takes no such time by itself",
         Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
-        Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is not told",
+        Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is unknown",
         Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
         Evidence::LateTick => "a timer tick was due meanwhile, and came only afterwards",
         Evidence::Silence => "no event came meanwhile, far longer than it usually works",

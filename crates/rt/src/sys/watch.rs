@@ -48,8 +48,8 @@ impl ClockWatch {
 
 impl Drop for ClockWatch {
     fn drop(&mut self) {
-        let told = self.end.write_all(&1u64.to_ne_bytes()).is_ok();
-        if let (true, Some(thread)) = (told, self.thread.take()) {
+        let done = self.end.write_all(&1u64.to_ne_bytes()).is_ok();
+        if let (true, Some(thread)) = (done, self.thread.take()) {
             // A panic of the watching thread has nothing more to say here.
             let _ = thread.join();
         }

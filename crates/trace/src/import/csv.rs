@@ -283,8 +283,8 @@ impl Task {
 
     /// Describes the task, with execution times if the ends are known.
     fn task_details(&self, period: Period) -> TaskDetails {
-        let told = TaskDetails::new(self.name.clone(), period);
-        if self.of(Role::End).is_some() { told.with_ends() } else { told }
+        let details = TaskDetails::new(self.name.clone(), period);
+        if self.of(Role::End).is_some() { details.with_ends() } else { details }
     }
 }
 
@@ -297,8 +297,8 @@ fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
         Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
     };
     let rows = (0..).zip(task.of(Role::Latency).unwrap_or_default()).map(row).collect();
-    let told = TaskDetails::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
-    import.task(told, Measured::Rows(rows));
+    let details = TaskDetails::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    import.task(details, Measured::Rows(rows));
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
 }
 
@@ -351,15 +351,15 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         let end_ns = end_ns.unwrap_or(start_ns);
         rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
     }
-    let told = task.task_details(period);
-    let told = match apart_ns {
+    let details = task.task_details(period);
+    let details = match apart_ns {
         Some(apart_ns) => {
             import.warn(Warning::ClocksApart { task: task.name.clone(), apart_ns });
-            told.lacks(Gap::Phase)
+            details.lacks(Gap::Phase)
         }
-        None => told,
+        None => details,
     };
-    import.task(if holes { told.lacks(Gap::Missed) } else { told }, Measured::Rows(rows));
+    import.task(if holes { details.lacks(Gap::Missed) } else { details }, Measured::Rows(rows));
     Ok(())
 }
 
@@ -390,14 +390,14 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }
-    let told = task.task_details(import.period(Some(period_ns), hints, period_ns));
+    let details = task.task_details(import.period(Some(period_ns), hints, period_ns));
     match starts::on_grid(&spans, period_ns, task.has_holes()) {
         Known::Grid(measured) => {
-            import.task(told.lacks(Gap::Phase), measured);
+            import.task(details.lacks(Gap::Phase), measured);
             import.warn(Warning::PhaseUnknown);
         }
         Known::PeriodErrors(measured) => {
-            import.task(told.lacks(Gap::Missed), measured);
+            import.task(details.lacks(Gap::Missed), measured);
             import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
         }
     }

@@ -402,15 +402,15 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             "signaltest" => Period::None,
             _ => import.one_period(&name, &output.periods(thread, command.as_ref()), hints, USUAL_US * 1_000),
         };
-        let told = TaskDetails::new(name, period)
+        let details = TaskDetails::new(name, period)
             .on(status.and_then(|status| status.cpu).or(cpu(command.as_ref(), thread)));
-        let told = match tool {
-            "cyclictest" => told.skips_when_late(),
-            "jitterdebugger" => told.catches_up(),
-            _ => told,
+        let details = match tool {
+            "cyclictest" => details.skips_when_late(),
+            "jitterdebugger" => details.catches_up(),
+            _ => details,
         };
-        let told = if alone { told.lacks(Gap::Count) } else { told };
-        output.task(&mut import, told, thread, unit_ns, block(&output, command.as_ref(), thread));
+        let details = if alone { details.lacks(Gap::Count) } else { details };
+        output.task(&mut import, details, thread, unit_ns, block(&output, command.as_ref(), thread));
     }
     if contradicts && hints.unit_ns.is_none() {
         import.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Unit));
@@ -491,31 +491,38 @@ impl Output {
     }
 
     /// Adds a thread as a task.
-    fn task(&self, import: &mut Import, told: TaskDetails, thread: usize, unit_ns: i64, block: Option<u64>) {
+    fn task(
+        &self,
+        import: &mut Import,
+        details: TaskDetails,
+        thread: usize,
+        unit_ns: i64,
+        block: Option<u64>,
+    ) {
         let mut stated = self.statements(thread, unit_ns);
         let one = self.threads.get(&thread);
         let samples = one.map_or(&[][..], |one| &one.samples);
-        let name = told.name().to_owned();
+        let name = details.name().to_owned();
         let interrupts = one.and_then(|one| one.status.last()?.interrupts).filter(|count| *count > 0);
         let stopped = self.stopped(thread);
         let is_stale = self.is_stale(thread) && self.footers.is_empty();
-        let told = told.with_end(import, !is_stale);
-        let told = if stopped == Some(None) { told.lacks(Gap::Figures) } else { told };
+        let details = details.with_end(import, !is_stale);
+        let details = if stopped == Some(None) { details.lacks(Gap::Figures) } else { details };
         let executed = import.tasks.len();
         match block {
-            _ if samples.is_empty() => import.latencies(told, &stated),
+            _ if samples.is_empty() => import.latencies(details, &stated),
             Some(activations) => {
                 let largest = samples.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns)));
                 stated.state(largest);
                 let count = activations.saturating_mul(samples.len() as u64);
                 stated.state([Statement::Overflow { from: 0, count }]);
-                import.latencies(told, &stated);
+                import.latencies(details, &stated);
                 import.info.warnings.push(Warning::LargestOfBlocks { task: name.clone(), activations });
             }
             None => {
                 let stopped_ns = stopped.flatten().map(|latency| ns(latency, unit_ns));
-                let rows = activations(samples, stopped_ns, told.period_ns(), unit_ns);
-                import.rows(told.lacks(Gap::DueTimes), rows, &stated);
+                let rows = activations(samples, stopped_ns, details.period_ns(), unit_ns);
+                import.rows(details.lacks(Gap::DueTimes), rows, &stated);
             }
         }
         if import.tasks.len() == executed {

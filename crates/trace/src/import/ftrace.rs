@@ -186,9 +186,10 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
             ..Activation::default()
         });
     }
-    let told =
+    let details =
         TaskDetails::new(name.clone(), period).on(Some(thread.cpu)).lacks(Gap::Phase).lacks(Gap::Missed);
-    let told = if thread.spans.iter().all(|(.., end)| end.is_some()) { told.with_ends() } else { told };
+    let details =
+        if thread.spans.iter().all(|(.., end)| end.is_some()) { details.with_ends() } else { details };
     let marked = thread.marked.iter().copied().max();
     let mut stated = Statements::exact();
     let is_larger = |marked: &i64| rows.iter().all(|row| row.latency_ns() < *marked);
@@ -196,6 +197,6 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
         // An activation that is not in the trace as a whole.
         stated.state([Statement::MaxSoFar(marked), Statement::CountSoFar(rows.len() as u64 + 1)]);
     }
-    import.rows(told, rows, &stated);
+    import.rows(details, rows, &stated);
     import.info.warnings.extend(marked.map(|ns| Warning::Stopped { task: name, latency_ns: Some(ns) }));
 }

@@ -122,8 +122,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let error = |time_ns: i64| time_ns.saturating_sub(period.ns());
         let mut errors = Statements::exact();
         errors.state([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
-        let told = TaskDetails::new(component, period).catches_up().lacks(Gap::Count);
-        import.period_errors(told, &errors);
+        let details = TaskDetails::new(component, period).catches_up().lacks(Gap::Count);
+        import.period_errors(details, &errors);
     }
     if !import.tasks.is_empty() {
         import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });

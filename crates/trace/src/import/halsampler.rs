@@ -45,11 +45,11 @@ fn recognise(input: &Input) -> bool {
     else {
         return false;
     };
-    let told = samples.get(BEFORE..).unwrap_or_default();
+    let later = samples.get(BEFORE..).unwrap_or_default();
     let rise = samples.windows(2).all(|pair| pair[0].number < pair[1].number);
-    let period_ns = told.first().map_or(0, Sample::period_ns);
-    let agree = told.iter().all(|sample| sample.period_ns() == period_ns);
-    !input.columns_given && rise && told.len() >= FEWEST && period_ns > 0 && agree
+    let period_ns = later.first().map_or(0, Sample::period_ns);
+    let agree = later.iter().all(|sample| sample.period_ns() == period_ns);
+    !input.columns_given && rise && later.len() >= FEWEST && period_ns > 0 && agree
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
@@ -79,14 +79,15 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let starts = std::iter::once(0).chain(later);
     let spans: Vec<Span> = starts.map(|start_ns| Span { start_ns, end_ns: None }).collect();
     let mut import = Import::new("LinuxCNC halsampler", "RTAPI");
-    let told = TaskDetails::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
+    let details =
+        TaskDetails::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
     match starts::on_grid(&spans, period_ns, lost) {
         Known::Grid(measured) => {
-            import.task(told.lacks(Gap::Phase), measured);
+            import.task(details.lacks(Gap::Phase), measured);
             import.warn(Warning::PhaseUnknown);
         }
         Known::PeriodErrors(measured) => {
-            import.task(told.lacks(Gap::Missed), measured);
+            import.task(details.lacks(Gap::Missed), measured);
             import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
         }
     }

@@ -53,8 +53,8 @@ fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         // Its squares are summed in 32 bits, and overflow from 46.34 us on.
         let fits = min.abs().max(max.abs()) < 46.34;
         errors.state(fits.then_some(Statement::Deviation(deviation * 1_000.0)));
-        let told = TaskDetails::new(thread, period).catches_up().lacks(Gap::Count);
-        import.period_errors(told, &errors);
+        let details = TaskDetails::new(thread, period).catches_up().lacks(Gap::Count);
+        import.period_errors(details, &errors);
     }
     finish(import)
 }
@@ -73,8 +73,8 @@ fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         Statement::Overflow { from: jitter_ns.saturating_neg(), count: 1 },
         Statement::Max(jitter_ns),
     ]);
-    let told = TaskDetails::new("base", period).catches_up().lacks(Gap::Count);
-    import.period_errors(told, &errors);
+    let details = TaskDetails::new("base", period).catches_up().lacks(Gap::Count);
+    import.period_errors(details, &errors);
     import.warn(Warning::LargestOfAllTests);
     finish(import)
 }

@@ -364,11 +364,11 @@ fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Er
         ))
     };
     let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
-    parsed.map(told_apart).and_then(checked).map(Some).map_err(unreadable)
+    parsed.map(with_distinct_names).and_then(checked).map(Some).map_err(unreadable)
 }
 
 /// Gives tasks of one name different ones: readers of an export distinguish tasks by their names.
-fn told_apart(mut import: Import) -> Import {
+fn with_distinct_names(mut import: Import) -> Import {
     let mut taken: BTreeSet<String> = import.info.tasks.iter().map(|task| task.spec.name.clone()).collect();
     // Number of tasks with each name so far.
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();

@@ -63,8 +63,8 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
             return Err(Unreadable::Cut.into());
         };
         let of_core = bins.iter().map(|(edge, counts)| (*edge, counts[column])).collect();
-        let told = TaskDetails::new(format!("cpu{cpu}"), Period::None).on(Some(cpu));
-        import.latencies(told, &statements([min, avg, max], of_core));
+        let details = TaskDetails::new(format!("cpu{cpu}"), Period::None).on(Some(cpu));
+        import.latencies(details, &statements([min, avg, max], of_core));
     }
     import.warn(Warning::NoPeriod { tool: "oslat".into(), measures: Aperiodic::Gaps });
     import.complete()

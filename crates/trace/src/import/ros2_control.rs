@@ -110,7 +110,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::MeanPeriod { period_ns });
     }
     let period = import.one_period("controller_manager", &periods, hints, 10_000_000);
-    let told = |name: &str| TaskDetails::new(name, period).skips().lacks(Gap::Count);
+    let details = |name: &str| TaskDetails::new(name, period).skips().lacks(Gap::Count);
     if !overruns.is_empty() {
         let mut stated = Statements::exact();
         let times = || overruns.iter().map(|(_, ms, _)| us(ms * 1_000.0));
@@ -119,8 +119,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             .state([Statement::Overflow { from: times().min().unwrap_or(0), count: overruns.len() as u64 }]);
         let missed =
             overruns.iter().map(|(.., cycles)| cycles.saturating_sub(1)).fold(0, u64::saturating_add);
-        let told = told("controller_manager").missed(Some(missed)).lacks(Gap::Latency);
-        import.executions(told, &stated);
+        let details = details("controller_manager").missed(Some(missed)).lacks(Gap::Latency);
+        import.executions(details, &stated);
         import.warn(Warning::OnlyAbove { above_ns: period.ns() });
     }
     if !rates.is_empty() {
@@ -132,11 +132,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let mut stated = Statements::exact();
         stated.state([Statement::Count(1)]);
         stated.state(rates.into_iter().map(error));
-        import.period_errors(told("control loop"), &stated);
+        import.period_errors(details("control loop"), &stated);
         import.warn(Warning::OnlyPeriodErrors { tool: "ros2_control".into() });
     }
     for (name, stated) in parts {
-        import.executions(told(&name).lacks(Gap::Latency), &stated);
+        import.executions(details(&name).lacks(Gap::Latency), &stated);
     }
     import.warn(Warning::CountUnknown);
     import.complete()

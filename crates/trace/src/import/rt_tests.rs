@@ -122,21 +122,21 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         let cpu = figures.cpu.and_then(|cpu| u16::try_from(cpu).ok());
         let named = cpu.filter(|_| program == "oslat").map(|cpu| format!("cpu{cpu}"));
-        let told = TaskDetails::new(
+        let details = TaskDetails::new(
             named.unwrap_or_else(|| format!("thread{name}")),
             base.longer_by(distance_ns.saturating_mul(number)),
         );
-        let told = match (program, aperiodic) {
-            ("cyclictest", _) => told.skips_when_late(),
-            (_, None) => told.skips(),
-            (_, Some(_)) => told,
+        let details = match (program, aperiodic) {
+            ("cyclictest", _) => details.skips_when_late(),
+            (_, None) => details.skips(),
+            (_, Some(_)) => details,
         };
         let extremes = [figures.min, figures.avg, figures.max];
         let stated = match program {
             "oslat" => oslat::statements(extremes, bins(&figures.histogram, 1_000)?),
             _ => statements(extremes, count, &figures.histogram, unit_ns)?,
         };
-        import.latencies(told.on(cpu), &stated);
+        import.latencies(details.on(cpu), &stated);
     }
     import.names_threads(report.num_threads, listed);
     match aperiodic {

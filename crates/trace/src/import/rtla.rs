@@ -106,10 +106,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         stated.state(at(&max, column).map(|max| Statement::Max(ns(max))));
         let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
         rtla_analysis::state_stop(&traced, name, cpu, &mut stated);
-        let told = TaskDetails::new(name.clone(), period).on(cpu);
-        let told = told.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, cpu));
-        let told = if osnoise { told } else { told.skips() };
-        import.latencies(told, &stated);
+        let details = TaskDetails::new(name.clone(), period).on(cpu);
+        let details = details.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, cpu));
+        let details = if osnoise { details } else { details.skips() };
+        import.latencies(details, &stated);
     }
     for (stage, stated) in of_all.into_iter().flatten() {
         import.all_of(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(&stage));

@@ -92,8 +92,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             let mut stated = Statements::exact();
             stated.state([Statement::Max(latency_ns), Statement::Overflow { from: latency_ns, count: 1 }]);
             let name = one.cpu.map_or(stage.into(), |cpu| format!("{stage}-{cpu:03}"));
-            let told = TaskDetails::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
-            import.latencies(told, &stated);
+            let details = TaskDetails::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
+            import.latencies(details, &stated);
         }
         import.warn(Warning::Traced(one));
     }

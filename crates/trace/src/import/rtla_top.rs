@@ -66,11 +66,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for Row { cpu, count, stages } in rows.into_values() {
         for (stage, figures) in STAGES.iter().zip(stages) {
             let Some(figures) = figures else { continue };
-            let told = TaskDetails::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
+            let details = TaskDetails::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
             let mut stated = Statements::of_extremes(figures, count, unit_ns);
             rtla_analysis::state_stop(&traced, stage, Some(cpu), &mut stated);
-            let told = told.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));
-            import.latencies(told, &stated);
+            let details =
+                details.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));
+            import.latencies(details, &stated);
         }
     }
     for (stage, max) in STAGES.iter().zip(of_all) {

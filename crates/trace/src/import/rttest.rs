@@ -33,8 +33,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             faults.get(1).map_or(major, |n| n.saturating_add(major)),
         );
     }
-    let told = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
-    let period = import.period(told, hints, 1_000_000);
+    let details = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
+    let period = import.period(details, hints, 1_000_000);
     if !rows.is_empty() {
         import.task(TaskDetails::new("rttest", period).skips(), Measured::Rows(rows));
         if let Some(result) = import.info.tasks[0].result.as_mut() {

@@ -63,8 +63,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::OnlyPercentiles);
     }
     // A relative sleep has no grid that due times could be missed on.
-    let told = TaskDetails::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
-    import.latencies(told, &stated);
+    let details = TaskDetails::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    import.latencies(details, &stated);
     import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()
 }

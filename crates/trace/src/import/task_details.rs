@@ -14,7 +14,7 @@ use crate::error::Unreadable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Period {
     /// By the output or the user.
-    TaskDetails(i64),
+    Stated(i64),
     /// The tool's usual one.
     Assumed(i64),
     /// The measurement is not periodic.
@@ -25,7 +25,7 @@ impl Period {
     /// Returns it in nanoseconds; where there is none, a placeholder of a millisecond.
     pub(super) fn ns(self) -> i64 {
         match self {
-            Period::TaskDetails(ns) | Period::Assumed(ns) => ns,
+            Period::Stated(ns) | Period::Assumed(ns) => ns,
             Period::None => 1_000_000,
         }
     }
@@ -34,7 +34,7 @@ impl Period {
     pub(super) fn longer_by(self, ns: i64) -> Self {
         let longer = |period: i64| period.saturating_add(ns).max(1);
         match self {
-            Period::TaskDetails(period) => Period::TaskDetails(longer(period)),
+            Period::Stated(period) => Period::Stated(longer(period)),
             Period::Assumed(period) => Period::Assumed(longer(period)),
             Period::None => Period::None,
         }
@@ -129,7 +129,7 @@ impl TaskDetails {
     fn gaps(&self) -> Vec<Gap> {
         let mut all = self.unknown.clone();
         match self.period {
-            Period::TaskDetails(_) => {}
+            Period::Stated(_) => {}
             Period::Assumed(_) => all.push(Gap::Period),
             Period::None => all.extend([Gap::Grid, Gap::Period, Gap::Missed]),
         }
@@ -151,8 +151,8 @@ impl Import {
     }
 
     /// Adds a task with its data; a task that never ran is left out.
-    pub(super) fn task(&mut self, told: TaskDetails, mut measured: Measured) {
-        let mut unknown = told.gaps();
+    pub(super) fn task(&mut self, details: TaskDetails, mut measured: Measured) {
+        let mut unknown = details.gaps();
         if let Measured::Distributions(stats) = &mut measured {
             if stats.executed() == 0 {
                 return;
@@ -162,11 +162,11 @@ impl Import {
             }
             stats.forget(&unknown);
         }
-        let overrun = told.overrun.unwrap_or_default();
+        let overrun = details.overrun.unwrap_or_default();
         let spec = TaskSpec {
-            name: told.name,
-            period_ns: told.period.ns(),
-            cpu: told.cpu,
+            name: details.name,
+            period_ns: details.period.ns(),
+            cpu: details.cpu,
             overrun,
             ..TaskSpec::default()
         };
@@ -176,23 +176,23 @@ impl Import {
     }
 
     /// Adds a task with the output's statements about its latencies.
-    pub(super) fn latencies(&mut self, told: TaskDetails, stated: &Statements) {
-        self.stated(told, stated, |stats| &mut stats.latency);
+    pub(super) fn latencies(&mut self, details: TaskDetails, stated: &Statements) {
+        self.stated(details, stated, |stats| &mut stats.latency);
     }
 
     /// Adds a task with the output's statements about its period errors.
-    pub(super) fn period_errors(&mut self, told: TaskDetails, stated: &Statements) {
-        self.stated(told, stated, |stats| &mut stats.period_error);
+    pub(super) fn period_errors(&mut self, details: TaskDetails, stated: &Statements) {
+        self.stated(details, stated, |stats| &mut stats.period_error);
     }
 
     /// Adds a task with the output's statements about its execution times.
-    pub(super) fn executions(&mut self, told: TaskDetails, stated: &Statements) {
-        self.stated(told.with_ends(), stated, |stats| &mut stats.execution);
+    pub(super) fn executions(&mut self, details: TaskDetails, stated: &Statements) {
+        self.stated(details.with_ends(), stated, |stats| &mut stats.execution);
     }
 
     fn stated(
         &mut self,
-        told: TaskDetails,
+        details: TaskDetails,
         stated: &Statements,
         quantity: impl Fn(&mut TimingStats) -> &mut Distribution,
     ) {
@@ -200,7 +200,7 @@ impl Import {
         if found.values.count() == 0 {
             return;
         }
-        let task = told.name.clone();
+        let task = details.name.clone();
         // Each is of one task, so none can be there already.
         let warnings = &mut self.info.warnings;
         if found.above > 0 && found.has_bins {
@@ -213,36 +213,36 @@ impl Import {
         for (figure, values) in found.contradictions {
             warnings.push(Warning::Contradiction { task: task.clone(), figure, values });
         }
-        let mut stats = TimingStats::new(told.period.ns());
+        let mut stats = TimingStats::new(details.period.ns());
         *quantity(&mut stats) = found.values;
-        stats.add_missed(told.missed);
-        let mut told = if contradicts { told.lacks(Gap::Figures) } else { told };
-        let is_sure = matches!(told.period, Period::TaskDetails(_)) && !told.unknown.contains(&Gap::Figures);
-        let is_late = || stats.latency.max_ns().is_none_or(|max| max >= told.period.ns());
-        if told.misses_only_late && is_sure && !self.has_assumed_unit() && !is_late() {
-            told.unknown.retain(|gap| *gap != Gap::Missed);
+        stats.add_missed(details.missed);
+        let mut details = if contradicts { details.lacks(Gap::Figures) } else { details };
+        let is_sure = matches!(details.period, Period::Stated(_)) && !details.unknown.contains(&Gap::Figures);
+        let is_late = || stats.latency.max_ns().is_none_or(|max| max >= details.period.ns());
+        if details.misses_only_late && is_sure && !self.has_assumed_unit() && !is_late() {
+            details.unknown.retain(|gap| *gap != Gap::Missed);
         }
-        self.task(told, Measured::Distributions(Box::new(stats)));
+        self.task(details, Measured::Distributions(Box::new(stats)));
     }
 
     /// Adds a task with the activations that an output lists, and its statements about all of them.
-    pub(super) fn rows(&mut self, told: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
-        let (listed, task) = (rows.len() as u64, told.name.clone());
+    pub(super) fn rows(&mut self, details: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
+        let (listed, task) = (rows.len() as u64, details.name.clone());
         let largest = rows.iter().map(Activation::latency_ns).max();
         let lost = stated.count().unwrap_or(0).saturating_sub(listed);
         let larger = stated.max_ns().zip(largest).filter(|(stated, largest)| stated > largest);
-        let told = match larger.filter(|_| lost == 0) {
+        let details = match larger.filter(|_| lost == 0) {
             Some((stated, largest)) => {
                 let (figure, values) = (Stated::Largest, [stated, largest]);
                 self.info.warnings.push(Warning::Contradiction { task: task.clone(), figure, values });
-                told.lacks(Gap::Figures)
+                details.lacks(Gap::Figures)
             }
-            None => told,
+            None => details,
         };
         if lost > 0 {
             self.info.warnings.push(Warning::NotInRows { task, count: lost });
         }
-        self.task(told, Measured::Rows(rows));
+        self.task(details, Measured::Rows(rows));
         let result = self.info.tasks.last_mut().and_then(|task| task.result.as_mut());
         if let Some(result) = result {
             (result.dropped, result.executed) = (lost, listed + lost);
@@ -302,7 +302,7 @@ impl Import {
     pub(super) fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
         let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
         match said.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
-            Some(period_ns) => Period::TaskDetails(period_ns),
+            Some(period_ns) => Period::Stated(period_ns),
             None => {
                 self.warn(Warning::PeriodAssumed { period_ns: default_ns });
                 Period::Assumed(default_ns)
@@ -317,7 +317,7 @@ impl Import {
             Some((least, most)) => {
                 let (figure, values) = (Stated::Period, [least, most]);
                 self.info.warnings.push(Warning::Contradiction { task: task.into(), figure, values });
-                hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::TaskDetails)
+                hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::Stated)
             }
             None => self.period(least, hints, default_ns),
         }

@@ -55,8 +55,8 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     for (receiver, extremes) in figures {
         let Some(Woken { cpu, cycles, .. }) = threads.get(&receiver).copied() else { continue };
         let cpu = u16::try_from(cpu).ok();
-        let told = TaskDetails::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
-        import.latencies(told, &Statements::of_extremes(extremes, cycles, 1_000));
+        let details = TaskDetails::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
+        import.latencies(details, &Statements::of_extremes(extremes, cycles, 1_000));
     }
     import.warn(Warning::NoPeriod { tool: "it".into(), measures: Aperiodic::Wakers });
     import.complete()

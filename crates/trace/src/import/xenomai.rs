@@ -292,10 +292,10 @@ impl Output {
         if self.seconds > 0 {
             self.stated.state([Statement::CutMean(self.sum_of_means / self.seconds as f64)]);
         }
-        let told = TaskDetails::new(name, period).on(self.cpu).missed(self.overruns);
-        let told = if self.is_counted { told } else { told.lacks(Gap::Count) };
-        let told = told.with_end(&mut import, !(self.is_cut && self.seconds > 0));
-        import.latencies(told, &self.stated);
+        let details = TaskDetails::new(name, period).on(self.cpu).missed(self.overruns);
+        let details = if self.is_counted { details } else { details.lacks(Gap::Count) };
+        let details = details.with_end(&mut import, !(self.is_cut && self.seconds > 0));
+        import.latencies(details, &self.stated);
         import.complete()
     }
 }

@@ -44,11 +44,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             Statement::Deviation(record.stddev_us * 1_000.0),
         ]);
         let name = format!("{} {}", record.testcase, record.mechanism);
-        let told = TaskDetails::new(name.trim(), period).lacks(Gap::Missed);
-        if import.info.tasks.iter().any(|task| task.spec.name == told.name()) {
+        let details = TaskDetails::new(name.trim(), period).lacks(Gap::Missed);
+        if import.info.tasks.iter().any(|task| task.spec.name == details.name()) {
             return Err(Unreadable::Second.at(number));
         }
-        import.period_errors(told, &stated);
+        import.period_errors(details, &stated);
     }
     import.complete()
 }

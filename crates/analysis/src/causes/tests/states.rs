@@ -253,6 +253,33 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
     }
 }
 
+/// Seconds that it takes to explain a start that waits for so many switches between two ordinary threads.
+fn seconds_for(switches: i64) -> f64 {
+    let mut scene = Scene::new();
+    let there_and_back = [scene.switch(OTHER, 20), scene.switch(20, OTHER)];
+    let mut events = scene.timer(4_000, OTHER);
+    for k in 0..switches {
+        let pid = if k % 2 == 0 { OTHER } else { 20 };
+        events.push((10_000 + k * 1_000, pid, THREAD, there_and_back[k as usize % 2].clone()));
+    }
+    let last = 10_000 + switches * 1_000;
+    let back = scene.switch(OTHER, TASK);
+    events.push((last, OTHER, THREAD, back));
+    scene.scripted(events, last + 3_000);
+    let begun = std::time::Instant::now();
+    let causes = scene.causes();
+    assert_eq!(main(&causes).0, Class::Throttled);
+    begun.elapsed().as_secs_f64()
+}
+
+#[test]
+fn the_time_to_explain_a_start_grows_no_faster_than_its_events() {
+    // The shortest of several, since other programs run beside.
+    let shortest = |switches| (0..4).map(|_| seconds_for(switches)).fold(f64::INFINITY, f64::min);
+    let (few, many) = (shortest(4_000), shortest(32_000));
+    assert!(many < 24.0 * few, "8 times the events took {:.0} times as long", many / few);
+}
+
 #[test]
 fn a_thread_that_was_moved_away_was_not_held_off() {
     let mut scene = Scene::new();

@@ -292,3 +292,82 @@ fn a_wait_that_is_for_a_signal_ends_by_it() {
         assert!(!short.into_iter().any(waits_on), "{:#?}", causes.latest[0]);
     }
 }
+
+/// The task works from the start before until 803 us behind this due time, with these events in it.
+fn worked(scene: &mut Scene, in_it: Vec<(i64, i32, bool, EventKind)>) -> TaskCauses {
+    scene.k += 1;
+    let to_task = scene.switch(OTHER, TASK);
+    let mut events = scene.timer(-990_000, OTHER);
+    events.push((-985_000, OTHER, THREAD, to_task));
+    events.extend(in_it);
+    events.push((803_000, TASK, THREAD, RETURN));
+    scene.worked(-984_000, 803_500);
+    scene.scripted(events, 805_000);
+    std::mem::take(scene).causes()
+}
+
+#[test]
+fn what_follows_a_fault_without_an_event_is_no_proven_work() {
+    // A page of 2 MB takes long to clear, and no event shows its end.
+    let causes = worked(&mut Scene::new(), vec![(-500_000, TASK, THREAD, EventKind::PageFault)]);
+    let (class, _, sure, ns) = main(&causes);
+    assert_eq!((class, sure), (Class::PageFault, Certainty::Undecided), "{:#?}", causes.latest[0]);
+    assert!(ns > 780_000, "{ns}");
+}
+
+#[test]
+fn where_its_own_events_were_lost_no_work_is_proven() {
+    let mut scene = Scene::new();
+    let from_ns = scene.due() + PERIOD_NS - 900_000;
+    let causes = worked(&mut scene, vec![(700_000, TASK, THREAD, EventKind::CallsLost { from_ns })]);
+    let proven = causes.latest[0].parts.iter().filter(|part| part.at_ns < 700_000);
+    assert!(
+        !proven.into_iter().any(|part| part.evidence.certainty() == Certainty::Proven),
+        "{:#?}",
+        causes.latest[0]
+    );
+}
+
+#[test]
+fn a_processor_that_was_taken_away_does_not_lengthen_a_wait() {
+    let mut scene = Scene::new();
+    let woken = scene.woken();
+    let during = vec![
+        (-500_000, TASK, THREAD, READ),
+        // 0.9 of 1.2 ms were another machine's.
+        (700_000, OTHER, THREAD, EventKind::Ran { pid: OTHER, ns: 300_000 }),
+        (800_000, OTHER, THREAD, woken),
+        (803_000, TASK, THREAD, RETURN),
+    ];
+    let causes = scene.waits(PrevState::Sleeps, during);
+    assert_eq!(
+        (main(&causes).0, main(&causes).1),
+        (Class::Blocked, Some("other")),
+        "{:#?}",
+        causes.latest[0]
+    );
+    let outside = causes.causes.iter().find(|sum| sum.cause.class == Class::Outside);
+    assert!(outside.is_none_or(|sum| sum.max_ns < 10_000), "{outside:#?}");
+}
+
+#[test]
+fn of_a_long_backlog_nothing_is_forgotten_before_it_is_explained() {
+    let mut scene = Scene::new();
+    let task = scene.switch(OTHER, TASK);
+    scene.send(0, OTHER, task);
+    let (first_ns, first) = (scene.due(), scene.k);
+    for k in 0..200i64 {
+        let (due_ns, start_ns) = (first_ns + k * PERIOD_NS, first_ns + k * PERIOD_NS * 3 / 2 + 1_000);
+        scene.send(start_ns - first_ns, TASK, RETURN);
+        let end_ns = start_ns + PERIOD_NS * 3 / 2 - 1_000;
+        let index = first + k as u64;
+        let row = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
+        scene.explainer.activations(0, &[row]);
+        scene.explainer.advance(end_ns);
+    }
+    let causes = scene.explainer.finish(Tracer::default()).tasks.remove(0);
+    assert!(causes.max_ns > 90_000_000, "{}", causes.max_ns);
+    let lost: i64 =
+        causes.causes.iter().filter(|sum| sum.cause.class == Class::Lost).map(|sum| sum.sum_ns).sum();
+    assert_eq!((lost, causes.gaps), (0, 0));
+}

@@ -93,14 +93,14 @@ impl Course {
         settings: impl Fn(&Row) -> Vec<bool>,
         source: &mut Source<'_, '_>,
     ) -> Result<(), Error> {
-        let mut told = None;
+        let mut last = None;
         while let Some(round) = judged.next_round() {
             if !self.pace.has_time(round.rows.len(), until_ns) {
                 self.cut = true;
                 break;
             }
             let step = step(judged.rounds() + 1);
-            if told.replace(step.clone()) != Some(step.clone()) {
+            if last.replace(step.clone()) != Some(step.clone()) {
                 source.experiment.begin(step);
             }
             let Some(blocks) = self.round(&round, &settings, source)? else { break };

@@ -168,10 +168,10 @@ fn task(
         .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
         .ok_or(Unreadable::NoPeriod)?;
     if hints.capture.raw {
-        let told = TaskDetails::new(name, import.period(Some(usual), hints, usual))
+        let details = TaskDetails::new(name, import.period(Some(usual), hints, usual))
             .lacks(Gap::Phase)
             .lacks(Gap::Missed);
-        import.task(told, Measured::Rows(as_they_came(spans)));
+        import.task(details, Measured::Rows(as_they_came(spans)));
         return Ok(());
     }
     let rows = grid(spans, usual);
@@ -186,18 +186,18 @@ fn task(
         let since_ns = last.start_ns.saturating_sub(first.start_ns);
         import.warn(Warning::SilentToEnd { task: name.clone(), since_ns, silent_ns });
     }
-    let told = TaskDetails::new(name, import.period(Some(period_ns), hints, period_ns));
-    let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
+    let details = TaskDetails::new(name, import.period(Some(period_ns), hints, period_ns));
+    let details = if spans.iter().all(|span| span.end_ns.is_some()) { details.with_ends() } else { details };
     match rows {
         Some(rows) => {
             // A due time without a pulse may have been missed, or served without one.
             let has_holes = rows.iter().any(|row| row.flags.contains(Flags::AFTER_GAP));
-            let told = if has_holes || is_silent { told.lacks(Gap::Missed) } else { told };
-            import.task(told.lacks(Gap::Phase), Measured::Rows(rows));
+            let details = if has_holes || is_silent { details.lacks(Gap::Missed) } else { details };
+            import.task(details.lacks(Gap::Phase), Measured::Rows(rows));
             import.warn(Warning::PhaseUnknown);
         }
         None => {
-            import.task(told.lacks(Gap::Missed), starts::period_errors(spans, period_ns));
+            import.task(details.lacks(Gap::Missed), starts::period_errors(spans, period_ns));
             import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
         }
     }
