@@ -57,7 +57,12 @@ impl FragmentContext<'_> {
             return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
         }
         // The quota's part of this time is unknown.
-        let shared = if self.has_quota(own) { Evidence::UpTo } else { Evidence::Events };
+        let since_ns = wake.map_or(fragment.from_ns, |wake| wake.t_ns);
+        let shared = match self.has_quota(own) {
+            true if self.used_up_quota(since_ns, fragment.to_ns) => Evidence::None,
+            true => Evidence::UpTo,
+            false => Evidence::Events,
+        };
         match thread.priority {
             Some(priority) if priority < own.min(ORDINARY) => {
                 return all(named(Class::Preempted), Evidence::Events);
@@ -94,6 +99,11 @@ impl FragmentContext<'_> {
         self.thread.quota.is_set && priority >= ORDINARY
     }
 
+    /// True if the quota was used up about this time: its counter is read now and then.
+    fn used_up_quota(&self, from_ns: i64, to_ns: i64) -> bool {
+        self.thread.quota.used_up.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+    }
+
     /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, a quota, or a budget.
     fn limited(
         &self,
@@ -109,8 +119,7 @@ impl FragmentContext<'_> {
         // The thread had the processor when the task became ready, or got it since.
         let got = wake.is_none() || on.stay(fragment.from_ns).0 > since_ns;
         if self.has_quota(own) {
-            let counted =
-                self.thread.quota.used_up.iter().any(|(from, to)| *from < fragment.to_ns && *to > since_ns);
+            let counted = self.used_up_quota(since_ns, fragment.to_ns);
             let ended = back_ns.is_some_and(|t| {
                 t - since_ns >= COMES_BACK_LATER_NS * 10 || self.periods.quota_ended(COMES_BACK_LATER_NS, t)
             });

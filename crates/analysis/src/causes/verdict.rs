@@ -199,7 +199,7 @@ impl FragmentContext<'_> {
         let faults = &self.thread.faults;
         let last = faults.partition_point(|t| *t <= fragment.from_ns).checked_sub(1);
         let last = last.and_then(|place| faults.get(place));
-        if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
+        if !self.polled && !self.was_woken(fragment) {
             return match last {
                 Some(t) if fragment.from_ns - t < FAULT_NS => all(Class::PageFault, Evidence::UpTo),
                 _ if self.thread.is_blind(fragment.from_ns, fragment.to_ns) => {
@@ -213,6 +213,13 @@ impl FragmentContext<'_> {
             true => excess(Step::Return, Class::PageFault, Evidence::UpTo),
             false => excess(Step::Return, Class::SlowReturn, Evidence::None),
         }
+    }
+
+    /// True if a wake-up has ended the wait for the next start, even if a tracer stops the task on its way back.
+    fn was_woken(&self, fragment: &Fragment) -> bool {
+        let free_ns = self.worked_until_ns.unwrap_or(i64::MIN);
+        let ended = self.thread.last_wake(free_ns, fragment.from_ns).is_some_and(|wake| !wake.interrupts);
+        ended || self.wake.is_some_and(|wake| wake.t_ns <= fragment.from_ns)
     }
 
     /// True if the task had finished its work, and was in the call that set the timer that woke it: the timer

@@ -298,9 +298,10 @@ fn a_thread_that_was_moved_away_was_not_held_off() {
 fn a_quota_that_was_used_up_is_named_and_its_neighbours_are_not_proven() {
     use jitterlab_model::causes::QuotaCount;
     for (used_up, ends, expected) in [
-        (1, true, (Class::Quota, None)),
-        (0, true, (Class::Shared, Some("other"))),
-        (1, false, (Class::Shared, Some("other"))),
+        (1, true, (Class::Quota, None, Certainty::Likely)),
+        (0, true, (Class::Shared, Some("other"), Certainty::Likely)),
+        // Its part of this time is unknown.
+        (1, false, (Class::Shared, Some("other"), Certainty::Undecided)),
     ] {
         let mut scene = Scene::of_priority(TOLD, 120);
         let due = scene.due();
@@ -322,7 +323,7 @@ fn a_quota_that_was_used_up_is_named_and_its_neighbours_are_not_proven() {
         scene.scripted(events, 803_000);
         let causes = scene.causes();
         let (class, who, sure, _) = main(&causes);
-        assert_eq!(((class, who), sure), (expected, Certainty::Likely), "{:#?}", causes.latest[0]);
+        assert_eq!((class, who, sure), expected, "{:#?}", causes.latest[0]);
         assert_eq!(causes.quota, Some(counted));
     }
 }

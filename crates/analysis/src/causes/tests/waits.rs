@@ -371,3 +371,23 @@ fn of_a_long_backlog_nothing_is_forgotten_before_it_is_explained() {
         causes.causes.iter().filter(|sum| sum.cause.class == Class::Lost).map(|sum| sum.sum_ns).sum();
     assert_eq!((lost, causes.gaps), (0, 0));
 }
+
+#[test]
+fn the_way_back_from_a_wait_is_no_work_where_a_tracer_stops_it() {
+    let mut scene = Scene::new();
+    let traced = scene.leaving(TASK, PrevState::Traced, OTHER);
+    let (to_task, back, woken) = (scene.switch(OTHER, TASK), scene.switch(OTHER, TASK), scene.woken());
+    let mut events = scene.timer(10_000, OTHER);
+    events.extend([
+        (13_000, OTHER, THREAD, to_task),
+        (14_000, TASK, THREAD, RETURN),
+        (600_000, TASK, THREAD, traced),
+        (700_000, OTHER, THREAD, woken),
+        (702_000, OTHER, THREAD, back),
+    ]);
+    scene.scripted(events, 704_000);
+    let causes = scene.causes();
+    assert!(causes.causes.iter().all(|sum| sum.cause.class != Class::OwnWork), "{:#?}", causes.latest[0]);
+    let traced = causes.causes.iter().find(|sum| sum.cause.class == Class::Traced).unwrap();
+    assert_eq!((traced.max_ns, main(&causes).0), (100_000, Class::SlowReturn), "{:#?}", causes.latest[0]);
+}
