@@ -7,10 +7,16 @@ use jitterlab_model::Error;
 use super::architecture::Architecture;
 use super::elf;
 
-/// This program, as the companion of a session.
+/// This program's own file, as the companion of a guest.
 pub fn own() -> Result<PathBuf, Error> {
-    std::env::current_exe()
-        .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))
+    let path = std::env::current_exe()
+        .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))?;
+    // Of a file that is gone the kernel returns another name.
+    match path.is_file() {
+        true => Ok(path),
+        false => Err(Error::refused("this program's own file was replaced or removed while it runs")
+            .remedy("start it again")),
+    }
 }
 
 /// The programs for one guest.
