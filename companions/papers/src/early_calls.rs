@@ -29,9 +29,7 @@ pub struct EarlyCalls {
 /// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Call {
-    /// Time at which it was awake.
     pub woken_ns: i64,
-    /// Time at which it was done.
     pub done_ns: i64,
 }
 
