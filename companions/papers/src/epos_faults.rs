@@ -7,15 +7,17 @@ use crate::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
 /// A way to program the timer wrongly.
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
-    /// How it makes whole counts of a period, with its words.
-    pub rounding: (&'static str, fn(f64) -> f64),
+    pub rounding: Rounding,
     /// Counts too many in the compare register.
     pub excess: u32,
     /// From a match to the moment from which the next period counts; negative where that lies before.
     pub late_us: i32,
 }
 
-const ROUNDINGS: [(&str, fn(f64) -> f64); 3] =
+/// A way to make whole counts of a period, in words and in numbers.
+type Rounding = (&'static str, fn(f64) -> f64);
+
+const ROUNDINGS: [Rounding; 3] =
     [("to the nearest count", f64::round), ("down", f64::floor), ("up", f64::ceil)];
 
 /// A printed cell with the fault that gives it.

@@ -141,7 +141,7 @@ mod tests {
     fn table_1_shows_the_finding() {
         let words = words(["torques", "equations"].map(|table| Nist.table(table, torques::compute())));
         let uncompensated = Nist.own_evidence("table-1-uncompensated").unwrap();
-        let tested = Tested::new(&Paper::Nist.statements(), uncompensated).unwrap();
+        let tested = Tested::new(&Nist.statements(), uncompensated).unwrap();
         let numbers = "digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs";
         assert!(tested.numbers.starts_with(numbers), "{}", tested.numbers);
         // Printed, from the stated 3.60 us, from 4.08 us.
