@@ -140,7 +140,7 @@ const TRACED_PART: i64 = 8;
 pub struct NistReproduction {
     /// Parts that virtual time has nothing to say about; `None` there.
     #[serde(flatten)]
-    pub here: Option<Here>,
+    pub machine: Option<MachineResults>,
     /// Causes of the clusters in figures 1 and 2.
     pub clusters: ClusterCauses,
     /// Figure 3.
@@ -148,7 +148,7 @@ pub struct NistReproduction {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Here {
+pub struct MachineResults {
     pub torques: Vec<TorqueRow>,
     /// Figures 1, 2, 4, 5 and 6.
     pub jitter: NistJitter,
@@ -158,7 +158,7 @@ pub struct Here {
 
 impl NistReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
-        let Some(Here { jitter, control, .. }) = &self.here else {
+        let Some(MachineResults { jitter, control, .. }) = &self.machine else {
             // Hard real time: none of the systems of a machine may be.
             let hard = self.loads.systems.iter().map(|system| {
                 let ranges = each(system, &CONDITIONS, RANGE);
@@ -179,23 +179,23 @@ impl NistReproduction {
 
 /// The report on this machine, or what of it is possible on kernels in virtual time.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
-    let is_here = at.kernels.is_none();
-    if is_here {
+    let on_machine = at.kernels.is_none();
+    if on_machine {
         at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
     }
     let mut systems = at.systems();
     systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let loads = measured(at, &systems, if is_here { &LOADS } else { &GUEST_LOADS })?;
+    let loads = measured(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
     let clusters = clusters(at, &systems)?;
-    let mut here = None;
-    if is_here {
+    let mut machine = None;
+    if on_machine {
         let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
         // At last, since it begins anew where the others go on after an interruption.
         let jitter = nist_jitter::measure(at)?;
-        here = Some(Here { torques: torques::compute(), jitter, control });
+        machine = Some(MachineResults { torques: torques::compute(), jitter, control });
     }
-    let found = NistReproduction { here, clusters, loads };
+    let found = NistReproduction { machine, clusters, loads };
     at.finish(&found, found.evidence())
 }
 

@@ -209,12 +209,12 @@ fn task() -> TaskSpec {
 /// Figures 1 to 12 on every system, the report's conclusions about them, and a page of all. On this machine also the duration of the
 /// report's work, which in virtual time is what its number of instructions takes by definition, and its two further questions.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
-    let is_here = at.kernels.is_none();
+    let on_machine = at.kernels.is_none();
     let mut judged = at.systems();
-    judged.retain(|system| is_here || !matches!(system.policy, Policy::Deadline { .. }));
+    judged.retain(|system| on_machine || !matches!(system.policy, Policy::Deadline { .. }));
     let mut systems = judged.clone();
     let usable = facts::read(&Root::system()).usable();
-    if !is_here || (0..DIVIDED.0).all(|cpu| usable.contains(cpu)) {
+    if !on_machine || (0..DIVIDED.0).all(|cpu| usable.contains(cpu)) {
         systems.extend(System::like_xenomai(&judged).map(|system| system.apart(APART)));
     }
     let Measured { figures: loops, runs } = at.under_loads(&systems, &LOADS, &task(), loop_durations)?;
@@ -226,7 +226,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     at.draw(&figures)?;
     let control = judged.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
     let mut found = TwenteReproduction { loops, control, ..TwenteReproduction::default() };
-    if is_here {
+    if on_machine {
         found.starvation = starvation(at, &usable)?;
         found.work = work(at)?;
         found.listing = listing()?;

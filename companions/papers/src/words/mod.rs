@@ -296,7 +296,8 @@ mod tests {
         let epos = EposReproduction::default();
         show(&epos, epos.evidence(), 10);
         let loads_of_nist = loads(vec![Some(9.0), None]);
-        let nist = NistReproduction { here: None, clusters: ClusterCauses::default(), loads: loads_of_nist };
+        let nist =
+            NistReproduction { machine: None, clusters: ClusterCauses::default(), loads: loads_of_nist };
         show(&nist, nist.evidence(), 7);
         let loops = loads(vec![Some(500.0)]);
         let twente = TwenteReproduction { loops, ..TwenteReproduction::default() };

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::loads::LoadFigures;
-use crate::nist::{ClusterCauses, Here, NistReproduction};
+use crate::nist::{ClusterCauses, MachineResults, NistReproduction};
 use crate::nist_control::NistControl;
 use crate::nist_jitter::{NistJitter, PERIOD_NS, PRINTED_SERVICE_NS};
 use crate::paper::Paper::{self, Nist};
@@ -25,25 +25,25 @@ impl Results for NistReproduction {
     const PAPER: Paper = Nist;
 
     fn is_virtual(&self) -> bool {
-        self.here.is_none()
+        self.machine.is_none()
     }
 
     fn pieces(&self) -> Vec<Piece> {
-        let here = self.here.as_ref();
-        let of_here = here.map(|here| {
-            let torques = ["torques", "equations"].map(|table| Nist.table(table, &here.torques));
-            [torques.concat(), jitter(&here.jitter)].concat()
+        let machine = self.machine.as_ref();
+        let of_machine = machine.map(|found| {
+            let torques = ["torques", "equations"].map(|table| Nist.table(table, &found.torques));
+            [torques.concat(), jitter(&found.jitter)].concat()
         });
-        let mut pieces = of_here.unwrap_or_default();
+        let mut pieces = of_machine.unwrap_or_default();
         pieces.extend(clusters(&self.clusters));
         pieces.extend(figure_3(&self.loads));
-        pieces.extend(here.map(|here| control(&here.control)).into_iter().flatten());
+        pieces.extend(machine.map(|found| control(&found.control)).into_iter().flatten());
         pieces
     }
 
     /// Figures 1, 2, 4, 5 and 6.
     fn figures(&self) -> Vec<PaperFigure> {
-        let Some(Here { jitter, .. }) = &self.here else { return Vec::new() };
+        let Some(MachineResults { jitter, .. }) = &self.machine else { return Vec::new() };
         let printed = Nist.words("equation-1", ());
         let beside = Some((PRINTED_SERVICE_NS, printed.as_str()));
         let loads = load::curve(PERIOD_NS, jitter.service.often_ns, &jitter.load_curve, beside);
