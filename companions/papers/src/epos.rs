@@ -188,6 +188,8 @@ pub struct EposReproduction {
     pub listings: Option<Listings>,
     /// Cycles of a tick that can preempt a thread; `None` where it was not measured.
     pub quantum_cycles: Option<u64>,
+    /// Cycles from an event to the first action of a function, a thread and a semaphore's thread; empty where not measured.
+    pub handler_cycles: Vec<u64>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
 }
@@ -248,6 +250,12 @@ impl EposReproduction {
         let more = programming.zip(tick).map(|(programming, tick)| programming - tick);
         let reprogramming = Evidence::decided_by("reprogramming", "more", more);
         all.push(reprogramming.and("programming", programming).and("tick", tick));
+        let awake = [Strategy::Periodic, Strategy::SingleShot].map(|strategy| {
+            let cost = self.costs.iter().find(|cost| cost.name.starts_with(strategy.name()))?;
+            Some(1.0 - cost.asleep_share)
+        });
+        let times = awake[0].zip(awake[1]).map(|(ticking, quiet)| ticking / quiet);
+        all.push(Evidence::decided_by("power", "times", times).and("awake", awake.to_vec()));
         // An interval of 1 s at the slowest clock, by the printed equation and by the right one.
         let hz = timer_hz(PRESCALERS[0]);
         all.push(Evidence::decided_by("ticks", "off", hz - 1.0 / hz).and("ticks", hz));
@@ -283,6 +291,10 @@ fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
     let far = shots(10_000_000);
     // Errors in proportion to their periods, the second of which is a hundred times as long.
     let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
+    // Errors at the slowest clock and the two shortest periods, as shares of these: the paper's, then those programmed alike.
+    let short = rows.iter().filter(|row| row.timer_hz == timer_hz(slow) && row.period_us <= PERIODS_US[1]);
+    let share = |row: &Row, column: usize| Some(row.errors_us[column]? / f64::from(row.period_us));
+    let shares: Vec<_> = short.flat_map(|row| [0, 3, 1, 4].map(|column| share(row, column))).collect();
     let counts = timer_hz(slow) * f64::from(PERIODS_US[0]) / 1e6;
     let percent = |period_us: u32| {
         Some(printed_error_us(Strategy::Periodic, faster, period_us)? / f64::from(period_us) * 100.0)
@@ -302,6 +314,7 @@ fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
             .and("least", least)
             .and("most", most)
             .and("programming", found.programming_cycles()),
+        Evidence::decided_by("short-periods", "shares", shares),
         Evidence::decided_by("equation-1", "counts", counts).and("count", 1e9 / timer_hz(slow)),
         Evidence::decided_by("in-every-case", "growth", growth).and("before", before).and("after", after),
         Evidence::decided_by("usually-better", "share", better(&within) / within.len() as f64)
@@ -337,6 +350,7 @@ fn of_figure_7(threads: &[LedThread]) -> Vec<Evidence> {
 
 const FIGURE_3: &str = include_str!("../data/epos-figure-3.cc");
 const FIGURE_4: &str = include_str!("../data/epos-figure-4.cc");
+const HANDLERS: &str = include_str!("../data/epos-handlers.cc");
 const QUANTUM: &str = include_str!("../data/epos-quantum.cc");
 
 /// Rounds of the led thread; the paper's text has no number of them.
@@ -357,6 +371,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         costs: cost::measure(cost::OF_THE_PAPER, &compiler)?,
         listings: Some(listings(&compiler)?),
         quantum_cycles: preemptive_tick_cycles(&compiler)?,
+        handler_cycles: handler_cycles(&compiler)?,
         ..EposReproduction::default()
     };
     match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
@@ -454,6 +469,16 @@ fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
     // Most ticks end before the quantum does.
     let longer: Vec<u64> = rounds.into_iter().filter(|cycles| *cycles > usual).collect();
     Ok(longer.get(longer.len() / 2).map(|cycles| cycles - usual))
+}
+
+/// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
+fn handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
+    let board = Board::ideal(Strategy::SingleShot, 64, LED_EVENT_US as u32).on("atmega128", 8_000_000);
+    let firmware = build(compiler, HANDLERS, &Program::Empty, &board)?;
+    let setup = setup(&firmware, &board, u64::from(board.clock_hz) / 5);
+    let recording = simulate(&Setup { pins: vec!["B0".parse()?], ..setup })?;
+    let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
+    Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }
 
 /// Cells to measure for table 1's columns.

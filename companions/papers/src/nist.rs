@@ -80,7 +80,7 @@ impl NistVirtual {
     pub fn evidence(&self) -> Vec<Evidence> {
         let clusters = std::iter::once(self.clusters.evidence());
         // Hard real time: none of the systems of this machine may be.
-        let hard = self.loads.systems.iter().map(|system| {
+        let hard = hard(&self.loads).map(|system| {
             Evidence::decided_by("hard-jitter", "ranges", ranges(system)).of_system(&system.system)
         });
         clusters.chain(of_loads(&self.loads)).chain(hard).collect()
@@ -104,8 +104,13 @@ fn ranges(system: &SystemUnderLoads) -> Vec<Option<f64>> {
     CONDITIONS.map(|name| known(system.under(name), range)).to_vec()
 }
 
+/// Systems that are meant to be real-time ones.
+fn hard(found: &LoadFigures) -> impl Iterator<Item = &SystemUnderLoads> {
+    found.systems.iter().filter(|system| system.system != ORDINARY)
+}
+
 /// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
-/// first two correspond to figures 3a and 3b), and about the cache.
+/// first two correspond to figures 3a and 3b), about the cache, and about an ordinary system.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     let grows = |system: &SystemUnderLoads| {
         let loads = CONDITIONS.map(|name| system.under(name));
@@ -120,19 +125,26 @@ pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
             .and("means", [clean, dirtied].map(|load| known(Some(load), mean)).to_vec());
         Some(evidence.of_system(&system.system))
     };
-    let systems = || found.systems.iter();
+    let systems = || hard(found);
     let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(CONDITIONS[2])).collect();
-    let between = match under_disk.as_slice() {
-        [first, second, ..] => factor(first, second, range),
+    let between = |number| match under_disk.as_slice() {
+        [first, second, ..] => factor(first, second, number),
         _ => None,
     };
-    let of_both: Vec<_> = under_disk.iter().map(|load| known(Some(load), range)).collect();
+    let apart = between(mean);
+    let differs = apart.and_then(|of| of.interval).is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    let of_both = |number| under_disk.iter().map(|load| known(Some(load), number)).collect::<Vec<_>>();
     let worst =
         systems().flat_map(|system| CONDITIONS.map(|name| known(system.under(name), |of| of.max_ns as f64)));
     let mut all: Vec<Evidence> = systems().map(grows).collect();
-    all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", of_both));
+    all.push(Evidence::decided_by("comparable", "factor", between(range)).and("ranges", of_both(range)));
+    // Means that are alike do not show that the patterns are.
+    let patterns = Evidence::answered("different-patterns", differs.then_some(true));
+    all.push(patterns.and("factor", apart).and("means", of_both(mean)));
     all.push(Evidence::decided_by("worst-ten-us", "worst", worst.flatten().reduce(f64::max)));
     all.extend(systems().filter_map(dirtied));
+    let soft = found.systems.iter().find(|system| system.system == ORDINARY);
+    all.extend(soft.map(|system| Evidence::decided_by("soft-jitter", "ranges", system.each(range))));
     all
 }
 
@@ -145,6 +157,10 @@ const LOADS: [Case; CONDITIONS.len() + 2] = [
     Case { name: "computing", load: "cpu:4@all" },
     Case { name: "cache", load: "cache:4@all" },
 ];
+
+/// Name of the ordinary system, and its load: tasks that compute on its processor.
+const ORDINARY: &str = "ordinary";
+const COMPUTING: [Case; 1] = [Case { name: "computing", load: "cpu:4@all" }];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
 const GUEST_LOADS: [Case; CONDITIONS.len()] = [
@@ -191,8 +207,9 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
     let systems = real_time(System::of_this_machine());
     let clusters = clusters(at, &systems)?;
-    let loads = measured(at, &systems, &LOADS)?;
+    let mut loads = measured(at, &systems, &LOADS)?;
     let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
+    loads.systems.extend(ordinary(at, System::of_this_machine())?);
     // At last, since it begins anew where the others go on after an interruption.
     let jitter = nist_jitter::measure(at)?;
     let torques = NistTorques::compute();
@@ -216,7 +233,8 @@ fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses,
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let systems = real_time(kernels.systems());
     // First the loads: a core that does not run is found at once.
-    let loads = measured(at, &systems, &GUEST_LOADS)?;
+    let mut loads = measured(at, &systems, &GUEST_LOADS)?;
+    loads.systems.extend(ordinary(at, kernels.systems())?);
     let clusters = clusters(at, &systems)?;
     let found = NistVirtual { clusters, loads };
     at.finish(&found, found.evidence())
@@ -225,6 +243,12 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reprodu
 fn real_time(mut systems: Vec<System>) -> Vec<System> {
     systems.retain(|system| !system.is_ordinary());
     systems
+}
+
+/// The task as an ordinary one, which is no real-time system.
+fn ordinary(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<Vec<SystemUnderLoads>, Error> {
+    systems.retain(System::is_ordinary);
+    Ok(at.under_loads(&systems, &COMPUTING, &task(), latencies)?.figures.systems)
 }
 
 fn task() -> TaskSpec {
@@ -294,9 +318,25 @@ mod tests {
         };
         let known = |ranges: [[f64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         let grows = known([[4e3, 9e3, 11e3], [5e3, 7e3, 8e3]]);
-        assert_eq!(verdicts(grows, -900_000), [Holds; 4]);
-        assert_eq!(verdicts(known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]), -900_000), [DoesNotHold; 4]);
-        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 4]);
+        assert_eq!(verdicts(grows, -900_000), [Holds, Holds, Holds, CannotBeTold, Holds]);
+        let narrows = known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]);
+        assert_eq!(
+            verdicts(narrows, -900_000),
+            [DoesNotHold, DoesNotHold, DoesNotHold, CannotBeTold, DoesNotHold]
+        );
+        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 5]);
+    }
+
+    #[test]
+    fn an_ordinary_system_takes_milliseconds_or_does_not() {
+        let statements = Paper::Nist.statements();
+        let verdict = |range_ns| {
+            let loads = vec![under("computing", Some(range_ns))];
+            let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
+            let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
+        };
+        assert_eq!([5e6, 5e3].map(verdict), [Holds, DoesNotHold]);
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct NistJitter {
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
+    /// Share of A that is polled on average: of that distance, which divides the period, and of one that does not.
+    pub polled_shares: [Option<f64>; 2],
     /// Figure 5: the service time S.
     pub service: ServiceTime,
     pub load_curve: Vec<LoadPoint>,
@@ -109,12 +111,16 @@ impl NistJitter {
             Evidence::decided_by("equation-3", "ratio", measured.map(|load| load / computed))
                 .and("measured", measured)
                 .and("computed", computed),
+            Evidence::decided_by("half-polled", "unaligned", self.polled_shares[1])
+                .and("aligned", self.polled_shares[0]),
             Evidence::decided_by("factor-40", "factor", self.factor),
             Evidence::decided_by("extra-load", "load", self.extra_load),
         ]
     }
 }
 
+/// A distance of calls that meets due times anywhere in its last one.
+const UNALIGNED_NS: i64 = 47_000;
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
 /// Number of pairs of blocks for figure 6, and number of series of samples in each block.
@@ -176,6 +182,8 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
 
     bench.begin(TrialStep::NistCalls);
     let early_calls = early_calls::measure(&plain, printed.least_load_every_ns)?;
+    let unaligned = early_calls::measure(&plain, UNALIGNED_NS)?;
+    let polled_shares = [&early_calls, &unaligned].map(|calls| calls.as_ref().map(EarlyCalls::polled_share));
 
     bench.begin(TrialStep::NistLoad);
     let service = service(&mut bench, &long)?;
@@ -210,6 +218,7 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         short: first,
         long: second,
         early_calls,
+        polled_shares,
         service,
         load_curve,
         uncompensated: shown_plain,

@@ -3,7 +3,7 @@
 //! of a robot, whether a thread of priority 99 leaves others their processor, and what the report's listing does.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,8 @@ pub struct TwenteReproduction {
     /// Duration of the work for each number of divisions that the report considers, least first; on a machine
     /// only.
     pub work: Vec<WorkTime>,
+    /// Duration of the work on the ordinary system under each load; on a machine only.
+    pub under_loads: Vec<WorkTime>,
     /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
@@ -157,6 +159,11 @@ impl TwenteReproduction {
                 .and("ordinary", ordinary)
                 .and("fifo_99", fifo_99)
         }));
+        let took: Vec<_> = self.under_loads.iter().map(|of| Some(of.median_ns? as f64)).collect();
+        if let Some((idle, loaded)) = took.split_first() {
+            let longer: Vec<_> = loaded.iter().map(|ns| Some((*ns)? / (*idle)?)).collect();
+            all.push(Evidence::decided_by("sleep-smaller", "longer", longer).and("took", took));
+        }
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
@@ -248,6 +255,9 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     repeated(at, &all, |at, found| {
         found.control = systems.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
         found.starvation = starvation(at)?;
+        let ordinary = systems.iter().find(|system| system.is_ordinary()).map_or("", |system| system.name);
+        let files = LOADS.map(|case| at.run_file(&format!("{ordinary}-{}", case.name)));
+        found.under_loads = work_times(&[DIVISIONS[1]; LOADS.len()], &files)?;
         found.work = work(at)?;
         found.listing = listing()?;
         Ok(())
@@ -308,9 +318,14 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
         files.push(at.measure(&format!("work-{divisions}"), task, "none")?);
     }
-    let runs = read(&files)?;
+    work_times(&DIVISIONS, &files)
+}
+
+/// Durations of these numbers of divisions in run files.
+fn work_times(divisions: &[u32], files: &[PathBuf]) -> Result<Vec<WorkTime>, Error> {
+    let runs = read(files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::new(k, summary)).collect())
+    Ok(divisions.iter().zip(summaries).map(|(k, summary)| WorkTime::new(*k, summary)).collect())
 }
 
 /// Judges the loop of a system of this machine under the larger load by a run that is long enough.
@@ -503,6 +518,22 @@ mod tests {
         assert_eq!(of([9_000, 12_000], [1_100_000, 1_400_000]), [Holds; 2]);
         assert_eq!(of([30_000, 31_000], [400_000, 500_000]), [DoesNotHold; 2]);
         assert_eq!(of([9_000, 50_000], [900_000, 1_400_000]), [CannotBeTold; 2]);
+    }
+
+    #[test]
+    fn work_takes_longer_under_stress_or_does_not() {
+        let verdict = |medians_ns: [i64; 3]| {
+            let took = |ns| WorkTime { divisions: 10_000, median_ns: Some(ns), p99_ns: None };
+            let systems = vec![system("ordinary", [None; 3])];
+            let loops = LoadFigures { systems, ..LoadFigures::default() };
+            let under_loads = medians_ns.map(took).into();
+            let all = TwenteReproduction { loops, under_loads, ..TwenteReproduction::default() }.evidence();
+            let statements = Paper::Twente.statements();
+            let of = all.iter().find(|of| of.statement == "sleep-smaller").unwrap();
+            statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of)
+        };
+        assert_eq!(verdict([13_000, 15_000, 17_000]), Holds);
+        assert_eq!(verdict([13_000, 13_100, 17_000]), DoesNotHold);
     }
 
     #[test]

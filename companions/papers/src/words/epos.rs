@@ -30,6 +30,9 @@ impl Results for EposReproduction {
         pieces.push(faults());
         pieces.extend(rounds(&self.led_thread));
         pieces.push(costs(&self.costs));
+        let handlers = ["function", "thread", "semaphore"].into_iter().zip(&self.handler_cycles);
+        let rows = handlers.map(|(kind, cycles)| vec![kind.to_owned(), cycles.to_string()]);
+        pieces.push(Piece::table(words("handlers"), &["", "cycles"], rows));
         pieces
     }
 

@@ -257,7 +257,7 @@ mod tests {
             show(&of, of.evidence(), statements);
         }
         let epos = EposReproduction::default();
-        show(&epos, epos.evidence(), 10);
+        show(&epos, epos.evidence(), 12);
         let nist = NistVirtual { clusters: ClusterCauses::default(), loads: loads(vec![Some(9.0), None]) };
         show(&nist, nist.evidence(), 7);
         let loops = loads(vec![Some(500.0)]);
