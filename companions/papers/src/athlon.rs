@@ -73,6 +73,8 @@ pub struct AthlonReproduction {
     pub duration_ns: i64,
     /// The report's hog on a processor of its own; `None` where it was not measured.
     pub hog: Option<LoadRun>,
+    /// Share of its time that the hog's processor was idle without load; `None` where it was not measured.
+    pub idle: Option<f64>,
     /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
@@ -153,7 +155,8 @@ impl AthlonReproduction {
         };
         let user = self.hog.as_ref().map(|hog| json!({ "user": hog.user_share() }));
         let usage = user.map(|user| Evidence::new("usage", "user", user));
-        let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).collect();
+        let idle = self.idle.map(|idle| Evidence::new("idle", "idle", json!({ "idle": idle })));
+        let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).chain(idle).collect();
         if !self.today.measurements.is_empty() {
             all.extend(self.of_tables());
         }
@@ -219,8 +222,12 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
-    let hog = hog_alone(at, &machine)?;
-    finish(at, AthlonReproduction { hog, ..AthlonReproduction::new(machine, index.matrix(), None) }, index)
+    let (hog, idle) = usage(at, &machine)?;
+    finish(
+        at,
+        AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
+        index,
+    )
 }
 
 /// The results with the description of their cells.
@@ -234,16 +241,27 @@ fn hog(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
 
-/// The load of the report's hog, beside a task elsewhere.
-fn hog_alone(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<Option<LoadRun>, Error> {
+/// The load of the report's hog, beside a task elsewhere, and the idle share of its processor without load.
+fn usage(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
     let mut usable = machine.usable().iter().collect::<Vec<_>>().into_iter();
-    let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok(None) };
+    let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
         TaskSpec { name: "servo".into(), period_ns: 1_000_000, cpu: Some(other), ..TaskSpec::default() };
     let loads = hog(hogged)?;
     let words: Vec<String> = loads.iter().map(ToString::to_string).collect();
-    let file = at.measure("hog", vec![task], &words.join(" "), at.duration_ns)?;
-    Ok(Run::open(&file, &Hints::default())?.info().loads.first().cloned())
+    let idle = at.measure("idle", vec![task.clone()], NO_LOAD, at.duration_ns)?;
+    let hog = at.measure("hog", vec![task], &words.join(" "), at.duration_ns)?;
+    let idle = Run::open(&idle, &Hints::default())?;
+    let idle = idle_share(idle.info().facts_before.as_ref(), idle.info().facts_after.as_ref(), hogged);
+    Ok((Run::open(&hog, &Hints::default())?.info().loads.first().cloned(), idle))
+}
+
+/// Share of the time between two readings that a processor was idle; `None` if its times were not counted.
+fn idle_share(before: Option<&SystemFacts>, after: Option<&SystemFacts>, cpu: u16) -> Option<f64> {
+    let times = |facts: Option<&SystemFacts>| facts?.cpus.iter().find(|of| of.id == cpu)?.times;
+    let (before, after) = times(before).zip(times(after))?;
+    let all_ns = after.total_ns().checked_sub(before.total_ns()).filter(|ns| *ns > 0)?;
+    Some(after.idle_ns.saturating_sub(before.idle_ns) as f64 / all_ns as f64)
 }
 
 /// The report's threads on a machine's CPUs; says which ones where these are not all.
@@ -351,6 +369,7 @@ fn measured_cells(json: &str) -> Option<MatrixIndex> {
 mod tests {
     use super::*;
     use jitterlab_analysis::matrix::{Effect, recommend};
+    use jitterlab_model::facts::{Cpu, CpuTimes};
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
@@ -384,6 +403,19 @@ mod tests {
             let against = ns / [4_400.0, 2_400.0][number];
             assert!((own["against"][number].as_f64().unwrap() - against).abs() < 0.005, "{against}");
         }
+    }
+
+    #[test]
+    fn a_processor_is_idle_for_what_its_times_say() {
+        let facts = |user_ns, idle_ns| {
+            let times = Some(CpuTimes { user_ns, idle_ns, ..CpuTimes::default() });
+            let cpus = vec![Cpu { times, ..Cpu::default() }];
+            SystemFacts { cpus, ..SystemFacts::default() }
+        };
+        let (before, after) = (facts(5, 10), facts(6, 29));
+        let share = |after, cpu| idle_share(Some(&before), after, cpu);
+        assert_eq!(share(Some(&after), 0), Some(0.95));
+        assert_eq!([share(Some(&after), 1), share(Some(&before), 0), share(None, 0)], [None; 3]);
     }
 
     #[test]

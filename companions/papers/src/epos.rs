@@ -170,6 +170,8 @@ pub struct EposReproduction {
     pub listings: Option<Listings>,
     /// Cycles of a tick that can preempt a thread; `None` where it was not measured.
     pub quantum_cycles: Option<u64>,
+    /// Cycles from an event to the first action of a function, a thread and a semaphore's thread; empty where not measured.
+    pub handler_cycles: Vec<u64>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
 }
@@ -230,6 +232,12 @@ impl EposReproduction {
         let more = programming.zip(tick).map(|(programming, tick)| programming - tick);
         let reprogramming = json!({ "more": more, "programming": programming, "tick": tick });
         all.push(Evidence::new("reprogramming", "more", reprogramming));
+        let awake = [Strategy::Periodic, Strategy::SingleShot].map(|strategy| {
+            let cost = self.costs.iter().find(|cost| cost.name.starts_with(strategy.name()))?;
+            Some(1.0 - cost.asleep_share)
+        });
+        let times = awake[0].zip(awake[1]).map(|(ticking, quiet)| ticking / quiet);
+        all.push(Evidence::new("power", "times", json!({ "times": times, "awake": awake })));
         all.extend(Paper::Epos.own_evidence("ticks"));
         all
     }
@@ -255,6 +263,13 @@ impl EposReproduction {
             Evidence::new("table-1-periodic", "share", periodic),
             Evidence::new("table-1-single-shot", "share", shot),
         ];
+        // Errors at the slowest clock and the two shortest periods, as shares of these: the paper's, then those programmed alike.
+        let short = rows
+            .iter()
+            .filter(|row| row.timer_hz == timer_hz(PRESCALERS[0]) && row.period_us <= PERIODS_US[1]);
+        let share = |row: &Row, column: usize| Some(row.errors_us[column]? / f64::from(row.period_us));
+        let shares: Vec<_> = short.flat_map(|row| [0, 3, 1, 4].map(|column| share(row, column))).collect();
+        all.push(Evidence::new("short-periods", "shares", json!({ "shares": shares })));
         let own = ["equation-1", "in-every-case", "usually-better"];
         all.extend(own.into_iter().filter_map(|statement| Paper::Epos.own_evidence(statement)));
         let beyond = json!({ "times": times, "far": far, "right": right });
@@ -273,6 +288,7 @@ impl EposReproduction {
 
 const FIGURE_3: &str = include_str!("../data/epos-figure-3.cc");
 const FIGURE_4: &str = include_str!("../data/epos-figure-4.cc");
+const HANDLERS: &str = include_str!("../data/epos-handlers.cc");
 const QUANTUM: &str = include_str!("../data/epos-quantum.cc");
 
 /// Rounds of the led thread; the paper's text has no number of them.
@@ -293,6 +309,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         costs: cost::measure(cost::OF_THE_PAPER, &compiler)?,
         listings: Some(listings(&compiler)?),
         quantum_cycles: preemptive_tick_cycles(&compiler)?,
+        handler_cycles: handler_cycles(&compiler)?,
         ..EposReproduction::default()
     };
     match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
@@ -387,6 +404,16 @@ fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
     // Most ticks end before the quantum does.
     let longer: Vec<u64> = rounds.into_iter().filter(|cycles| *cycles > usual).collect();
     Ok(longer.get(longer.len() / 2).map(|cycles| cycles - usual))
+}
+
+/// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
+fn handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
+    let board = Board::ideal(Strategy::SingleShot, 64, 20_000).on("atmega128", 8_000_000);
+    let firmware = build(compiler, HANDLERS, &Program::Empty, &board)?;
+    let setup = setup(&firmware, &board, u64::from(board.clock_hz) / 5);
+    let recording = simulate(&Setup { pins: vec!["B0".parse()?], ..setup })?;
+    let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
+    Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }
 
 /// Cells to measure for table 1's columns.

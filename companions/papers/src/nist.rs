@@ -76,8 +76,13 @@ fn each(system: &SystemUnderLoads, conditions: &[&str], number: Number) -> Vec<O
     conditions.iter().map(|name| system.under(name)?.number(number)).collect()
 }
 
+/// Systems that are meant to be real-time ones.
+fn hard(found: &LoadFigures) -> impl Iterator<Item = &SystemUnderLoads> {
+    found.systems.iter().filter(|system| system.system != ORDINARY)
+}
+
 /// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
-/// first two correspond to figures 3a and 3b), and about the cache.
+/// first two correspond to figures 3a and 3b), about the cache, and about an ordinary system.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     let against = |system: &SystemUnderLoads, from: &str, to: &str, number| {
         factor(system.under(from)?, system.under(to)?, number)
@@ -96,19 +101,29 @@ pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
         let values = json!({ "system": system.system, "later": later, "means": means });
         Some(Evidence::new("cache-dirtied", "later", values))
     };
-    let systems = &found.systems;
-    let under_disk: Vec<&UnderLoad> = systems.iter().filter_map(|system| system.under(disk)).collect();
-    let between = match under_disk[..] {
-        [first, second, ..] => factor(first, second, RANGE),
+    let systems = || hard(found);
+    let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(disk)).collect();
+    let between = |number| match under_disk[..] {
+        [first, second, ..] => factor(first, second, number),
         _ => None,
     };
-    let of_both: Vec<_> = under_disk.iter().map(|load| load.number(RANGE)).collect();
-    let worst = systems.iter().flat_map(|system| each(system, &CONDITIONS, |of| of.max_ns as f64));
-    let mut all: Vec<Evidence> = systems.iter().map(grows).collect();
-    all.push(Evidence::new("comparable", "factor", json!({ "factor": between, "ranges": of_both })));
+    let of_both = |number| under_disk.iter().map(|load| load.number(number)).collect::<Vec<_>>();
+    let apart = between(MEAN);
+    let differs = apart.and_then(|of| of.interval).is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    // Means that are alike do not show that the patterns are.
+    let differs = differs.then_some(true);
+    let patterns = json!({ "differs": differs, "factor": apart, "means": of_both(MEAN) });
+    let comparable = json!({ "factor": between(RANGE), "ranges": of_both(RANGE) });
+    let worst = systems().flat_map(|system| each(system, &CONDITIONS, |of| of.max_ns as f64));
+    let mut all: Vec<Evidence> = systems().map(grows).collect();
+    all.push(Evidence::new("comparable", "factor", comparable));
+    all.push(Evidence::new("different-patterns", "differs", patterns));
     let worst = worst.flatten().reduce(f64::max);
     all.push(Evidence::new("worst-ten-us", "worst", json!({ "worst": worst })));
-    all.extend(systems.iter().filter_map(dirtied));
+    all.extend(systems().filter_map(dirtied));
+    let soft = found.systems.iter().find(|system| system.system == ORDINARY);
+    let soft = soft.map(|system| json!({ "ranges": system.each(RANGE) }));
+    all.extend(soft.map(|soft| Evidence::new("soft-jitter", "ranges", soft)));
     all
 }
 
@@ -120,6 +135,10 @@ const LOADS: [Case; 5] = [
     Case { name: CACHE[0], load: "cpu:4@all" },
     Case { name: CACHE[1], load: "cache:4@all" },
 ];
+
+/// Name of the ordinary system, and its load: tasks that compute on its processor.
+const ORDINARY: &str = "ordinary";
+const COMPUTING: [Case; 1] = [Case { name: "computing", load: "cpu:4@all" }];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
 const GUEST_LOADS: [Case; 3] = [
@@ -160,7 +179,7 @@ impl NistReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some(MachineResults { jitter, control, .. }) = &self.machine else {
             // Hard real time: none of the systems of a machine may be.
-            let hard = self.loads.systems.iter().map(|system| {
+            let hard = hard(&self.loads).map(|system| {
                 let ranges = each(system, &CONDITIONS, RANGE);
                 let values = json!({ "system": system.system, "ranges": ranges });
                 Evidence::new("hard-jitter", "ranges", values)
@@ -186,17 +205,28 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let mut systems = at.systems();
     systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let loads = measured(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
+    let mut loads = measured(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
     let clusters = clusters(at, &systems)?;
     let mut machine = None;
     if on_machine {
         let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
+        loads.systems.extend(ordinary(at)?);
         // At last, since it begins anew where the others go on after an interruption.
         let jitter = nist_jitter::measure(at)?;
         machine = Some(MachineResults { torques: torques::compute(), jitter, control });
     }
+    if !on_machine {
+        loads.systems.extend(ordinary(at)?);
+    }
     let found = NistReproduction { machine, clusters, loads };
     at.finish(&found, found.evidence())
+}
+
+/// The task as an ordinary one, which is no real-time system.
+fn ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemUnderLoads>, Error> {
+    let mut systems = at.systems();
+    systems.retain(System::is_ordinary);
+    Ok(at.under_loads(&systems, &COMPUTING, &task(), latencies)?.figures.systems)
 }
 
 fn task() -> TaskSpec {
@@ -275,9 +305,25 @@ mod tests {
         };
         let known = |ranges: [[f64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         let grows = known([[4e3, 9e3, 11e3], [5e3, 7e3, 8e3]]);
-        assert_eq!(verdicts(grows, -900_000), [Holds; 4]);
-        assert_eq!(verdicts(known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]), -900_000), [DoesNotHold; 4]);
-        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 4]);
+        assert_eq!(verdicts(grows, -900_000), [Holds, Holds, Holds, CannotBeTold, Holds]);
+        let narrows = known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]);
+        assert_eq!(
+            verdicts(narrows, -900_000),
+            [DoesNotHold, DoesNotHold, DoesNotHold, CannotBeTold, DoesNotHold]
+        );
+        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 5]);
+    }
+
+    #[test]
+    fn an_ordinary_system_takes_milliseconds_or_does_not() {
+        let statements = Paper::Nist.statements();
+        let verdict = |range_ns| {
+            let loads = vec![under("computing", Some(range_ns))];
+            let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
+            let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
+        };
+        assert_eq!([5e6, 5e3].map(verdict), [Holds, DoesNotHold]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct NistJitter {
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
+    /// Share of A that is polled on average: of that distance, which divides the period, and of one that does not.
+    pub polled_shares: [Option<f64>; 2],
     /// Figure 5: the service time S.
     pub service: ServiceTime,
     pub load_curve: Vec<LoadPoint>,
@@ -78,6 +80,7 @@ impl NistJitter {
         // That no valley is real does not show that there is none.
         let several = (clusters > 1).then_some(true);
         let first = json!({ "factor": self.first_sample, "series": self.series });
+        let [aligned, unaligned] = self.polled_shares;
         let ratio = measured.map(|load| load / computed);
         let least = json!({ "ratio": ratio, "measured": measured, "computed": computed });
         vec![
@@ -85,12 +88,15 @@ impl NistJitter {
             Evidence::new("first-sample", "factor", first),
             Evidence::new("equation-1", "ratio", json!({ "ratio": ratios })),
             Evidence::new("equation-3", "ratio", least),
+            Evidence::new("half-polled", "unaligned", json!({ "unaligned": unaligned, "aligned": aligned })),
             Evidence::new("factor-40", "factor", json!({ "factor": self.factor })),
             Evidence::new("extra-load", "load", json!({ "load": self.extra_load })),
         ]
     }
 }
 
+/// A distance of calls that meets due times anywhere in its last one.
+const UNALIGNED_NS: i64 = 47_000;
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
 /// Number of pairs of blocks for figure 6, and number of series of samples in each block.
@@ -153,6 +159,8 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
 
     bench.begin(TrialStep::NistCalls);
     let early_calls = early_calls::measure(&plain, PRINTED_EVERY_NS)?;
+    let unaligned = early_calls::measure(&plain, UNALIGNED_NS)?;
+    let polled_shares = [&early_calls, &unaligned].map(|calls| calls.as_ref().map(EarlyCalls::polled_share));
 
     bench.begin(TrialStep::NistLoad);
     let service = service(&mut bench, &long)?;
@@ -184,6 +192,7 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         short: first,
         long: second,
         early_calls,
+        polled_shares,
         service,
         load_curve,
         uncompensated: typical(&blocks[0])?,

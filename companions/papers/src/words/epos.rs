@@ -35,6 +35,9 @@ impl Results for EposReproduction {
         pieces.extend(Epos.table("rounds", self.led_thread.iter().map(rounds).collect::<Vec<_>>()));
         pieces.extend(self.led_thread.iter().map(|thread| longer(&thread.figures)));
         pieces.extend(Epos.table("costs", &self.costs));
+        if !self.handler_cycles.is_empty() {
+            pieces.extend(Epos.table("handlers", &self.handler_cycles));
+        }
         pieces
     }
 

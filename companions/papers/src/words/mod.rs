@@ -294,7 +294,7 @@ mod tests {
             show(&of, of.evidence(), statements);
         }
         let epos = EposReproduction::default();
-        show(&epos, epos.evidence(), 10);
+        show(&epos, epos.evidence(), 12);
         let loads_of_nist = loads(vec![Some(9.0), None]);
         let nist =
             NistReproduction { machine: None, clusters: ClusterCauses::default(), loads: loads_of_nist };

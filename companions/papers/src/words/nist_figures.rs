@@ -124,6 +124,7 @@ mod tests {
             returned: (1..=8).rev().map(|k| call(k * -50_000, 350)).collect(),
             polled: call(-24_550, 24_552),
             of: 1_000,
+            mean_polled_ns: 24_552,
         };
         let chart = figure_4(&calls).unwrap();
         assert!(chart.caption.contains("8 calls slept again after 350 ns"), "{}", chart.caption);
