@@ -43,9 +43,8 @@ pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFig
     let here = load.found.map_or_else(|| "not measured".into(), |found| Twente.words("here", found));
     let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
     let histogram = vec![Layer::new("", 0, bars(jitters(load), 0.0, BIN_NS))];
-    let charts = [("series", series(load, printed["mean_ms"].as_f64())), ("histogram", histogram)];
-    let mut number = first;
-    charts.map(|(kind, layers)| {
+    let series = series(load, printed["mean_ms"].as_f64());
+    [(first, "series", series), (first + 1, "histogram", histogram)].map(|(number, kind, layers)| {
         let values = json!({
             "number": number,
             "system": system.name,
@@ -53,9 +52,8 @@ pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFig
             "here": here,
             "report": printed["loop"],
         });
-        let name = format!("figure-{number:02}{of}");
-        number += 1;
-        (name, Twente.chart(kind, values, layers).into_iter().collect())
+        let charts = Twente.chart(kind, values, layers).into_iter().collect();
+        (format!("figure-{number:02}{of}"), charts)
     })
 }
 
