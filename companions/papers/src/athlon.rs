@@ -5,12 +5,13 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::Workplace;
 use crate::error::in_the_way;
 use crate::measure::save_run;
 use crate::paper::Paper;
-use crate::statement::{Evidence, Values};
+use crate::statement::Evidence;
 use crate::systems::{Kernels, System};
 use crate::words::Reproduction;
 use jitterlab_analysis::matrix::{
@@ -27,7 +28,7 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
-use jitterlab_report::matrix::proposal;
+use jitterlab_report::matrix::{observation, proposal};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
@@ -65,14 +66,15 @@ pub fn matrix() -> Matrix {
 }
 
 /// The report's tables measured again on this machine, and its observations tested on both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct AthlonReproduction {
     pub machine: SystemFacts,
     pub tasks: Vec<TaskSpec>,
     pub duration_ns: i64,
-    pub repetitions: u32,
     /// The report's hog on a processor of its own; `None` where it was not measured.
     pub hog: Option<LoadRun>,
+    /// Share of its time that the hog's processor was idle without load; `None` where it was not measured.
+    pub idle: Option<f64>,
     /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
@@ -80,14 +82,14 @@ pub struct AthlonReproduction {
     pub printed: Matrix,
     pub today: Matrix,
     pub observations: Vec<Compared>,
-    /// CPUs that are an exception to the first observation, as CPU 0 was in the report.
+    pub printed_exceptions: Exceptions,
     pub exceptions: Exceptions,
 }
 
 /// One of the report's observations, tested on its numbers and on today's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    pub asked: Asked,
+    pub statement: &'static str,
     pub printed: Option<Observation>,
     pub today: Option<Observation>,
     /// True if emulated processors that take turns favour today's answer, so that it may come from the turns
@@ -95,59 +97,47 @@ pub struct Compared {
     pub turns_decide: bool,
 }
 
-/// Question behind an observation of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Asked {
-    SameCpu,
-    SameCpuWithHogs,
-    Hogs,
-    /// Does reading `/proc` during the run harm the base thread?
-    ReadingProc,
-}
+/// CPUs that are exceptions among the same-CPU cells without load, as CPU 0 was in the report, each with its factor against the
+/// others; `None` with fewer than three CPUs, where none can be one.
+pub type Exceptions = Option<Vec<(u16, f64)>>;
 
-/// CPUs that are exceptions among the same-CPU cells without load, each with its factor against the others;
-/// `None` with fewer than three CPUs, where none can be one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Exceptions {
-    pub printed: Option<Vec<(u16, f64)>>,
-    pub today: Option<Vec<(u16, f64)>>,
-}
+/// An observation of the report: its statement, its answer from a table, `None` if that has not the cells for it, and the answers
+/// that processors that take turns give even without an effect: any work on another processor makes a task wait.
+type Asked = (&'static str, fn(&Matrix) -> Option<Observation>, &'static [Answer]);
+
+const ERROR: CellStatistic = CellStatistic::PeriodError;
+
+const OBSERVATIONS: [Asked; 4] = [
+    ("same-cpu", |of| same_cpu(of, NO_LOAD, ERROR), &[Answer::Yes, Answer::Little]),
+    ("same-cpu-with-hogs", |of| same_cpu(of, HOGS, ERROR), &[Answer::Yes, Answer::Little]),
+    ("hogs", |of| condition_effect(of, (NO_LOAD, HOGS), &[0, 1], ERROR, true), &[Answer::Opposite]),
+    (
+        "proc",
+        |of| condition_effect(of, (NO_LOAD, READING), &[1], ERROR, false),
+        &[Answer::Yes, Answer::Little],
+    ),
+];
 
 impl AthlonReproduction {
-    /// Tests the observations on the measurements on `machine`.
-    pub fn new(machine: SystemFacts, today: Matrix) -> Self {
+    /// Tests the observations on the measurements on `machine`, whose processors take turns of this length if they are emulated.
+    pub fn new(machine: SystemFacts, today: Matrix, turn_ns: Option<i64>) -> Self {
         let printed = matrix();
-        let observations = Asked::ALL.map(|asked| Compared {
-            asked,
-            printed: asked.answer(&printed),
-            today: asked.answer(&today),
-            turns_decide: false,
+        let observations = OBSERVATIONS.map(|(statement, answer, of_turns)| {
+            let found = answer(&today);
+            let is_of_turns = found.as_ref().is_some_and(|found| of_turns.contains(&found.answer));
+            let turns_decide = turn_ns.is_some() && is_of_turns;
+            Compared { statement, printed: answer(&printed), today: found, turns_decide }
         });
         AthlonReproduction {
             machine,
-            tasks: Vec::new(),
-            duration_ns: 0,
-            repetitions: REPETITIONS,
-            hog: None,
-            turn_ns: None,
-            left: 0,
+            turn_ns,
             observations: observations.into(),
-            exceptions: Exceptions { printed: standing_out(&printed), today: standing_out(&today) },
+            printed_exceptions: standing_out(&printed),
+            exceptions: standing_out(&today),
             printed,
             today,
+            ..AthlonReproduction::default()
         }
-    }
-
-    /// The same for emulated processors that take turns of this length on a common clock.
-    #[must_use]
-    pub fn in_turns(mut self, turn_ns: i64) -> Self {
-        self.turn_ns = Some(turn_ns);
-        for compared in &mut self.observations {
-            let answer = compared.today.as_ref().map(|today| today.answer);
-            compared.turns_decide = answer.is_some_and(|answer| compared.asked.is_what_turns_do(answer));
-        }
-        self
     }
 
     /// Evidence on the report's observations, which its own numbers confirm, and on what it says of its tables.
@@ -159,14 +149,14 @@ impl AthlonReproduction {
                 Some(Answer::No | Answer::Opposite) => Some(false),
                 Some(Answer::CannotTell) | None => None,
             };
-            let observed = |of: &Option<Observation>| Values::Observed(Box::new(of.clone()));
-            Evidence::answered(compared.asked.statement(), holds)
-                .and("here", observed(&compared.today))
-                .and("report", observed(&compared.printed))
+            let [here, report] = [&compared.today, &compared.printed].map(|of| in_words(of.as_ref()));
+            let values = json!({ "holds": holds, "here": here, "report": report });
+            Evidence::new(compared.statement, "holds", values)
         };
-        let user = self.hog.as_ref().map(|hog| hog.user_share());
-        let usage = user.map(|user| Evidence::decided_by("usage", "user", user));
-        let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).collect();
+        let user = self.hog.as_ref().map(|hog| json!({ "user": hog.user_share() }));
+        let usage = user.map(|user| Evidence::new("usage", "user", user));
+        let idle = self.idle.map(|idle| Evidence::new("idle", "idle", json!({ "idle": idle })));
+        let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).chain(idle).collect();
         if !self.today.measurements.is_empty() {
             all.extend(self.of_tables());
         }
@@ -174,31 +164,18 @@ impl AthlonReproduction {
     }
 
     /// Evidence of the report's tables on what it says of them.
-    fn of_tables(&self) -> [Evidence; 2] {
+    fn of_tables(&self) -> impl Iterator<Item = Evidence> {
         let same = |servo: u16, base: u16| servo == base;
         let apart = |servo: u16, base: u16| servo != base;
         let [on, off] = [means(&self.printed, same), means(&self.printed, apart)];
         let ratios: Vec<_> = on.iter().zip(&off).map(|(on, off)| Some((*on)? / (*off)?)).collect();
-        let but_0 = |servo: u16, base: u16| servo == base && servo != 0;
-        let largest = [0, 1].map(|task| {
-            let of_series = SERIES.map(|series| period_errors(&self.printed, series, task, but_0));
-            of_series.into_iter().flatten().reduce(f64::max)
-        });
-        let against: Vec<_> = largest.iter().zip(RTAI_NS).map(|(ns, rtai)| Some((*ns)? / rtai)).collect();
-        let [servo, base] = largest;
-        [
-            Evidence::decided_by("diagonal", "ratios", ratios)
-                .and("on", on)
-                .and("off", off)
-                .and("here_on", means(&self.today, same))
-                .and("here_off", means(&self.today, apart)),
-            Evidence::decided_by("as-good-as-rtai", "against", against).and("servo", servo).and("base", base),
-        ]
+        let [here_on, here_off] = [means(&self.today, same), means(&self.today, apart)];
+        let diagonal =
+            json!({ "ratios": ratios, "on": on, "off": off, "here_on": here_on, "here_off": here_off });
+        let diagonal = Evidence::new("diagonal", "ratios", diagonal);
+        Some(diagonal).into_iter().chain(Paper::Athlon.own_evidence("as-good-as-rtai"))
     }
 }
-
-/// Largest period errors of the servo and of the base thread under RTAI on the same computer.
-const RTAI_NS: [f64; 2] = [4_400.0, 2_400.0];
 
 /// Both series of the report.
 const SERIES: [&str; 2] = [NO_LOAD, HOGS];
@@ -217,43 +194,12 @@ fn means(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
     values.map(|all| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)).collect()
 }
 
-impl Asked {
-    const ALL: [Asked; 4] = [Asked::SameCpu, Asked::SameCpuWithHogs, Asked::Hogs, Asked::ReadingProc];
-
-    /// Answer from a table; `None` if the table has not the cells for it.
-    fn answer(self, matrix: &Matrix) -> Option<Observation> {
-        let error = CellStatistic::PeriodError;
-        match self {
-            Asked::SameCpu => same_cpu(matrix, NO_LOAD, error),
-            Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, error),
-            Asked::Hogs => condition_effect(matrix, (NO_LOAD, HOGS), &[0, 1], error, true),
-            Asked::ReadingProc => condition_effect(matrix, (NO_LOAD, READING), &[1], error, false),
-        }
-    }
-
-    fn statement(self) -> &'static str {
-        match self {
-            Asked::SameCpu => "same-cpu",
-            Asked::SameCpuWithHogs => "same-cpu-with-hogs",
-            Asked::Hogs => "hogs",
-            Asked::ReadingProc => "proc",
-        }
-    }
-
-    /// True if processors that take turns give this answer even without an effect: any work on another
-    /// processor, the other task or a load, makes a task wait.
-    fn is_what_turns_do(self, answer: Answer) -> bool {
-        match self {
-            Asked::SameCpu | Asked::SameCpuWithHogs | Asked::ReadingProc => {
-                matches!(answer, Answer::Yes | Answer::Little)
-            }
-            Asked::Hogs => answer == Answer::Opposite,
-        }
-    }
+fn in_words(answer: Option<&Observation>) -> String {
+    answer.map_or_else(|| "nothing was measured".into(), |of| observation("", of).trim_start().into())
 }
 
-fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
-    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, CellStatistic::PeriodError))
+fn standing_out(matrix: &Matrix) -> Exceptions {
+    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, ERROR))
 }
 
 /// As many pairs as the report's machine had.
@@ -276,8 +222,12 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
-    let hog = hog_alone(at, &machine)?;
-    finish(at, AthlonReproduction { hog, ..AthlonReproduction::new(machine, index.matrix()) }, index)
+    let (hog, idle) = usage(at, &machine)?;
+    finish(
+        at,
+        AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
+        index,
+    )
 }
 
 /// The results with the description of their cells.
@@ -291,16 +241,27 @@ fn hog(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
 
-/// The load of the report's hog, beside a task elsewhere.
-fn hog_alone(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<Option<LoadRun>, Error> {
+/// The load of the report's hog, beside a task elsewhere, and the idle share of its processor without load.
+fn usage(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
     let mut usable = machine.usable().iter().collect::<Vec<_>>().into_iter();
-    let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok(None) };
+    let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
         TaskSpec { name: "servo".into(), period_ns: 1_000_000, cpu: Some(other), ..TaskSpec::default() };
     let loads = hog(hogged)?;
     let words: Vec<String> = loads.iter().map(ToString::to_string).collect();
-    let file = at.measure("hog", task, &words.join(" "))?;
-    Ok(Run::open(&file, &Hints::default())?.info().loads.first().cloned())
+    let idle = at.measure("idle", vec![task.clone()], NO_LOAD, at.duration_ns)?;
+    let hog = at.measure("hog", vec![task], &words.join(" "), at.duration_ns)?;
+    let idle = Run::open(&idle, &Hints::default())?;
+    let idle = idle_share(idle.info().facts_before.as_ref(), idle.info().facts_after.as_ref(), hogged);
+    Ok((Run::open(&hog, &Hints::default())?.info().loads.first().cloned(), idle))
+}
+
+/// Share of the time between two readings that a processor was idle; `None` if its times were not counted.
+fn idle_share(before: Option<&SystemFacts>, after: Option<&SystemFacts>, cpu: u16) -> Option<f64> {
+    let times = |facts: Option<&SystemFacts>| facts?.cpus.iter().find(|of| of.id == cpu)?.times;
+    let (before, after) = times(before).zip(times(after))?;
+    let all_ns = after.total_ns().checked_sub(before.total_ns()).filter(|ns| *ns > 0)?;
+    Some(after.idle_ns.saturating_sub(before.idle_ns) as f64 / all_ns as f64)
 }
 
 /// The report's threads on a machine's CPUs; says which ones where these are not all.
@@ -364,7 +325,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reprodu
         None => emulated(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
-    finish(at, AthlonReproduction::new(machine, index.matrix()).in_turns(TURN_NS), index)
+    finish(at, AthlonReproduction::new(machine, index.matrix(), Some(TURN_NS)), index)
 }
 
 fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
@@ -408,23 +369,53 @@ fn measured_cells(json: &str) -> Option<MatrixIndex> {
 mod tests {
     use super::*;
     use jitterlab_analysis::matrix::{Effect, recommend};
+    use jitterlab_model::facts::{Cpu, CpuTimes};
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
-        let of = |today| AthlonReproduction::new(SystemFacts::default(), today);
-        let same = of(matrix());
+        let of = |today, turn_ns| AthlonReproduction::new(SystemFacts::default(), today, turn_ns);
+        let same = of(matrix(), None);
         let answers: Vec<_> =
             same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();
         assert_eq!(answers, [Some(Answer::Yes), Some(Answer::Yes), Some(Answer::Little), None]);
         assert!(same.observations.iter().all(|o| o.printed == o.today));
-        assert_eq!(same.exceptions.printed.as_deref().map(|found| found[0].0), Some(0));
-        let nothing = of(Matrix::default());
+        assert_eq!(same.printed_exceptions.as_deref().map(|found| found[0].0), Some(0));
+        let nothing = of(Matrix::default(), None);
         assert!(nothing.observations.iter().all(|o| o.today.is_none()));
-        assert_eq!(nothing.exceptions.today, None);
+        assert_eq!(nothing.exceptions, None);
         // Turns make tasks apart wait, so "better together" may be theirs; that hogs help they do not do.
         assert!(same.observations.iter().all(|o| !o.turns_decide));
-        let turns: Vec<bool> = same.in_turns(7_000).observations.iter().map(|o| o.turns_decide).collect();
+        let turns: Vec<bool> =
+            of(matrix(), Some(7_000)).observations.iter().map(|o| o.turns_decide).collect();
         assert_eq!(turns, [true, true, false, false]);
+    }
+
+    #[test]
+    fn but_for_cpu_0_the_base_thread_is_worse_than_under_rtai() {
+        let but_0 = |servo: u16, base: u16| servo == base && servo != 0;
+        let largest = [0, 1].map(|task| {
+            let of_series = SERIES.map(|series| period_errors(&matrix(), series, task, but_0));
+            of_series.into_iter().flatten().reduce(f64::max).unwrap()
+        });
+        let own = Paper::Athlon.own_evidence("as-good-as-rtai").unwrap().values;
+        assert_eq!(["servo", "base"].map(|name| own[name].as_f64().unwrap()), largest);
+        for (number, ns) in largest.into_iter().enumerate() {
+            let against = ns / [4_400.0, 2_400.0][number];
+            assert!((own["against"][number].as_f64().unwrap() - against).abs() < 0.005, "{against}");
+        }
+    }
+
+    #[test]
+    fn a_processor_is_idle_for_what_its_times_say() {
+        let facts = |user_ns, idle_ns| {
+            let times = Some(CpuTimes { user_ns, idle_ns, ..CpuTimes::default() });
+            let cpus = vec![Cpu { times, ..Cpu::default() }];
+            SystemFacts { cpus, ..SystemFacts::default() }
+        };
+        let (before, after) = (facts(5, 10), facts(6, 29));
+        let share = |after, cpu| idle_share(Some(&before), after, cpu);
+        assert_eq!(share(Some(&after), 0), Some(0.95));
+        assert_eq!([share(Some(&after), 1), share(Some(&before), 0), share(None, 0)], [None; 3]);
     }
 
     #[test]

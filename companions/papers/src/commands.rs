@@ -1,5 +1,6 @@
 //! The options of `jitterlab reproduce`, and their execution.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use jitterlab_console::exit::{Ending, Status};
@@ -34,9 +35,6 @@ pub struct Args {
     in_virtual_time: bool,
     #[command(flatten)]
     kernels: Kernels,
-    /// A file that the guest gets besides, with the libraries it needs, such as libcobalt.so.2; may be given several times
-    #[arg(long, requires = "in_virtual_time", value_name = "FILE")]
-    with: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -54,36 +52,31 @@ pub fn execute(args: &Args) -> Ending {
         let error = Error::bad_use("epos is simulated until its events have come");
         return Err(error.remedy("leave --duration out"));
     }
-    let suffix = if args.in_virtual_time { "-virtual" } else { "" };
-    let usual = || PathBuf::from(format!("{}{suffix}", paper.name()));
+    let usual = || paper.folder(args.in_virtual_time).into();
     let directory = args.directory.clone().unwrap_or_else(usual);
     let interrupted = interrupt::requested()?;
     let usual_ns = match (paper, args.in_virtual_time) {
         (Paper::Athlon, true) => athlon::VIRTUAL_CELL_NS,
         _ => DURATION_NS,
     };
+    let kernels = args.in_virtual_time.then_some(&args.kernels);
+    kernels.map_or(Ok(()), Kernels::check)?;
     let mut at = Workplace {
         directory: &directory,
         machine: words::machine(paper, args.in_virtual_time, &facts::read(&Root::system())),
+        kernels,
         duration_ns: args.duration.unwrap_or(usual_ns),
-        with: &args.with,
         interrupted: &interrupted,
         tell: &mut |words| output::note(words),
     };
-    let kernels = &args.kernels;
-    if args.in_virtual_time {
-        kernels.check(&args.with)?;
-    }
-    at.make()?;
-    let reproduction = match (paper, args.in_virtual_time) {
-        (Paper::Athlon, false) => athlon::reproduce(&mut at),
-        (Paper::Athlon, true) => athlon::virtual_time(&mut at, kernels),
-        (Paper::Epos, false) => epos::reproduce(&at, &output::progress(false)),
-        (Paper::Epos, true) => time_management::virtual_time(&mut at, kernels),
-        (Paper::Nist, false) => nist::host(&mut at),
-        (Paper::Nist, true) => nist::virtual_time(&mut at, kernels),
-        (Paper::Twente, false) => twente::host(&mut at),
-        (Paper::Twente, true) => twente::virtual_time(&mut at, kernels),
+    fs::create_dir_all(&directory).map_err(Error::file("make", &directory))?;
+    let reproduction = match (paper, kernels) {
+        (Paper::Athlon, None) => athlon::reproduce(&mut at),
+        (Paper::Athlon, Some(kernels)) => athlon::virtual_time(&mut at, kernels),
+        (Paper::Epos, None) => epos::reproduce(&at, &output::progress(false)),
+        (Paper::Epos, Some(kernels)) => time_management::virtual_time(&mut at, kernels),
+        (Paper::Nist, _) => nist::reproduce(&mut at),
+        (Paper::Twente, _) => twente::reproduce(&mut at),
     };
     args.output.show(&reproduction?)?;
     Ok(Status::Fine)

@@ -24,14 +24,14 @@ pub struct EarlyCalls {
     pub polled: Call,
     /// Number of measured activations; this one has the median of the calls' total time.
     pub of: u64,
+    /// Mean time that the last calls of all of them polled.
+    pub mean_polled_ns: i64,
 }
 
 /// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Call {
-    /// Time at which it was awake.
     pub woken_ns: i64,
-    /// Time at which it was done.
     pub done_ns: i64,
 }
 
@@ -53,12 +53,19 @@ impl EarlyCalls {
             rest = later;
             let Some((_, last_ns)) = here.last() else { continue };
             let returned = here.windows(2).map(|pair| call(due_ns, pair[0].1, pair[1].0)).collect();
-            all.push(EarlyCalls { every_ns, returned, polled: call(due_ns, *last_ns, start_ns), of: 0 });
+            let polled = call(due_ns, *last_ns, start_ns);
+            all.push(EarlyCalls { every_ns, returned, polled, of: 0, mean_polled_ns: 0 });
         }
         all.sort_by_key(|calls| calls.returned.iter().chain([&calls.polled]).map(Call::took_ns).sum::<i64>());
         let of = all.len() as u64;
+        let mean_polled_ns = all.iter().map(|calls| calls.polled.took_ns()).sum::<i64>() / of.max(1) as i64;
         let middle = all.into_iter().nth(of as usize / 2)?;
-        Some(EarlyCalls { of, ..middle })
+        Some(EarlyCalls { of, mean_polled_ns, ..middle })
+    }
+
+    /// Share of A that the last calls polled on average.
+    pub fn polled_share(&self) -> f64 {
+        self.mean_polled_ns as f64 / self.every_ns as f64
     }
 
     /// S as the task itself sees it, without the switches to it and from it: the median of the calls that returned.
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!(shown.returned, [Call { woken_ns: -700, done_ns: -694 }]);
         assert_eq!(shown.polled, Call { woken_ns: -400, done_ns: 2 });
         assert_eq!((shown.service_ns(), shown.polled.took_ns()), (Some(6), 402));
+        // 301, 501 and 402 ns.
+        assert_eq!(shown.mean_polled_ns, 401);
     }
 
     #[test]

@@ -3,17 +3,16 @@
 //! as they are printed with the names of EPOS; and its contradictions.
 
 use std::collections::BTreeMap;
-use std::fs;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::Workplace;
 use crate::loads::Spread;
 use crate::paper::Paper;
-use crate::statement::{Evidence, Values};
+use crate::statement::Evidence;
 use crate::time_management;
 use crate::words::Reproduction;
-use jitterlab_host::scratch::Scratch;
+use crate::{Workplace, scratch_file};
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures, Program,
@@ -35,8 +34,6 @@ pub const EVENTS: u32 = 11;
 pub const CLOCK_HZ: u32 = 7_372_800;
 
 const LED_CLOCK_HZ: f64 = 8e6;
-const LED_EVENT_US: f64 = 20_000.0;
-const LED_TICK_US: f64 = 1_000.0;
 
 /// The paper's mean period for a cell of table 1; `None` for a strategy or cell it does not have.
 pub fn table_1_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<u32> {
@@ -77,52 +74,33 @@ pub const COLUMNS: [(Strategy, Source); 7] = [
 ];
 
 /// A row of table 1 as it is shown.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub period_us: u32,
     pub timer_hz: f64,
+    /// Length of a count of the timer.
+    pub count_us: f64,
     /// Mean errors, in the order of [`COLUMNS`]; `None` without a value.
     pub errors_us: [Option<f64>; 7],
 }
 
-/// Numbers that the paper prints for the led thread's period in figure 7.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PrintedThread {
-    pub mean_us: f64,
-    pub standard_deviation_us: f64,
-    /// The same as the printed percentage of the mean.
-    pub printed_percent: f64,
-}
-
-impl PrintedThread {
-    /// The standard deviation that the printed percentage means, in microseconds.
-    pub fn standard_deviation_by_percent_us(&self) -> f64 {
-        self.mean_us * self.printed_percent / 100.0
-    }
-
-    /// The percentage that the printed standard deviation is.
-    pub fn percent(&self) -> f64 {
-        self.standard_deviation_us / self.mean_us * 100.0
+impl Row {
+    /// A row without errors.
+    pub fn new(period_us: u32, timer_hz: f64) -> Self {
+        Row { period_us, timer_hz, count_us: 1e6 / timer_hz, errors_us: [None; 7] }
     }
 }
 
-/// Figure 7 under a strategy, if the paper has it.
-pub fn printed_thread(strategy: Strategy) -> Option<PrintedThread> {
-    Paper::Epos.part::<BTreeMap<String, PrintedThread>>("figure_7").remove(strategy.name())
-}
-
-/// Cycles of an interruption that gives rounds of `mean_us` this standard deviation if it comes every `every_us`: a share p
-/// of the rounds is longer by c, so the standard deviation is c sqrt(p (1 - p)).
-fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) -> f64 {
-    let p = mean_us / every_us;
-    (standard_deviation_us / (p * (1.0 - p)).sqrt() * LED_CLOCK_HZ / 1e6).round()
+/// Numbers that the paper prints for figure 7 under a strategy; null if it has not that one.
+pub fn printed_thread(strategy: Strategy) -> Value {
+    Paper::Epos.entry("figure_7", strategy.name()).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedThread {
     pub figures: ThreadFigures,
-    /// Printed numbers; `None` for a strategy that the paper does not have.
-    pub printed: Option<PrintedThread>,
+    /// Printed numbers; null for a strategy that the paper does not have.
+    pub printed: Value,
     pub rounds_ns: Vec<i64>,
 }
 
@@ -139,18 +117,22 @@ pub struct Listings {
 
 impl Listings {
     fn evidence(&self) -> [Evidence; 2] {
-        let said = |lines: &Option<Vec<String>>| Values::Printed(lines.clone());
+        let said = |lines: &Option<Vec<String>>| {
+            lines.as_ref().map_or("nothing: not compiled".into(), |lines| lines.join(" "))
+        };
         let elapsed_us = |line: &String| line.strip_prefix("Elapsed time: ")?.parse::<u64>().ok();
-        let figure_3 = self.figure_3.iter().flatten().find_map(elapsed_us).is_some_and(|us| us >= 10_100_000);
+        let waits = self.figure_3.iter().flatten().find_map(elapsed_us).is_some_and(|us| us >= 10_100_000);
         let intervals =
             |lines: &Vec<String>| lines.iter().any(|line| line.parse().is_ok_and(|us: u32| us > 0));
-        let figure_4 = self.figure_4.as_ref().is_some_and(intervals);
+        let figure_4 = json!({
+            "holds": self.figure_4.as_ref().is_some_and(intervals),
+            "said": said(&self.figure_4),
+            "named": said(&self.figure_4_named),
+            "mended": said(&self.figure_4_mended),
+        });
         [
-            Evidence::answered("figure-3", Some(figure_3)).and("said", said(&self.figure_3)),
-            Evidence::answered("figure-4", Some(figure_4))
-                .and("said", said(&self.figure_4))
-                .and("named", said(&self.figure_4_named))
-                .and("mended", said(&self.figure_4_mended)),
+            Evidence::new("figure-3", "holds", json!({ "holds": waits, "said": said(&self.figure_3) })),
+            Evidence::new("figure-4", "holds", figure_4),
         ]
     }
 }
@@ -188,6 +170,8 @@ pub struct EposReproduction {
     pub listings: Option<Listings>,
     /// Cycles of a tick that can preempt a thread; `None` where it was not measured.
     pub quantum_cycles: Option<u64>,
+    /// Cycles from an event to the first action of a function, a thread and a semaphore's thread; empty where not measured.
+    pub handler_cycles: Vec<u64>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
 }
@@ -206,21 +190,22 @@ impl EposReproduction {
                     |f: &&AlarmFigures| (f.strategy, f.compare_as_paper, f.prescaler, f.period_us) == wanted;
                 self.table_1.iter().find(is_wanted).map(AlarmFigures::mean_error_us)
             });
-            Row { period_us, timer_hz: timer_hz(prescaler), errors_us }
+            Row { errors_us, ..Row::new(period_us, timer_hz(prescaler)) }
         };
         cells.map(row).collect()
     }
 }
 
-/// Cells of a column of table 1 that are known as printed and as measured, programmed alike: those that differ by a count of the
+/// Evidence on a column of table 1 that is known as printed and as measured, programmed alike: cells that differ by a count of the
 /// timer or less, and all.
-fn agreeing(rows: &[Row], printed: usize, alike: usize) -> (f64, f64) {
+fn near(rows: &[Row], [printed, alike]: [usize; 2]) -> Value {
     let pairs = rows.iter().filter_map(|row| {
         let (printed, alike) = row.errors_us[printed].zip(row.errors_us[alike])?;
-        Some((printed - alike).abs() <= 1e6 / row.timer_hz)
+        Some((printed - alike).abs() <= row.count_us)
     });
     let pairs: Vec<bool> = pairs.collect();
-    (pairs.iter().filter(|near| **near).count() as f64, pairs.len() as f64)
+    let near = pairs.iter().filter(|near| **near).count();
+    json!({ "share": near as f64 / pairs.len() as f64, "near": near, "cells": pairs.len() })
 }
 
 impl EposReproduction {
@@ -236,107 +221,74 @@ impl EposReproduction {
 
     /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
     pub fn evidence(&self) -> Vec<Evidence> {
-        let mut all = of_table_1(self);
+        let mut all = self.of_table_1();
         all.extend(time_management::evidence(&time_management::from_avr(&self.delays)));
-        all.extend(of_figure_7(&self.led_thread));
+        all.extend(Paper::Epos.own_evidence("deviation"));
+        all.push(self.of_figure_7());
         all.extend(self.listings.iter().flat_map(Listings::evidence));
         let (programming, tick) = (self.programming_cycles(), self.tick_cycles());
-        let quantum = self.quantum_cycles.map(|cycles| cycles as f64);
-        all.extend(
-            quantum.map(|cycles| Evidence::decided_by("quantum", "cycles", cycles).and("plain", tick)),
-        );
+        let quantum = self.quantum_cycles.map(|cycles| json!({ "cycles": cycles, "plain": tick }));
+        all.extend(quantum.map(|quantum| Evidence::new("quantum", "cycles", quantum)));
         let more = programming.zip(tick).map(|(programming, tick)| programming - tick);
-        let reprogramming = Evidence::decided_by("reprogramming", "more", more);
-        all.push(reprogramming.and("programming", programming).and("tick", tick));
-        // An interval of 1 s at the slowest clock, by the printed equation and by the right one.
-        let hz = timer_hz(PRESCALERS[0]);
-        all.push(Evidence::decided_by("ticks", "off", hz - 1.0 / hz).and("ticks", hz));
+        let reprogramming = json!({ "more": more, "programming": programming, "tick": tick });
+        all.push(Evidence::new("reprogramming", "more", reprogramming));
+        let awake = [Strategy::Periodic, Strategy::SingleShot].map(|strategy| {
+            let cost = self.costs.iter().find(|cost| cost.name.starts_with(strategy.name()))?;
+            Some(1.0 - cost.asleep_share)
+        });
+        let times = awake[0].zip(awake[1]).map(|(ticking, quiet)| ticking / quiet);
+        all.push(Evidence::new("power", "times", json!({ "times": times, "awake": awake })));
+        all.extend(Paper::Epos.own_evidence("ticks"));
         all
     }
-}
 
-fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
-    let rows = found.rows();
-    // Counts lost in each tick of 10 ms.
-    let lost = |(period_us, prescaler): (u32, u16)| {
-        let error_us = printed_error_us(Strategy::SingleShot, prescaler, period_us)?;
-        Some(error_us * timer_hz(prescaler) / 1e6 / (f64::from(period_us) / 1e4))
-    };
-    let [slow, fast, faster] = PRESCALERS;
-    let each = [(10_000_000, fast), (10_000_000, faster), (1_000_000, faster)].map(lost);
-    let [least, most] = [f64::min, f64::max].map(|pick| each.into_iter().flatten().reduce(pick));
-    let usual = rows.iter().filter(|row| (10_000..=1_000_000).contains(&row.period_us));
-    let differences: Option<Vec<f64>> =
-        usual.map(|row| Some((row.errors_us[1]? - row.errors_us[0]?).abs() * 1e3)).collect();
-    let pairs: Vec<(f64, f64)> =
-        rows.iter().filter_map(|row| row.errors_us[0].zip(row.errors_us[3])).collect();
-    let better =
-        |pairs: &[(f64, f64)]| pairs.iter().filter(|(periodic, shot)| shot < periodic).count() as f64;
-    // Cells whose period the timer's 16 bits hold.
-    let within = rows.iter().filter(|row| f64::from(row.period_us) / 1e6 * row.timer_hz <= 65_536.0);
-    let within: Vec<_> = within.filter_map(|row| row.errors_us[0].zip(row.errors_us[3])).collect();
-    // Single shots at the fastest clock: programmed as in the paper, and rightly.
-    let shots = |period_us: u32| {
-        let row = rows.iter().find(|row| row.period_us == period_us && row.timer_hz == timer_hz(faster));
-        row.and_then(|row| row.errors_us[4].zip(row.errors_us[5]))
-    };
-    let far = shots(10_000_000);
-    // Errors in proportion to their periods, the second of which is a hundred times as long.
-    let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
-    let counts = timer_hz(slow) * f64::from(PERIODS_US[0]) / 1e6;
-    let percent = |period_us: u32| {
-        Some(printed_error_us(Strategy::Periodic, faster, period_us)? / f64::from(period_us) * 100.0)
-    };
-    let (before, after) = (percent(1_000_000), percent(10_000_000));
-    let growth = after.zip(before).map(|(after, before)| after / before);
-    let [periodic, shot] = [(0, 1), (3, 4)].map(|(printed, alike)| agreeing(&rows, printed, alike));
-    vec![
-        Evidence::decided_by("table-1-periodic", "share", periodic.0 / periodic.1)
-            .and("near", periodic.0)
-            .and("cells", periodic.1)
-            .and("within", differences.map(|all| all.into_iter().fold(0.0, f64::max))),
-        Evidence::decided_by("table-1-single-shot", "share", shot.0 / shot.1)
-            .and("near", shot.0)
-            .and("cells", shot.1)
-            .and("slow", lost((10_000_000, slow)).map(|counts| counts * 1e3))
-            .and("least", least)
-            .and("most", most)
-            .and("programming", found.programming_cycles()),
-        Evidence::decided_by("equation-1", "counts", counts).and("count", 1e9 / timer_hz(slow)),
-        Evidence::decided_by("in-every-case", "growth", growth).and("before", before).and("after", after),
-        Evidence::decided_by("usually-better", "share", better(&within) / within.len() as f64)
-            .and("within_better", better(&within))
-            .and("within_cells", within.len() as f64)
-            .and("better", better(&pairs))
-            .and("cells", pairs.len() as f64),
-        Evidence::decided_by("beyond-16-bits", "times", times)
-            .and("far", far.map(|far| far.0 * 1e3))
-            .and("right", far.map(|far| far.1 * 1e3)),
-    ]
-}
+    fn of_table_1(&self) -> Vec<Evidence> {
+        let rows = self.rows();
+        let usual = rows.iter().filter(|row| (10_000..=1_000_000).contains(&row.period_us));
+        let differences: Option<Vec<f64>> =
+            usual.map(|row| Some((row.errors_us[1]? - row.errors_us[0]?).abs() * 1e3)).collect();
+        // Single shots at the fastest clock: programmed as in the paper, and rightly.
+        let shots = |period_us: u32| {
+            let is_it = |row: &&Row| row.period_us == period_us && row.timer_hz == timer_hz(PRESCALERS[2]);
+            rows.iter().find(is_it).and_then(|row| row.errors_us[4].zip(row.errors_us[5]))
+        };
+        let far = shots(10_000_000);
+        // Errors in proportion to their periods, the second of which is a hundred times as long.
+        let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
+        let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| near(&rows, columns));
+        periodic["within"] = json!(differences.map(|all| all.into_iter().fold(0.0, f64::max)));
+        shot["programming"] = json!(self.programming_cycles());
+        let [far, right] = [far.map(|far| far.0 * 1e3), far.map(|far| far.1 * 1e3)];
+        let mut all = vec![
+            Evidence::new("table-1-periodic", "share", periodic),
+            Evidence::new("table-1-single-shot", "share", shot),
+        ];
+        // Errors at the slowest clock and the two shortest periods, as shares of these: the paper's, then those programmed alike.
+        let short = rows
+            .iter()
+            .filter(|row| row.timer_hz == timer_hz(PRESCALERS[0]) && row.period_us <= PERIODS_US[1]);
+        let share = |row: &Row, column: usize| Some(row.errors_us[column]? / f64::from(row.period_us));
+        let shares: Vec<_> = short.flat_map(|row| [0, 3, 1, 4].map(|column| share(row, column))).collect();
+        all.push(Evidence::new("short-periods", "shares", json!({ "shares": shares })));
+        let own = ["equation-1", "in-every-case", "usually-better"];
+        all.extend(own.into_iter().filter_map(|statement| Paper::Epos.own_evidence(statement)));
+        let beyond = json!({ "times": times, "far": far, "right": right });
+        all.push(Evidence::new("beyond-16-bits", "times", beyond));
+        all
+    }
 
-fn of_figure_7(threads: &[LedThread]) -> Vec<Evidence> {
-    let printed = [Strategy::Periodic, Strategy::SingleShot].map(printed_thread);
-    let [Some(periodic), Some(shot)] = printed else { return Vec::new() };
-    let event = |sd_us| interruption_cycles(sd_us, shot.mean_us, LED_EVENT_US);
-    let by_percent_us = shot.standard_deviation_by_percent_us();
-    let tick = interruption_cycles(periodic.standard_deviation_us, periodic.mean_us, LED_TICK_US);
-    let find = |of| threads.iter().find(|thread| thread.figures.strategy == of);
-    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot]
-        .map(|strategy| find(strategy).and_then(LedThread::sd_without_the_event_ns));
-    let more = ticking.zip(quiet).map(|(ticking, quiet)| ticking - quiet);
-    vec![
-        Evidence::decided_by("deviation", "percent", shot.percent())
-            .and("by_percent", by_percent_us * 1e3)
-            .and("event", event(shot.standard_deviation_us))
-            .and("event_by_percent", event(by_percent_us))
-            .and("tick", tick),
-        Evidence::decided_by("figure-7", "more", more).and("sds", vec![ticking, quiet]),
-    ]
+    fn of_figure_7(&self) -> Evidence {
+        let find = |of| self.led_thread.iter().find(|thread| thread.figures.strategy == of);
+        let sds = [Strategy::Periodic, Strategy::SingleShot]
+            .map(|strategy| find(strategy).and_then(LedThread::sd_without_the_event_ns));
+        let more = sds[0].zip(sds[1]).map(|(ticking, quiet)| ticking - quiet);
+        Evidence::new("figure-7", "more", json!({ "more": more, "sds": sds }))
+    }
 }
 
 const FIGURE_3: &str = include_str!("../data/epos-figure-3.cc");
 const FIGURE_4: &str = include_str!("../data/epos-figure-4.cc");
+const HANDLERS: &str = include_str!("../data/epos-handlers.cc");
 const QUANTUM: &str = include_str!("../data/epos-quantum.cc");
 
 /// Rounds of the led thread; the paper's text has no number of them.
@@ -357,6 +309,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         costs: cost::measure(cost::OF_THE_PAPER, &compiler)?,
         listings: Some(listings(&compiler)?),
         quantum_cycles: preemptive_tick_cycles(&compiler)?,
+        handler_cycles: handler_cycles(&compiler)?,
         ..EposReproduction::default()
     };
     match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
@@ -433,10 +386,7 @@ fn printed(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec
 }
 
 fn build(compiler: &Compiler, source: &str, program: &Program, board: &Board) -> Result<Firmware, Error> {
-    let scratch =
-        Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
-    let file = scratch.path().join("program.cc");
-    fs::write(&file, source).map_err(Error::file("write", &file))?;
+    let (_scratch, file) = scratch_file("program.cc", source)?;
     compiler.build_file(&file.display().to_string(), program, board)
 }
 
@@ -456,6 +406,16 @@ fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
     Ok(longer.get(longer.len() / 2).map(|cycles| cycles - usual))
 }
 
+/// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
+fn handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
+    let board = Board::ideal(Strategy::SingleShot, 64, 20_000).on("atmega128", 8_000_000);
+    let firmware = build(compiler, HANDLERS, &Program::Empty, &board)?;
+    let setup = setup(&firmware, &board, u64::from(board.clock_hz) / 5);
+    let recording = simulate(&Setup { pins: vec!["B0".parse()?], ..setup })?;
+    let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
+    Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
+}
+
 /// Cells to measure for table 1's columns.
 fn cells() -> Vec<Cell> {
     let measured = COLUMNS.into_iter().filter(|(_, source)| *source != Source::Printed);
@@ -471,36 +431,77 @@ fn cells() -> Vec<Cell> {
 mod tests {
     use super::*;
 
+    /// The numbers of a statement that the paper's own decide, and the same computed.
+    fn assert_own<const N: usize>(statement: &'static str, numbers: [(&str, f64); N]) {
+        let printed = Paper::Epos.own_evidence(statement).unwrap().values;
+        for (name, computed) in numbers {
+            let number = printed[name].as_f64().unwrap();
+            assert!((number - computed).abs() < 0.002 * computed.abs(), "{statement}, {name}: {computed}");
+        }
+    }
+
+    /// Of figure 7: an interruption makes a share p of the rounds longer by c, so the standard deviation is c sqrt(p (1 - p)).
     #[test]
     fn the_printed_percentages_agree_in_one_line_and_not_in_the_other() {
-        let [periodic, shot] =
-            [Strategy::Periodic, Strategy::SingleShot].map(|strategy| printed_thread(strategy).unwrap());
-        assert!((periodic.percent() - periodic.printed_percent).abs() < 0.005);
-        assert!((shot.percent() - 0.0625).abs() < 0.000_1);
-        assert!((shot.standard_deviation_by_percent_us() - 0.1895).abs() < 0.000_1);
+        let numbers = |strategy| {
+            let printed = printed_thread(strategy);
+            ["mean_us", "standard_deviation_us", "printed_percent"]
+                .map(|name| printed[name].as_f64().unwrap())
+        };
+        let cycles = |sd_us: f64, mean_us: f64, every_us: f64| {
+            let p = mean_us / every_us;
+            (sd_us / (p * (1.0 - p)).sqrt() * LED_CLOCK_HZ / 1e6).round()
+        };
+        let [mean_us, sd_us, percent] = numbers(Strategy::Periodic);
+        assert!((sd_us / mean_us * 100.0 - percent).abs() < 0.005);
+        assert_own("deviation", [("tick", cycles(sd_us, mean_us, 1_000.0))]);
+        let [mean_us, sd_us, percent] = numbers(Strategy::SingleShot);
+        let by_percent_us = mean_us * percent / 100.0;
+        assert_own(
+            "deviation",
+            [
+                ("percent", sd_us / mean_us * 100.0),
+                ("by_percent", by_percent_us * 1e3),
+                ("event", cycles(sd_us, mean_us, 20_000.0)),
+                ("event_by_percent", cycles(by_percent_us, mean_us, 20_000.0)),
+            ],
+        );
+        assert_eq!(
+            printed_thread(Strategy::SingleShot)["readings"],
+            format!("{sd_us} or {by_percent_us:.4}")
+        );
     }
 
     #[test]
     fn the_paper_contradicts_itself_in_these_numbers() {
-        let evidence = EposReproduction::default().evidence();
-        let value = |statement: &str, name: &str| {
-            let of = evidence.iter().find(|of| of.statement == statement).unwrap();
-            match &of.values[name] {
-                Values::Exact(values) => values[0].unwrap(),
-                other => panic!("{other:?}"),
-            }
+        let hz = timer_hz(PRESCALERS[0]);
+        assert_own("equation-1", [("counts", hz * 1e-4), ("count", 1e9 / hz)]);
+        // An interval of 1 s at the slowest clock, by the printed equation and by the right one.
+        assert_own("ticks", [("off", hz - 1.0 / hz), ("ticks", hz)]);
+        let percent = |period_us: u32| {
+            printed_error_us(Strategy::Periodic, 64, period_us).unwrap() / f64::from(period_us) * 100.0
         };
-        let cycles = ["event", "event_by_percent", "tick"].map(|name| value("deviation", name));
-        assert_eq!(cycles, [4.0, 39.0, 200.0]);
-        assert!(
-            value("equation-1", "counts") < 1.0 && (value("equation-1", "count") - 138_889.0).abs() < 1.0
-        );
-        let lost = ["slow", "least", "most"].map(|name| value("table-1-single-shot", name).round());
-        assert_eq!(lost, [997.0, 8.0, 176.0]);
-        assert!(value("in-every-case", "growth") > 1.0);
-        let cells =
-            ["better", "cells", "within_better", "within_cells"].map(|name| value("usually-better", name));
-        assert_eq!(cells, [9.0, 18.0, 9.0, 14.0]);
+        let (before, after) = (percent(1_000_000), percent(10_000_000));
+        assert_own("in-every-case", [("before", before), ("after", after), ("growth", after / before)]);
+        // Counts that the single shot loses in each tick of 10 ms.
+        let lost = |period_us: u32, prescaler: u16| {
+            let error_us = printed_error_us(Strategy::SingleShot, prescaler, period_us).unwrap();
+            error_us * timer_hz(prescaler) / 1e6 / (f64::from(period_us) / 1e4)
+        };
+        let each =
+            [(10_000_000, 256), (10_000_000, 64), (1_000_000, 64)].map(|(us, by)| lost(us, by).round());
+        assert_eq!((each, (lost(10_000_000, 1024) * 1e3).round()), ([8.0, 106.0, 176.0], 997.0));
+        // Cells in which the single shot is better, of those whose period the timer's 16 bits hold and of all.
+        let better = |holds: f64| {
+            let rows = EposReproduction::default().rows();
+            let held = rows.iter().filter(|row| f64::from(row.period_us) / 1e6 * row.timer_hz <= holds);
+            let each: Vec<bool> = held.map(|row| row.errors_us[3] < row.errors_us[0]).collect();
+            (each.iter().filter(|is| **is).count() as f64, each.len() as f64)
+        };
+        let (within, all) = (better(65_536.0), better(f64::INFINITY));
+        let names = ["share", "within_better", "within_cells", "better", "cells"];
+        let numbers = [within.0 / within.1, within.0, within.1, all.0, all.1];
+        assert_own("usually-better", [0, 1, 2, 3, 4].map(|number| (names[number], numbers[number])));
     }
 
     #[test]

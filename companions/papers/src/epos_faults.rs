@@ -1,12 +1,11 @@
 //! Table 1 of the EPOS paper, searched for faults of programming the timer that give its cells.
 
 use jitterlab_mcu::Strategy;
-use serde::Serialize;
 
 use crate::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
 
 /// A way to program the timer wrongly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Fault {
     pub rounding: Rounding,
     /// Counts too many in the compare register.
@@ -15,19 +14,16 @@ pub struct Fault {
     pub late_us: i32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rounding {
-    Nearest,
-    Down,
-    Up,
-}
+/// A way to make whole counts of a period, in words and in numbers.
+type Rounding = (&'static str, fn(f64) -> f64);
+
+const ROUNDINGS: [Rounding; 3] =
+    [("to the nearest count", f64::round), ("down", f64::floor), ("up", f64::ceil)];
 
 /// A printed cell with the fault that gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct FaultyCell {
     pub period_us: u32,
-    pub printed_us: f64,
     /// Printed, in counts of the timer.
     pub counts: f64,
     /// A fault of its own, besides that of all; `None` for a cell that no fault of the search gives.
@@ -35,7 +31,7 @@ pub struct FaultyCell {
 }
 
 /// Faults of one column of the paper's table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone)]
 pub struct FaultSearch {
     pub strategy: Strategy,
     pub timer_hz: f64,
@@ -58,11 +54,7 @@ impl Fault {
     /// True if it gives this mean period.
     fn gives(self, printed_us: f64, period_us: f64, hz: f64) -> bool {
         let wanted = period_us * hz / 1e6;
-        let counts = match self.rounding {
-            Rounding::Nearest => wanted.round(),
-            Rounding::Down => wanted.floor(),
-            Rounding::Up => wanted.ceil(),
-        };
+        let counts = self.rounding.1(wanted);
         let exact_us = counts.max(1.0) * 1e6 / hz;
         let each_us = f64::from(self.excess) * 1e6 / hz + f64::from(self.late_us);
         let alone = wanted < 60_000.0;
@@ -73,9 +65,8 @@ impl Fault {
 
 /// Every fault with these delays, the least delay and excess first.
 fn faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
-    let roundings = [Rounding::Nearest, Rounding::Down, Rounding::Up];
     late_us.into_iter().flat_map(move |late_us| {
-        let of_excess = move |excess| roundings.map(|rounding| Fault { rounding, excess, late_us });
+        let of_excess = move |excess| ROUNDINGS.map(|rounding| Fault { rounding, excess, late_us });
         (0..=most_excess).flat_map(of_excess)
     })
 }
@@ -88,12 +79,8 @@ pub fn search() -> Vec<FaultSearch> {
 
 fn of_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
     let hz = timer_hz(prescaler);
-    let cells = PERIODS_US.map(|period_us| Some((period_us, table_1_us(strategy, prescaler, period_us)?)));
-    let cells: Vec<(u32, f64)> = cells
-        .into_iter()
-        .flatten()
-        .map(|(period_us, printed_us)| (period_us, f64::from(printed_us)))
-        .collect();
+    let printed = |us: u32| Some((us, f64::from(table_1_us(strategy, prescaler, us)?)));
+    let cells: Vec<(u32, f64)> = PERIODS_US.into_iter().filter_map(printed).collect();
     let gives = |fault: &Fault, (period_us, printed_us): (u32, f64)| {
         fault.gives(printed_us, f64::from(period_us), hz)
     };
@@ -104,7 +91,6 @@ fn of_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
     let (given, of_all) = counted.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     let others = cells.iter().filter(|cell| !gives(&of_all, **cell)).map(|cell| FaultyCell {
         period_us: cell.0,
-        printed_us: cell.1,
         counts: cell.1 * hz / 1e6,
         fault: faults(8, vec![0, of_all.late_us]).find(|fault| gives(fault, *cell)),
     });

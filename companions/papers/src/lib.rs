@@ -19,6 +19,7 @@ pub mod systems;
 pub mod time_management;
 mod torques;
 pub mod twente;
+mod values;
 pub mod words;
 
 use std::fs;
@@ -26,8 +27,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use crate::statement::Evidence;
+use crate::systems::{Kernels, System};
 use crate::words::{PaperFigure, Reproduction, Results};
 use jitterlab_host::Progress;
+use jitterlab_host::scratch::Scratch;
 use jitterlab_model::Error;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::{document, figure, progress};
@@ -43,10 +46,10 @@ pub struct Workplace<'a> {
     pub directory: &'a Path,
     /// Machine or chip that it is measured on, for captions.
     pub machine: String,
+    /// Kernels that are booted in virtual time; `None` to measure on this machine.
+    pub kernels: Option<&'a Kernels>,
     /// Length of each measurement.
     pub duration_ns: i64,
-    /// Files that guests in virtual time get besides.
-    pub with: &'a [String],
     /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
     /// Gets each step as it begins.
@@ -54,10 +57,9 @@ pub struct Workplace<'a> {
 }
 
 impl Workplace<'_> {
-    /// Makes the directory.
-    pub fn make(&self) -> Result<(), Error> {
-        let path = self.directory;
-        fs::create_dir_all(path).map_err(Error::file("make", path))
+    /// The systems to measure, the ordinary one first.
+    fn systems(&self) -> Vec<System> {
+        self.kernels.map_or_else(System::of_this_machine, Kernels::systems)
     }
 
     fn run_file(&self, name: &str) -> PathBuf {
@@ -115,6 +117,15 @@ impl Workplace<'_> {
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }
+}
+
+/// A file with this text, in a directory that is removed with the first value.
+fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
+    let scratch =
+        Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
+    let file = scratch.path().join(name);
+    fs::write(&file, text).map_err(Error::file("write", &file))?;
+    Ok((scratch, file))
 }
 
 /// Run files as figures show them.

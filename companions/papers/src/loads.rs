@@ -90,20 +90,29 @@ pub struct SystemUnderLoads {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LoadFigures {
     pub systems: Vec<SystemUnderLoads>,
-    /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
-    pub in_virtual_time: bool,
+    /// Time of an instruction in virtual time; `None` for real time.
     pub ns_per_instruction: Option<u32>,
 }
 
 /// A number of a measurement or of a stretch.
-type Number = fn(&Spread) -> f64;
+pub type Number = fn(&Spread) -> f64;
+
+pub const MEAN: Number = |of| of.mean_ns;
+pub const SD: Number = |of| of.sd_ns;
+pub const RANGE: Number = |of| of.range_ns() as f64;
 
 /// Compares a number in the stretches of two loads: [`factor`] or [`change`].
 type Comparison = fn(&UnderLoad, &UnderLoad, Number) -> Option<MedianInterval>;
 
+impl UnderLoad {
+    pub fn number(&self, number: Number) -> Option<f64> {
+        self.found.as_ref().map(number)
+    }
+}
+
 impl SystemUnderLoads {
     pub fn each(&self, number: Number) -> Vec<Option<f64>> {
-        self.loads.iter().map(|load| load.found.as_ref().map(number)).collect()
+        self.loads.iter().map(|load| load.number(number)).collect()
     }
 
     pub fn under(&self, condition: &str) -> Option<&UnderLoad> {
@@ -129,30 +138,32 @@ pub fn change(of: &UnderLoad, to: &UnderLoad, number: Number) -> Option<MedianIn
     MedianInterval::from_values(pairs.map(|(of, to)| number(to) - number(of)))
 }
 
-/// A measurement with this standard deviation and range, for tests; `None` for one that failed.
 #[cfg(test)]
-pub(crate) fn under(condition: &str, sd_ns: Option<f64>) -> UnderLoad {
-    let found = |sd_ns: f64| Spread {
-        min_ns: 900_000,
-        mean_ns: 1e6,
-        sd_ns,
-        max_ns: 900_000 + sd_ns as i64,
-        executed: 5_000,
-        missed: 0,
-    };
-    UnderLoad {
-        condition: condition.into(),
-        load: "none".into(),
-        done: Vec::new(),
-        found: sd_ns.map(found),
-        stretches: sd_ns.map_or_else(Vec::new, |sd_ns| vec![found(sd_ns); 10]),
-        first: vec![1e6, 1.26e6, 0.98e6],
-    }
-}
+pub(crate) use tests::under;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A measurement with this standard deviation and range, for tests; `None` for one that failed.
+    pub(crate) fn under(condition: &str, sd_ns: Option<f64>) -> UnderLoad {
+        let found = |sd_ns: f64| Spread {
+            min_ns: 900_000,
+            mean_ns: 1e6,
+            sd_ns,
+            max_ns: 900_000 + sd_ns as i64,
+            executed: 5_000,
+            missed: 0,
+        };
+        UnderLoad {
+            condition: condition.into(),
+            load: "none".into(),
+            done: Vec::new(),
+            found: sd_ns.map(found),
+            stretches: sd_ns.map_or_else(Vec::new, |sd_ns| vec![found(sd_ns); 10]),
+            first: vec![1e6, 1.26e6, 0.98e6],
+        }
+    }
 
     #[test]
     fn stretches_are_equal_and_of_successive_values() {

@@ -1,5 +1,6 @@
 //! Measurements on this machine, and in guests whose time is virtual.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +21,6 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, StopReason, TaskSpec};
 use jitterlab_report::page::PageRun;
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::Columns;
 
 /// Memory for six of the Twente report's memory hogs, 256 MB each, and the rest of the guest.
 const MEMORY_MIB: u32 = 3_072;
@@ -38,21 +38,17 @@ pub(crate) struct Measured {
 type GuestRuns = Vec<(String, Vec<String>)>;
 
 impl Workplace<'_> {
-    /// Measures one task under a load (as `--load` takes it) into a run file of that name. A file that exists
+    /// Measures tasks under a load (as `--load` takes it) into a run file of that name. A file that exists
     /// is kept, so that an interrupted reproduction continues where it was.
-    pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, Error> {
-        self.measure_all(name, vec![task], load)
-    }
-
-    /// The same with several tasks.
-    pub(crate) fn measure_all(
+    pub(crate) fn measure(
         &mut self,
         name: &str,
         tasks: Vec<TaskSpec>,
         load: &str,
+        duration_ns: i64,
     ) -> Result<PathBuf, Error> {
         let loads = parse_loads(load)?;
-        let request = Request { duration_ns: Some(self.duration_ns), loads, ..Request::for_tasks(tasks) };
+        let request = Request { duration_ns: Some(duration_ns), loads, ..Request::for_tasks(tasks) };
         self.record(name, load, request)
     }
 
@@ -62,17 +58,15 @@ impl Workplace<'_> {
             return Ok(file);
         }
         (self.tell)(&format!("measuring {name}, load {load}"));
+        let not_measured =
+            |why: &dyn Display| Error::not_measured(format!("{name} could not be measured: {why}"));
         let failed = match record_to(request, &file, self.interrupted)?.run.stop {
             Some(StopReason::Interrupted) => Error::not_measured(format!(
                 "interrupted in {name}: what was measured before is kept, and the same command \
                  goes on from there"
             )),
-            Some(StopReason::Overloaded { overload, .. }) => {
-                Error::not_measured(format!("{name} could not be measured: {overload}"))
-            }
-            Some(StopReason::WaitFailed { why, .. }) => {
-                Error::not_measured(format!("{name} could not be measured: {why}"))
-            }
+            Some(StopReason::Overloaded { overload, .. }) => not_measured(&overload),
+            Some(StopReason::WaitFailed { why, .. }) => not_measured(&why),
             _ => return Ok(file),
         };
         // A part of a measurement must not be taken for the whole one when the command is repeated.
@@ -111,15 +105,18 @@ impl Workplace<'_> {
             0 => format!("{}-{}", system.name, case.name),
             turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
         };
-        for turn in 0..TURNS {
-            for system in systems.iter().filter(|system| system.kernel.is_none()) {
+        let in_virtual_time = self.kernels.is_some();
+        let turns = if in_virtual_time { 1 } else { TURNS };
+        let (mut boots, here): (Vec<_>, Vec<_>) = systems.iter().partition(|system| system.kernel.is_some());
+        for turn in 0..turns {
+            for system in &here {
                 for case in loads {
-                    self.measure(&name(system, case, turn), system.task(task), &system.load(case))?;
+                    let (name, tasks) = (name(system, case, turn), vec![system.task(task)]);
+                    self.measure(&name, tasks, &system.load(case), self.duration_ns)?;
                 }
             }
         }
         // First those on a core of Xenomai, whose images are the user's own and fail where a core does not run.
-        let mut boots: Vec<&System> = systems.iter().filter(|system| system.kernel.is_some()).collect();
         boots.sort_by_key(|system| !system.has_core());
         for system in boots {
             // Each of several processors is as slow as all of them.
@@ -139,12 +136,10 @@ impl Workplace<'_> {
                 found => _ = found?,
             }
         }
-        let in_virtual_time = systems.iter().any(|system| system.kernel.is_some());
         let ns_per_instruction = GuestTime::default().ns_per_instruction().filter(|_| in_virtual_time);
-        let figures = LoadFigures { in_virtual_time, ns_per_instruction, ..LoadFigures::default() };
+        let figures = LoadFigures { ns_per_instruction, ..LoadFigures::default() };
         let mut all = Measured { figures, runs: Vec::new() };
         for system in systems {
-            let turns = if system.kernel.is_some() { 1 } else { TURNS };
             let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
                 let files: Vec<PathBuf> =
@@ -200,7 +195,7 @@ impl Workplace<'_> {
         let mut session = KernelSession {
             machine: Machine { timeout: TIMEOUT, ..machine },
             companion: programs::own()?,
-            with: self.with.to_vec(),
+            with: self.kernels.map_or_else(Vec::new, |kernels| kernels.with.clone()),
             program: None,
             packaged: Vec::new(),
             modules: Vec::new(),
@@ -243,8 +238,7 @@ fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoa
     let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);
     for file in files {
         let run = Run::open(file, &Hints::default())?;
-        let mut activations = Vec::new();
-        run.visit(0, Columns::ALL, |rows| activations.extend_from_slice(rows))?;
+        let activations = run.activations(0, 0..u64::MAX)?;
         let of_run = timing(&activations);
         all.stretches.extend(stretches(&of_run));
         all.done.extend(run.info().loads.iter().map(ToString::to_string));

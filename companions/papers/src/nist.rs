@@ -4,14 +4,15 @@
 use std::sync::atomic::Ordering;
 
 use serde::Serialize;
+use serde_json::json;
 
-use crate::loads::{LoadFigures, Spread, SystemUnderLoads, UnderLoad, factor, latencies};
+use crate::loads::{LoadFigures, MEAN, Number, RANGE, SystemUnderLoads, UnderLoad, factor, latencies};
 use crate::measure::Measured;
 use crate::nist_control::NistControl;
 use crate::nist_jitter::{NistJitter, PERIOD_NS};
 use crate::statement::Evidence;
-use crate::systems::{Case, Kernels, System};
-use crate::torques::NistTorques;
+use crate::systems::{Case, System};
+use crate::torques::{self, TorqueRow};
 use crate::words::Reproduction;
 use crate::{Workplace, nist_control, nist_jitter};
 use jitterlab_analysis::causes::{ListedEvents, NamedClusters};
@@ -24,6 +25,8 @@ use jitterlab_runs::{Hints, Run};
 
 /// The loads of its figure 3.
 pub const CONDITIONS: [&str; 3] = ["normal", "network", "disk"];
+/// Two more that differ in the cache only: other tasks leave it alone, or rewrite it.
+const CACHE: [&str; 2] = ["computing", "cache"];
 
 /// Traced series of samples: the clusters of each, and the paths that make them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -56,98 +59,89 @@ impl ClusterCauses {
         let to_start = MedianInterval::from_values(self.to_start_ns.iter().copied());
         let latest_ns = to_start.and_then(|of| of.interval).map(|(_, high)| high);
         let is_shorter = latest_ns.is_some_and(|ns| ns < processor_ns);
-        Evidence::answered("service-time", is_shorter.then_some(true))
-            .and("interrupt", to_start)
-            .and("processor", processor_ns)
+        let is_shorter = is_shorter.then_some(true);
+        let values = json!({ "is_shorter": is_shorter, "interrupt": to_start, "processor": processor_ns });
+        Evidence::new("service-time", "is_shorter", values)
     }
 
     pub fn evidence(&self) -> Evidence {
         let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
-        Evidence::decided_by("code-paths", "explained", self.explained())
-            .and("series", self.each.len() as f64)
-            .and("several", several as f64)
+        let values = json!({ "explained": self.explained(), "series": self.each.len(), "several": several });
+        Evidence::new("code-paths", "explained", values)
     }
 }
 
-/// The report repeated in virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NistVirtual {
-    pub clusters: ClusterCauses,
-    pub loads: LoadFigures,
+/// A number under each of some loads.
+fn each(system: &SystemUnderLoads, conditions: &[&str], number: Number) -> Vec<Option<f64>> {
+    conditions.iter().map(|name| system.under(name)?.number(number)).collect()
 }
 
-impl NistVirtual {
-    pub fn evidence(&self) -> Vec<Evidence> {
-        let clusters = std::iter::once(self.clusters.evidence());
-        // Hard real time: none of the systems of this machine may be.
-        let hard = self.loads.systems.iter().map(|system| {
-            Evidence::decided_by("hard-jitter", "ranges", ranges(system)).of_system(&system.system)
-        });
-        clusters.chain(of_loads(&self.loads)).chain(hard).collect()
-    }
-}
-
-fn range(of: &Spread) -> f64 {
-    of.range_ns() as f64
-}
-
-fn mean(of: &Spread) -> f64 {
-    of.mean_ns
-}
-
-fn known(load: Option<&UnderLoad>, number: fn(&Spread) -> f64) -> Option<f64> {
-    load?.found.as_ref().map(number)
-}
-
-/// Ranges under the loads of figure 3.
-fn ranges(system: &SystemUnderLoads) -> Vec<Option<f64>> {
-    CONDITIONS.map(|name| known(system.under(name), range)).to_vec()
+/// Systems that are meant to be real-time ones.
+fn hard(found: &LoadFigures) -> impl Iterator<Item = &SystemUnderLoads> {
+    found.systems.iter().filter(|system| system.system != ORDINARY)
 }
 
 /// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
-/// first two correspond to figures 3a and 3b), and about the cache.
+/// first two correspond to figures 3a and 3b), about the cache, and about an ordinary system.
 pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
+    let against = |system: &SystemUnderLoads, from: &str, to: &str, number| {
+        factor(system.under(from)?, system.under(to)?, number)
+    };
+    let [normal, network, disk] = CONDITIONS;
     let grows = |system: &SystemUnderLoads| {
-        let loads = CONDITIONS.map(|name| system.under(name));
-        let growth = [1, 2].map(|load| factor(loads[0]?, loads[load]?, range));
-        Evidence::decided_by("range-grows", "growth", growth.to_vec())
-            .and("ranges", ranges(system))
-            .of_system(&system.system)
+        let growth = [network, disk].map(|load| against(system, normal, load, RANGE));
+        let ranges = each(system, &CONDITIONS, RANGE);
+        let values = json!({ "system": system.system, "growth": growth, "ranges": ranges });
+        Evidence::new("range-grows", "growth", values)
     };
     let dirtied = |system: &SystemUnderLoads| {
-        let (clean, dirtied) = (system.under("computing")?, system.under("cache")?);
-        let evidence = Evidence::decided_by("cache-dirtied", "later", factor(clean, dirtied, mean))
-            .and("means", [clean, dirtied].map(|load| known(Some(load), mean)).to_vec());
-        Some(evidence.of_system(&system.system))
+        let [computing, cache] = CACHE;
+        system.under(cache)?;
+        let (later, means) = (against(system, computing, cache, MEAN), each(system, &CACHE, MEAN));
+        let values = json!({ "system": system.system, "later": later, "means": means });
+        Some(Evidence::new("cache-dirtied", "later", values))
     };
-    let systems = || found.systems.iter();
-    let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(CONDITIONS[2])).collect();
-    let between = match under_disk.as_slice() {
-        [first, second, ..] => factor(first, second, range),
+    let systems = || hard(found);
+    let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(disk)).collect();
+    let between = |number| match under_disk[..] {
+        [first, second, ..] => factor(first, second, number),
         _ => None,
     };
-    let of_both: Vec<_> = under_disk.iter().map(|load| known(Some(load), range)).collect();
-    let worst =
-        systems().flat_map(|system| CONDITIONS.map(|name| known(system.under(name), |of| of.max_ns as f64)));
+    let of_both = |number| under_disk.iter().map(|load| load.number(number)).collect::<Vec<_>>();
+    let apart = between(MEAN);
+    let differs = apart.and_then(|of| of.interval).is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    // Means that are alike do not show that the patterns are.
+    let differs = differs.then_some(true);
+    let patterns = json!({ "differs": differs, "factor": apart, "means": of_both(MEAN) });
+    let comparable = json!({ "factor": between(RANGE), "ranges": of_both(RANGE) });
+    let worst = systems().flat_map(|system| each(system, &CONDITIONS, |of| of.max_ns as f64));
     let mut all: Vec<Evidence> = systems().map(grows).collect();
-    all.push(Evidence::decided_by("comparable", "factor", between).and("ranges", of_both));
-    all.push(Evidence::decided_by("worst-ten-us", "worst", worst.flatten().reduce(f64::max)));
+    all.push(Evidence::new("comparable", "factor", comparable));
+    all.push(Evidence::new("different-patterns", "differs", patterns));
+    let worst = worst.flatten().reduce(f64::max);
+    all.push(Evidence::new("worst-ten-us", "worst", json!({ "worst": worst })));
     all.extend(systems().filter_map(dirtied));
+    let soft = found.systems.iter().find(|system| system.system == ORDINARY);
+    let soft = soft.map(|system| json!({ "ranges": system.each(RANGE) }));
+    all.extend(soft.map(|soft| Evidence::new("soft-jitter", "ranges", soft)));
     all
 }
 
-/// The paper's conditions and the loads used for them, then two that differ in the cache only: other tasks fill the idle
-/// time of every processor, and leave the cache alone or rewrite it.
-const LOADS: [Case; CONDITIONS.len() + 2] = [
+/// Loads used for each; for the cache, tasks fill the idle time of every processor.
+const LOADS: [Case; 5] = [
     Case { name: CONDITIONS[0], load: "none" },
     Case { name: CONDITIONS[1], load: "net:2" },
     Case { name: CONDITIONS[2], load: "disk:2" },
-    Case { name: "computing", load: "cpu:4@all" },
-    Case { name: "cache", load: "cache:4@all" },
+    Case { name: CACHE[0], load: "cpu:4@all" },
+    Case { name: CACHE[1], load: "cache:4@all" },
 ];
 
+/// Name of the ordinary system, and its load: tasks that compute on its processor.
+const ORDINARY: &str = "ordinary";
+const COMPUTING: [Case; 1] = [Case { name: "computing", load: "cpu:4@all" }];
+
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
-const GUEST_LOADS: [Case; CONDITIONS.len()] = [
+const GUEST_LOADS: [Case; 3] = [
     Case { name: CONDITIONS[0], load: "none" },
     Case { name: CONDITIONS[1], load: "net:2,10.0.0.2" },
     Case { name: CONDITIONS[2], load: "disk:2,/disk" },
@@ -160,81 +154,98 @@ const AFTER_INTERRUPT: [Step; 4] = [Step::Interrupt, Step::InterruptEnd, Step::S
 const TRACED: usize = 8;
 const TRACED_PART: i64 = 8;
 
-/// NIST's report, repeated on this machine.
+/// NIST's report, repeated.
 #[derive(Debug, Serialize)]
 pub struct NistReproduction {
-    pub torques: NistTorques,
-    /// Figures 1, 2, 4, 5 and 6.
-    pub jitter: NistJitter,
+    /// Parts that virtual time has nothing to say about; `None` there.
+    #[serde(flatten)]
+    pub machine: Option<MachineResults>,
     /// Causes of the clusters in figures 1 and 2.
     pub clusters: ClusterCauses,
     /// Figure 3.
     pub loads: LoadFigures,
+}
+
+#[derive(Debug, Serialize)]
+pub struct MachineResults {
+    pub torques: Vec<TorqueRow>,
+    /// Figures 1, 2, 4, 5 and 6.
+    pub jitter: NistJitter,
     /// Control without feedback and with it.
     pub control: NistControl,
 }
 
 impl NistReproduction {
-    fn evidence(&self) -> Vec<Evidence> {
-        let mut all = self.torques.evidence().to_vec();
-        all.extend(self.jitter.evidence());
-        all.push(self.clusters.evidence());
-        all.push(self.clusters.service_time(self.jitter.service.often_ns));
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let Some(MachineResults { jitter, control, .. }) = &self.machine else {
+            // Hard real time: none of the systems of a machine may be.
+            let hard = hard(&self.loads).map(|system| {
+                let ranges = each(system, &CONDITIONS, RANGE);
+                let values = json!({ "system": system.system, "ranges": ranges });
+                Evidence::new("hard-jitter", "ranges", values)
+            });
+            let clusters = std::iter::once(self.clusters.evidence());
+            return clusters.chain(of_loads(&self.loads)).chain(hard).collect();
+        };
+        let mut all: Vec<Evidence> = torques::evidence().collect();
+        all.extend(jitter.evidence());
+        all.extend([self.clusters.evidence(), self.clusters.service_time(jitter.service.often_ns)]);
         all.extend(of_loads(&self.loads));
-        all.extend(self.control.evidence());
+        all.extend(control.evidence());
         all
     }
 }
 
-/// The whole report on this machine.
-pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
-    at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
-    let systems = real_time(System::of_this_machine());
-    let clusters = clusters(at, &systems)?;
-    let loads = measured(at, &systems, &LOADS)?;
-    let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
-    // At last, since it begins anew where the others go on after an interruption.
-    let jitter = nist_jitter::measure(at)?;
-    let torques = NistTorques::compute();
-    let found = NistReproduction { torques, jitter, clusters, loads, control };
-    at.finish(&found, found.evidence())
-}
-
-/// The clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core beside it, and
-/// the first system has none.
-fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
-    let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
-    match clusters_on(at, system) {
-        Err(error) if !at.interrupted.load(Ordering::Relaxed) => {
-            Ok(ClusterCauses { refused: Some(error.to_string()), ..ClusterCauses::default() })
-        }
-        found => found,
+/// The report on this machine, or what of it is possible on kernels in virtual time.
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+    let on_machine = at.kernels.is_none();
+    if on_machine {
+        at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
     }
-}
-
-/// The same on kernels in virtual time.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
-    let systems = real_time(kernels.systems());
+    let mut systems = at.systems();
+    systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let loads = measured(at, &systems, &GUEST_LOADS)?;
+    let mut loads = measured(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
     let clusters = clusters(at, &systems)?;
-    let found = NistVirtual { clusters, loads };
+    let mut machine = None;
+    if on_machine {
+        let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
+        loads.systems.extend(ordinary(at)?);
+        // At last, since it begins anew where the others go on after an interruption.
+        let jitter = nist_jitter::measure(at)?;
+        machine = Some(MachineResults { torques: torques::compute(), jitter, control });
+    }
+    if !on_machine {
+        loads.systems.extend(ordinary(at)?);
+    }
+    let found = NistReproduction { machine, clusters, loads };
     at.finish(&found, found.evidence())
 }
 
-fn real_time(mut systems: Vec<System>) -> Vec<System> {
-    systems.retain(|system| !system.is_ordinary());
-    systems
+/// The task as an ordinary one, which is no real-time system.
+fn ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemUnderLoads>, Error> {
+    let mut systems = at.systems();
+    systems.retain(System::is_ordinary);
+    Ok(at.under_loads(&systems, &COMPUTING, &task(), latencies)?.figures.systems)
 }
 
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
 }
 
-fn clusters_on(at: &mut Workplace<'_>, system: &System) -> Result<ClusterCauses, Error> {
-    let names = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
+/// The clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core beside it, and
+/// the first system has none.
+fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
+    let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     let mut found = ClusterCauses { system: system.name.into(), ..ClusterCauses::default() };
-    for file in at.traced(system, &task(), names, at.duration_ns / TRACED_PART)? {
+    let names = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
+    let files = match at.traced(system, &task(), names, at.duration_ns / TRACED_PART) {
+        Err(error) if !at.interrupted.load(Ordering::Relaxed) => {
+            return Ok(ClusterCauses { refused: Some(error.to_string()), ..ClusterCauses::default() });
+        }
+        files => files?,
+    };
+    for file in files {
         let why = Run::open(&file, &Hints::default())?.why(None, ListedEvents::Latest(0))?;
         for task in why.tasks {
             let steps = task.usual.iter().filter(|of| AFTER_INTERRUPT.contains(&of.step));
@@ -294,9 +305,25 @@ mod tests {
         };
         let known = |ranges: [[f64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         let grows = known([[4e3, 9e3, 11e3], [5e3, 7e3, 8e3]]);
-        assert_eq!(verdicts(grows, -900_000), [Holds; 4]);
-        assert_eq!(verdicts(known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]), -900_000), [DoesNotHold; 4]);
-        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 4]);
+        assert_eq!(verdicts(grows, -900_000), [Holds, Holds, Holds, CannotBeTold, Holds]);
+        let narrows = known([[900.0, 800.0, 700.0], [50.0, 60.0, 40.0]]);
+        assert_eq!(
+            verdicts(narrows, -900_000),
+            [DoesNotHold, DoesNotHold, DoesNotHold, CannotBeTold, DoesNotHold]
+        );
+        assert_eq!(verdicts([[None; 3]; 2], 0), [CannotBeTold; 5]);
+    }
+
+    #[test]
+    fn an_ordinary_system_takes_milliseconds_or_does_not() {
+        let statements = Paper::Nist.statements();
+        let verdict = |range_ns| {
+            let loads = vec![under("computing", Some(range_ns))];
+            let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
+            let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
+        };
+        assert_eq!([5e6, 5e3].map(verdict), [Holds, DoesNotHold]);
     }
 
     #[test]
@@ -307,7 +334,7 @@ mod tests {
             let found = ClusterCauses { each, ..ClusterCauses::default() };
             let statements = Paper::Nist.statements();
             let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
-            assert_eq!(found.service_time(5e3).values["processor"], 5e3.into());
+            assert_eq!(found.service_time(5e3).values["processor"], 5e3);
             (statement.verdict(&found.evidence()), found.typical().and_then(|series| series.lambda))
         };
         assert_eq!(verdict(&[Some(0.9); 8]), (Holds, Some(0.9)));

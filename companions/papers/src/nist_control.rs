@@ -2,6 +2,7 @@
 //! loop with it; and that of a microcontroller, with interrupts on and off.
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::Workplace;
 use crate::loads::LoadFigures;
@@ -40,19 +41,16 @@ pub struct NistControl {
 
 impl NistControl {
     pub fn evidence(&self) -> [Evidence; 2] {
-        let each =
-            |value: fn(&ControlRow) -> f64| self.rows.iter().map(|row| Some(value(row))).collect::<Vec<_>>();
-        let ratios = each(|row| row.torque / row.loop_cost.max(LEAST_COST));
+        let each = |value: fn(&ControlRow) -> f64| self.rows.iter().map(value).collect::<Vec<_>>();
+        let ratio = each(|row| row.torque / row.loop_cost.max(LEAST_COST));
+        let (torque, cost) = (each(|row| row.torque), each(|row| row.loop_cost));
         let less = match self.polled_ns[..] {
             [on, off] => Some(on / off.max(1.0)),
             _ => None,
         };
         [
-            Evidence::decided_by("open-loop", "ratio", ratios)
-                .and("torque", each(|row| row.torque))
-                .and("cost", each(|row| row.loop_cost)),
-            Evidence::decided_by("interrupts-off", "less", less)
-                .and("polled", self.polled_ns.iter().copied().map(Some).collect::<Vec<_>>()),
+            Evidence::new("open-loop", "ratio", json!({ "ratio": ratio, "torque": torque, "cost": cost })),
+            Evidence::new("interrupts-off", "less", json!({ "less": less, "polled": self.polled_ns })),
         ]
     }
 }

@@ -2,10 +2,10 @@
 //! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
 //! the gain (figures 1, 2, 4, 5 and 6).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::early_calls::EarlyCalls;
-use crate::paper::Paper;
 use crate::statement::Evidence;
 use crate::{Workplace, early_calls};
 use jitterlab_analysis::Statistics;
@@ -27,32 +27,13 @@ use jitterlab_trace::Parts;
 /// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
 
-/// Numbers that the paper prints for its figures 1, 2, 5 and 6.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct PrintedJitter {
-    /// Jitter of the uncompensated task in figure 6.
-    pub jitter_ns: f64,
-    /// The same as figure 2 has it.
-    pub jitter_in_figure_2_ns: f64,
-    /// Jitter of the compensated task in figure 6.
-    pub compensated_jitter_ns: f64,
-    /// Factor by which that is smaller, in the paper's words; the two numbers give 36.7.
-    pub factor: f64,
-    /// Share of the processor that it costs.
-    pub extra_load: f64,
-    /// The service time assumed for figure 5.
-    pub service_ns: f64,
-    pub least_load: f64,
-    /// The distance of wake-ups with that load.
-    pub least_load_every_ns: i64,
-}
+/// Service time that the paper assumes for its figure 5, and the distance of wake-ups with the least load there.
+pub const PRINTED_SERVICE_NS: f64 = 5_000.0;
+const PRINTED_EVERY_NS: i64 = 50_000;
 
 /// Figures 1, 2, 5 and 6 repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistJitter {
-    pub printed: PrintedJitter,
-    /// T, the paper's 500 us.
-    pub period_ns: i64,
     /// Accuracy of the time stamp counter in nanoseconds; `None` if CLOCK_MONOTONIC was read.
     pub clock_fit: Option<ClockFit>,
     /// Time between two readings of the clock.
@@ -69,6 +50,8 @@ pub struct NistJitter {
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
+    /// Share of A that is polled on average: of that distance, which divides the period, and of one that does not.
+    pub polled_shares: [Option<f64>; 2],
     /// Figure 5: the service time S.
     pub service: ServiceTime,
     pub load_curve: Vec<LoadPoint>,
@@ -84,37 +67,36 @@ pub struct NistJitter {
     pub extra_load: Option<MedianInterval>,
 }
 
-impl PrintedJitter {
-    pub fn read() -> Self {
-        Paper::Nist.part("printed")
-    }
-}
-
 impl NistJitter {
     /// Evidence on the paper's statements about its figures 1 to 6.
     pub fn evidence(&self) -> Vec<Evidence> {
         let least = self.load_curve.iter().min_by(|a, b| a.measured.total_cmp(&b.measured));
         let measured = least.map(|point| point.measured);
-        let (_, computed) = optimum(self.service.often_ns, self.period_ns as f64);
+        let (_, computed) = optimum(self.service.often_ns, PERIOD_NS as f64);
         // Equation 1 asks for more than the processor where calls come too often: no measurement can agree with that.
         let possible = self.load_curve.iter().filter(|point| point.equation_1 <= 1.0);
-        let ratios: Vec<_> = possible.map(|point| Some(point.measured / point.equation_1)).collect();
+        let ratios: Vec<f64> = possible.map(|point| point.measured / point.equation_1).collect();
+        let clusters = self.short_clusters.len();
+        // That no valley is real does not show that there is none.
+        let several = (clusters > 1).then_some(true);
+        let first = json!({ "factor": self.first_sample, "series": self.series });
+        let [aligned, unaligned] = self.polled_shares;
+        let ratio = measured.map(|load| load / computed);
+        let least = json!({ "ratio": ratio, "measured": measured, "computed": computed });
         vec![
-            // That no valley is real does not show that there is none.
-            Evidence::answered("figure-1b", (self.short_clusters.len() > 1).then_some(true))
-                .and("clusters", self.short_clusters.len() as f64),
-            Evidence::decided_by("first-sample", "factor", self.first_sample)
-                .and("series", self.series as f64),
-            Evidence::decided_by("equation-1", "ratio", ratios),
-            Evidence::decided_by("equation-3", "ratio", measured.map(|load| load / computed))
-                .and("measured", measured)
-                .and("computed", computed),
-            Evidence::decided_by("factor-40", "factor", self.factor),
-            Evidence::decided_by("extra-load", "load", self.extra_load),
+            Evidence::new("figure-1b", "several", json!({ "several": several, "clusters": clusters })),
+            Evidence::new("first-sample", "factor", first),
+            Evidence::new("equation-1", "ratio", json!({ "ratio": ratios })),
+            Evidence::new("equation-3", "ratio", least),
+            Evidence::new("half-polled", "unaligned", json!({ "unaligned": unaligned, "aligned": aligned })),
+            Evidence::new("factor-40", "factor", json!({ "factor": self.factor })),
+            Evidence::new("extra-load", "load", json!({ "load": self.extra_load })),
         ]
     }
 }
 
+/// A distance of calls that meets due times anywhere in its last one.
+const UNALIGNED_NS: i64 = 47_000;
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
 /// Number of pairs of blocks for figure 6, and number of series of samples in each block.
@@ -126,20 +108,22 @@ fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error
     Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few)
 }
 
+/// Every series of samples in a block.
+fn series(block: &Block) -> impl Iterator<Item = Deviations> {
+    block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series)
+}
+
 /// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
 fn jitter_ns(block: &Block) -> Option<f64> {
-    let series = block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series);
-    MedianInterval::from_values(series.map(|d| d.residual.peak_to_peak())).map(|m| m.median)
+    MedianInterval::from_values(series(block).map(|d| d.residual.peak_to_peak())).map(|m| m.median)
 }
 
 /// Of all series of samples the one with the median jitter: neither the luckiest nor one that an interrupt spoiled.
 fn typical(blocks: &[Block]) -> Result<Deviations, Error> {
-    let series =
-        blocks.iter().flat_map(|b| b.activations.chunks_exact(SHORT)).filter_map(Deviations::from_series);
-    let mut series: Vec<Deviations> = series.collect();
-    series.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
-    let middle = series.len() / 2;
-    series.into_iter().nth(middle).ok_or_else(too_few)
+    let mut all: Vec<Deviations> = blocks.iter().flat_map(series).collect();
+    all.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
+    let middle = all.len() / 2;
+    all.into_iter().nth(middle).ok_or_else(too_few)
 }
 
 /// Size of the first deviation of a block, whose thread has just begun, over the median size of the others in its first series.
@@ -155,7 +139,6 @@ pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
 
 /// Measures, and writes the run files.
 pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
-    let printed = PrintedJitter::read();
     let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
     let files = RUN_FILES.map(|name| at.run_file(name));
     let mut progress = at.progress();
@@ -175,7 +158,9 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
 
     bench.begin(TrialStep::NistCalls);
-    let early_calls = early_calls::measure(&plain, printed.least_load_every_ns)?;
+    let early_calls = early_calls::measure(&plain, PRINTED_EVERY_NS)?;
+    let unaligned = early_calls::measure(&plain, UNALIGNED_NS)?;
+    let polled_shares = [&early_calls, &unaligned].map(|calls| calls.as_ref().map(EarlyCalls::polled_share));
 
     bench.begin(TrialStep::NistLoad);
     let service = service(&mut bench, &long)?;
@@ -193,33 +178,29 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         &Block::views(PERIOD_NS, &blocks[1]),
         late_ns(&clock_floor),
     );
-    let series: Vec<&Block> = std::iter::once(&short).chain(&long).chain(&blocks[0]).collect();
-    let (shown_plain, shown_compensated) = (typical(&blocks[0])?, typical(&blocks[1])?);
-    let jitters: Vec<(f64, f64)> =
-        blocks[0].iter().zip(&blocks[1]).filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
-
+    let first_samples: Vec<&Block> = std::iter::once(&short).chain(&long).chain(&blocks[0]).collect();
+    let jitters = blocks[0].iter().zip(&blocks[1]);
+    let jitters: Vec<_> = jitters.filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
+    let median = |value: fn(&(f64, f64)) -> f64| MedianInterval::from_values(jitters.iter().map(value));
     let result = NistJitter {
-        printed,
-        period_ns: PERIOD_NS,
         clock_fit: long[0].result.clock_fit,
         floor_ns,
         short_clusters: latency_clusters(&first.distribution()),
         long_clusters: latency_clusters(&second.distribution()),
-        series: series.len(),
-        first_sample: MedianInterval::from_values(series.iter().filter_map(|block| first_sample(block))),
+        series: first_samples.len(),
+        first_sample: MedianInterval::from_values(first_samples.into_iter().filter_map(first_sample)),
         short: first,
         long: second,
         early_calls,
+        polled_shares,
         service,
         load_curve,
-        uncompensated: shown_plain,
-        compensated: shown_compensated,
+        uncompensated: typical(&blocks[0])?,
+        compensated: typical(&blocks[1])?,
         margin_ns,
-        uncompensated_jitter_ns: MedianInterval::from_values(jitters.iter().map(|j| j.0)),
-        compensated_jitter_ns: MedianInterval::from_values(jitters.iter().map(|j| j.1)),
-        factor: MedianInterval::from_values(
-            jitters.iter().map(|(plain, compensated)| plain / compensated.max(1.0)),
-        ),
+        uncompensated_jitter_ns: median(|jitters| jitters.0),
+        compensated_jitter_ns: median(|jitters| jitters.1),
+        factor: median(|(plain, compensated)| plain / compensated.max(1.0)),
         extra_load: proof.extra_load,
     };
     let saved = [(&plain, &long[..]), (&plain, &blocks[0]), (&compensated, &blocks[1])];
@@ -234,15 +215,4 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
 /// Error for too few points: no line fits them, and nothing can be recommended from them.
 fn too_few() -> Error {
     Error::not_measured("too few activations were measured").remedy("raise --duration")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_paper_s_numbers_are_read() {
-        let printed = PrintedJitter::read();
-        assert_eq!((printed.jitter_ns, printed.least_load_every_ns), (3_600.0, 50_000));
-    }
 }

@@ -8,7 +8,10 @@ use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::statement::{Statement, StatementVerdict};
+use crate::statement::{Evidence, Statement, StatementVerdict};
+use crate::values::{cell, filled, value};
+use jitterlab_report::chart::{Chart, Layer};
+use jitterlab_report::section::{Cell, Piece};
 
 /// The documents whose experiments can be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ValueEnum)]
@@ -66,7 +69,6 @@ pub struct Item {
     /// True if the command shows it both with `--virtual` and without.
     #[serde(default, skip_serializing)]
     pub both_ways: bool,
-    /// Results of its last repetitions here.
     #[serde(skip_deserializing)]
     pub results: Vec<ItemResult>,
 }
@@ -90,11 +92,31 @@ pub(crate) struct Heading {
     pub next: String,
 }
 
+/// A table of the document's results. Its texts have fields, and so have its title and its note.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TableText {
+    title: String,
+    /// Follows the table.
+    note: Option<String>,
+    /// True if it is folded away behind its title.
+    folded: bool,
+    header: Vec<String>,
+    /// A row for each value.
+    each: Vec<String>,
+    /// The rows for all values together.
+    rows: Vec<Vec<String>>,
+}
+
 impl Paper {
     /// Name in commands.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.parts().0
+    }
+
+    /// Name of a repetition, and of the folder that it is written to unless another is chosen.
+    pub fn folder(self, in_virtual_time: bool) -> String {
+        format!("{}{}", self.name(), if in_virtual_time { "-virtual" } else { "" })
     }
 
     fn parts(self) -> (&'static str, &'static str) {
@@ -113,7 +135,6 @@ impl Paper {
     }
 
     /// Everything in the document, in its order.
-    #[must_use]
     pub fn items(self) -> Vec<Item> {
         let mut items: Vec<Item> = self.part("items");
         for item in &mut items {
@@ -124,19 +145,53 @@ impl Paper {
     }
 
     /// Its statements that measurements or its own numbers decide.
-    #[must_use]
     pub fn statements(self) -> Vec<Statement> {
         self.part("statements")
     }
 
-    /// A paragraph or caption of its results.
-    pub(crate) fn words(self, name: &str) -> String {
-        self.part::<BTreeMap<String, String>>("words").remove(name).unwrap_or_default()
+    /// Evidence on a statement that the document's own numbers decide, which its data hold.
+    pub(crate) fn own_evidence(self, name: &'static str) -> Option<Evidence> {
+        let statement = self.statements().into_iter().find(|statement| statement.name == name)?;
+        Some(Evidence::new(name, &statement.decides, statement.printed))
+    }
+
+    /// The entry of this name in a part of the data.
+    pub(crate) fn entry<T: DeserializeOwned>(self, part: &str, name: &str) -> Option<T> {
+        self.part::<BTreeMap<String, T>>(part).remove(name)
     }
 
     /// The heading of one of its results.
     pub(crate) fn heading(self, result: &str) -> Heading {
-        self.part::<BTreeMap<String, Heading>>("sections").remove(result).unwrap_or_default()
+        self.entry("sections", result).unwrap_or_default()
+    }
+
+    /// A paragraph of its results, with these values in its fields.
+    pub(crate) fn words(self, name: &str, values: impl Serialize) -> String {
+        filled(&self.entry::<String>("words", name).unwrap_or_default(), &value(values))
+    }
+
+    /// A table of its results with these values, its note behind it; nothing without rows.
+    pub(crate) fn table(self, name: &str, values: impl Serialize) -> Vec<Piece> {
+        let text: TableText = self.entry("tables", name).unwrap_or_default();
+        let values = value(values);
+        let cells = |texts: &Vec<String>, of| texts.iter().map(|text| cell(text, of)).collect::<Vec<Cell>>();
+        let each = values.as_array().filter(|_| !text.each.is_empty()).into_iter().flatten();
+        let each = each.map(|of| cells(&text.each, of));
+        let rows: Vec<_> = each.chain(text.rows.iter().map(|texts| cells(texts, &values))).collect();
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let title = filled(&text.title, &values);
+        let caption = if text.folded { "" } else { &title };
+        let mut pieces = vec![Piece::table(caption, &text.header, rows)];
+        pieces.extend(text.note.map(|note| Piece::text(filled(&note, &values))));
+        if text.folded { vec![Piece::details(title, pieces)] } else { pieces }
+    }
+
+    /// A figure of its results with these layers, and these values in the fields of its caption.
+    pub(crate) fn chart(self, name: &str, values: impl Serialize, layers: Vec<Layer>) -> Option<Chart> {
+        let chart: Chart = self.entry("charts", name)?;
+        Some(Chart { caption: filled(&chart.caption, &value(values)), layers, ..chart })
     }
 }
 
@@ -153,6 +208,25 @@ mod tests {
             for statement in statements {
                 assert!(items.iter().any(|item| item.name == statement.item()), "{}", statement.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_table_has_a_heading_for_each_of_its_cells_and_every_figure_is_read() {
+        for paper in Paper::value_variants() {
+            let tables: BTreeMap<String, TableText> = paper.part("tables");
+            assert_eq!(tables.is_empty(), *paper == Paper::Athlon);
+            for (name, table) in tables {
+                assert!(
+                    table
+                        .rows
+                        .iter()
+                        .chain([&table.each])
+                        .all(|row| row.is_empty() || row.len() == table.header.len()),
+                    "{name}"
+                );
+            }
+            assert_eq!(paper.part::<BTreeMap<String, Chart>>("charts").is_empty(), *paper == Paper::Athlon);
         }
     }
 }

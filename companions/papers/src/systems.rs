@@ -26,6 +26,9 @@ pub struct Kernels {
     /// A kernel with the EVL core (Xenomai 4); libevl.so is looked for where the dynamic linker looks, unless --with has it
     #[arg(long, requires = "in_virtual_time", value_name = "KERNEL")]
     pub evl: Option<KernelChoice>,
+    /// A file that the guest gets besides, with the libraries it needs, such as libcobalt.so.2; may be given several times
+    #[arg(long, requires = "in_virtual_time", value_name = "FILE")]
+    pub with: Vec<String>,
 }
 
 /// A system of a document.
@@ -35,9 +38,7 @@ pub struct System {
     pub name: &'static str,
     /// Booted in virtual time; `None` for this machine's own.
     pub kernel: Option<KernelChoice>,
-    /// The scheduling policy of its tasks.
     pub policy: Policy,
-    /// Wake-up method of its tasks.
     pub wake: WakeMethod,
     /// True if its task has processors of its own: of four, loads get the first two, and the other two are isolated where they
     /// are emulated.
@@ -79,7 +80,6 @@ impl System {
     }
 
     /// The same with processors of its own, under another name.
-    #[must_use]
     pub fn apart(self, name: &'static str) -> System {
         System { name, apart: true, ..self }
     }
@@ -137,9 +137,9 @@ impl Kernels {
     }
 
     /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
-    pub fn check(&self, with: &[String]) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         let libraries = LibraryPath::of_this_machine();
-        for file in with {
+        for file in &self.with {
             initramfs::find(file, &libraries)?;
         }
         let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
@@ -155,7 +155,7 @@ impl Kernels {
             if version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
                 return Err(without_core(&image.name, &image.release, core));
             }
-            let brought = |name: &str| with.iter().any(|file| Path::new(file).ends_with(name));
+            let brought = |name: &str| self.with.iter().any(|file| Path::new(file).ends_with(name));
             if !core.libraries().iter().any(|name| brought(name) || libraries.library(name).is_some()) {
                 return Err(without_library(core));
             }

@@ -2,6 +2,7 @@
 //! Linux in virtual time, with and without a tick, with and without high-resolution timers.
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::Workplace;
 use crate::statement::Evidence;
@@ -11,16 +12,16 @@ use jitterlab_kernel::job::Step;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, Machine};
 use jitterlab_mcu::{Compiler, DelayFigures, Strategy, delays};
-use jitterlab_model::{Activation, Error, Policy, TaskSpec, WakeMethod, Work};
+use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod, Work};
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::Columns;
 
 /// The delay that is asked for, in microseconds.
 pub const ASKED_US: f64 = 15_000.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ManagedDelay {
-    pub system: Managed,
+    /// A strategy of the 8-bit microcontroller, or Linux as it is booted.
+    pub system: String,
     /// Distance of the ticks that end a delay in microseconds; `None` where no tick does.
     pub tick_us: Option<f64>,
     pub delays: u64,
@@ -30,27 +31,25 @@ pub struct ManagedDelay {
     pub interrupts: Option<f64>,
 }
 
-/// A way to manage time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "on", rename_all = "kebab-case")]
-pub enum Managed {
-    /// A strategy of the 8-bit microcontroller.
-    Avr { strategy: Strategy },
-    /// Linux, booted with these settings of `highres` and `nohz`.
-    Linux { high_resolution: bool, tickless: bool },
+/// Boot parameters for every way of Linux to manage time, the one of the paper's time first.
+const LINUX: [&str; 4] =
+    ["highres=off nohz=off", "highres=off nohz=on", "highres=on nohz=off", "highres=on nohz=on"];
+
+fn on_avr(strategy: Strategy) -> String {
+    format!("AVR, {strategy}")
 }
 
-/// High resolution and tickless or not: every way of Linux, the one of the paper's time first.
-const LINUX: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
+fn on_linux(parameters: &str) -> String {
+    format!("Linux, {parameters}")
+}
 
-/// Delays under every way to manage time.
 #[derive(Debug, Serialize)]
 pub struct ManagedDelays(pub Vec<ManagedDelay>);
 
 /// The delays of the microcontroller's strategies.
 pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
     let one = |of: &DelayFigures| ManagedDelay {
-        system: Managed::Avr { strategy: of.strategy },
+        system: on_avr(of.strategy),
         tick_us: of.tick_us.map(f64::from),
         delays: of.delays,
         shortest_us: of.shortest_us,
@@ -62,17 +61,15 @@ pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
 
 /// Evidence on the paper's statements about delays and ticks, for the microcontroller and for Linux as far as each was measured.
 pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
-    let find = |system: Managed| all.iter().find(|of| of.system == system);
-    let avr = |strategy| find(Managed::Avr { strategy });
-    let linux = |(high_resolution, tickless)| find(Managed::Linux { high_resolution, tickless });
-    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(avr);
-    let [old, .., new] = LINUX.map(linux);
+    let find = |system: String| all.iter().find(|of| of.system == system);
+    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(on_avr(of)));
+    let [old, .., new] = LINUX.map(|parameters| find(on_linux(parameters)));
     let mut evidence = of_ticks("8-bit AVR", ticking, quiet);
     evidence.extend(of_ticks("Linux", old, new));
     evidence.extend(old.zip(new).map(|(old, new)| {
         let late = [old, new].map(|of| (of.longest_us - ASKED_US) * 1e3);
-        Evidence::decided_by("adaptive-tick", "times", late[0] / late[1].max(1.0))
-            .and("late", vec![Some(late[0]), Some(late[1])])
+        let times = late[0] / late[1].max(1.0);
+        Evidence::new("adaptive-tick", "times", json!({ "times": times, "late": late }))
     }));
     evidence
 }
@@ -80,15 +77,14 @@ pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
 /// Evidence on a system with a tick and without one.
 fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDelay>) -> Vec<Evidence> {
     let Some(ticking) = ticking else { return Vec::new() };
-    let longer = ticking.tick_us.map(|tick_us| (ticking.longest_us - ASKED_US) / tick_us);
-    let delay = Evidence::decided_by("tick-delay", "ticks", longer)
-        .and("tick", ticking.tick_us.map(|us| us * 1e3))
-        .and("took", vec![Some(ticking.shortest_us * 1e3), Some(ticking.longest_us * 1e3)]);
+    let ticks = ticking.tick_us.map(|tick_us| (ticking.longest_us - ASKED_US) / tick_us);
+    let tick = ticking.tick_us.map(|us| us * 1e3);
+    let took = [ticking.shortest_us, ticking.longest_us].map(|us| us * 1e3);
+    let delay = json!({ "system": name, "ticks": ticks, "tick": tick, "took": took });
     let interrupts = [Some(ticking), quiet].map(|of| of?.interrupts);
     let more = interrupts[0].zip(interrupts[1]).map(|(ticking, quiet)| ticking / quiet);
-    let overhead =
-        Evidence::decided_by("tick-overhead", "times", more).and("interrupts", interrupts.to_vec());
-    [delay, overhead].map(|evidence| evidence.of_system(name)).into()
+    let overhead = json!({ "system": name, "times": more, "interrupts": interrupts });
+    vec![Evidence::new("tick-delay", "ticks", delay), Evidence::new("tick-overhead", "times", overhead)]
 }
 
 /// Work before a delay, so that each is asked for at another place between two ticks, in microseconds.
@@ -109,35 +105,30 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reprodu
     let avr: Result<Vec<_>, Error> =
         Strategy::ALL.into_iter().map(|strategy| delays::measure(strategy, &compiler)).collect();
     let mut all = from_avr(&avr?);
-    for (high_resolution, tickless) in LINUX {
-        all.push(on_linux(at, kernels, high_resolution, tickless)?);
+    for parameters in LINUX {
+        all.push(measure_linux(at, kernels, parameters)?);
     }
     let found = ManagedDelays(all);
     at.finish(&found, evidence(&found.0))
 }
 
-fn on_linux(
-    at: &mut Workplace<'_>,
-    kernels: &Kernels,
-    high_resolution: bool,
-    tickless: bool,
-) -> Result<ManagedDelay, Error> {
-    let setting = |name: &str, on: bool| format!("{name}={}", if on { "on" } else { "off" });
-    let parameters = vec![setting("highres", high_resolution), setting("nohz", tickless)];
-    let (words, machine) = (parameters.join(" "), Machine { parameters, ..Machine::default() });
-    let measured = at.boot(&words, &kernels.ordinary, machine, steps(), &[])?;
+fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) -> Result<ManagedDelay, Error> {
+    let machine =
+        Machine { parameters: parameters.split(' ').map(String::from).collect(), ..Machine::default() };
+    let measured = at.boot(parameters, &kernels.ordinary, machine, steps(), &[])?;
     let mut took_us = Vec::new();
     for place in PLACES_US {
         took_us.extend(delays_us(&measured, &place_name(place))?);
     }
     // The shortest distance of two starts that are asked for sooner than any tick comes.
-    let tick_us = delays_us(&measured, "tick")?.into_iter().reduce(f64::min).filter(|_| !high_resolution);
+    let starts_us = delays_us(&measured, "tick")?.into_iter();
+    let tick_us = starts_us.reduce(f64::min).filter(|_| parameters.contains("highres=off"));
     let [before, between, behind] =
         COUNTED.map(|name| measured.output(name).ok().and_then(timer_interrupts).map(|count| count as f64));
     let more = || Some((behind? - between?) - (between? - before?));
     let [few, many] = FEW_AND_MANY;
     Ok(ManagedDelay {
-        system: Managed::Linux { high_resolution, tickless },
+        system: on_linux(parameters),
         tick_us,
         delays: took_us.len() as u64,
         shortest_us: took_us.iter().copied().fold(f64::INFINITY, f64::min),
@@ -188,9 +179,7 @@ fn steps() -> Vec<Step> {
 /// Each delay of a run in microseconds: from the end of an activation to the start of the next.
 fn delays_us(measured: &GuestRun, step: &str) -> Result<Vec<f64>, Error> {
     let file = measured.run_file(step)?;
-    let mut activations: Vec<Activation> = Vec::new();
-    Run::open(file.path(), &Hints::default())?
-        .visit(0, Columns::ALL, |rows| activations.extend_from_slice(rows))?;
+    let activations = Run::open(file.path(), &Hints::default())?.activations(0, 0..u64::MAX)?;
     Ok(activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].end_ns) as f64 / 1e3).collect())
 }
 
@@ -231,12 +220,10 @@ mod tests {
             };
             evidence(all).iter().filter_map(verdict).collect()
         };
-        let avr = |strategy| Managed::Avr { strategy };
-        let linux = |(high_resolution, tickless)| Managed::Linux { high_resolution, tickless };
-        let [old, _, _, new] = LINUX.map(linux);
+        let [old, _, _, new] = LINUX.map(on_linux);
         let mut all = vec![
-            one(avr(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
-            one(avr(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
+            one(on_avr(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
+            one(on_avr(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
         ];
         assert_eq!(verdicts(&all), [Holds, Holds]);
         all.extend([one(old, Some(4_000.0), 18_950.0, Some(4.0)), one(new, None, 15_005.0, None)]);

@@ -1,6 +1,8 @@
 //! NIST's table 1, recomputed: Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact
 //! on Motor Control" (2001), section 4.
 
+use std::f64::consts::PI;
+
 use serde::{Deserialize, Serialize};
 
 use crate::paper::Paper;
@@ -10,7 +12,7 @@ use jitterlab_motion::stepper::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PrintedRow {
+pub struct Motor {
     /// Holding torque h in oz-in.
     pub holding_oz_in: f64,
     /// Step angle S in degrees.
@@ -19,15 +21,13 @@ pub struct PrintedRow {
     pub rev_per_s: f64,
     /// T_u: torque due to the uncompensated jitter; and its last printed digit's place value.
     pub uncompensated_oz_in: (f64, f64),
-    /// T_u as a share of the available torque.
     pub uncompensated_percent: f64,
     /// T_c: torque due to the compensated jitter; and its last printed digit's place value.
     pub compensated_oz_in: (f64, f64),
-    /// T_c as a share of the available torque.
     pub compensated_percent: f64,
 }
 
-pub fn table_1() -> Vec<PrintedRow> {
+pub fn table_1() -> Vec<Motor> {
     Paper::Nist.part("motors")
 }
 
@@ -38,71 +38,40 @@ pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
 /// A jitter from which the uncompensated column does follow, in seconds.
 pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NistTorques {
-    pub rows: Vec<TorqueRow>,
-}
-
 /// One motor of the table, printed and computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TorqueRow {
-    pub printed: PrintedRow,
-    /// From the stated uncompensated jitter.
-    pub uncompensated: Torque,
-    /// From the jitter that gives the printed uncompensated torques.
-    pub uncompensated_found: Torque,
-    /// From the stated compensated jitter.
-    pub compensated: Torque,
+    pub printed: Motor,
+    /// Torque in oz-in and its share in %: from the stated uncompensated jitter, from the one that gives the printed torques, and
+    /// from the stated compensated one.
+    pub computed: [(f64, f64); 3],
+    /// Speed in rad/s, displacement in urad, spring constant in oz-in/rad, and the torque by equations 5 and 7 in oz-in, for the
+    /// stated uncompensated jitter.
+    pub equations: [f64; 5],
 }
 
-/// Torque that a jitter takes from a motor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Torque {
-    pub jitter_s: f64,
-    pub oz_in: f64,
-    /// Its share of the available torque in %.
-    pub percent: f64,
+pub fn compute() -> Vec<TorqueRow> {
+    let row = |printed: Motor| {
+        let jitters_s = [STATED_UNCOMPENSATED_S, FOUND_UNCOMPENSATED_S, STATED_COMPENSATED_S];
+        let computed = jitters_s.map(|s| (printed.torque_oz_in(s), printed.percent(s)));
+        let speed = 2.0 * PI * printed.rev_per_s;
+        let displacement = speed * STATED_UNCOMPENSATED_S;
+        let spring_oz_in = PI / 2.0 * printed.holding_oz_in / printed.step_deg.to_radians();
+        let torques = [-spring_oz_in * displacement, -computed[0].0];
+        let equations = [speed, displacement * 1e6, spring_oz_in, torques[0], torques[1]];
+        TorqueRow { printed, computed, equations }
+    };
+    table_1().into_iter().map(row).collect()
 }
 
-impl NistTorques {
-    pub fn compute() -> Self {
-        let row = |printed: PrintedRow| {
-            let torque = |jitter_s| Torque {
-                jitter_s,
-                oz_in: printed.torque_oz_in(jitter_s),
-                percent: printed.percent(jitter_s),
-            };
-            TorqueRow {
-                printed,
-                uncompensated: torque(STATED_UNCOMPENSATED_S),
-                uncompensated_found: torque(FOUND_UNCOMPENSATED_S),
-                compensated: torque(STATED_COMPENSATED_S),
-            }
-        };
-        NistTorques { rows: table_1().into_iter().map(row).collect() }
-    }
-
-    /// Evidence on the paper's statements about the table.
-    pub fn evidence(&self) -> [Evidence; 4] {
-        let printed: Vec<PrintedRow> = self.rows.iter().map(|row| row.printed).collect();
-        let follows = |statement, stated_s: f64, (from_s, to_s): (f64, f64)| {
-            // Distance of the stated jitter from those that give the printed torques.
-            let off_s = (from_s - stated_s).max(stated_s - to_s).max(0.0);
-            Evidence::decided_by(statement, "off", off_s).and("from", from_s * 1e9).and("to", to_s * 1e9)
-        };
-        let compensated = jitter_behind(&printed, |row| row.compensated_oz_in);
-        let uncompensated = jitter_behind(&printed, |row| row.uncompensated_oz_in);
-        let largest = |jitter_s| printed.iter().map(|row| row.percent(jitter_s)).fold(0.0, f64::max);
-        [
-            follows("table-1-compensated", STATED_COMPENSATED_S, compensated),
-            follows("table-1-uncompensated", STATED_UNCOMPENSATED_S, uncompensated),
-            Evidence::decided_by("below-ten-percent", "largest", largest(uncompensated.1)),
-            Evidence::decided_by("below-one-percent", "largest", largest(compensated.1)),
-        ]
-    }
+/// Evidence on the paper's statements about the table, which its own numbers decide.
+pub fn evidence() -> impl Iterator<Item = Evidence> {
+    let statements =
+        ["table-1-compensated", "table-1-uncompensated", "below-ten-percent", "below-one-percent"];
+    statements.into_iter().filter_map(|statement| Paper::Nist.own_evidence(statement))
 }
 
-impl PrintedRow {
+impl Motor {
     pub fn steps_per_s(&self) -> f64 {
         self.rev_per_s * 360.0 / self.step_deg
     }
@@ -116,20 +85,6 @@ impl PrintedRow {
     pub fn percent(&self, jitter_s: f64) -> f64 {
         100.0 * linear_share(self.steps_per_s(), jitter_s)
     }
-}
-
-/// The range of jitter in seconds from which every printed torque of a column follows when digits are cut off, not rounded; its
-/// end lies before its beginning if no jitter gives all of them.
-///
-/// The compensated column follows from 0.0980 to 0.0997 us, so from the stated jitter; the uncompensated one only
-/// from 4.060 to 4.106 us, not from the stated 3.60 us. 4.08/0.0988 is the text's "about 40 times".
-pub fn jitter_behind(table: &[PrintedRow], column: impl Fn(&PrintedRow) -> (f64, f64)) -> (f64, f64) {
-    let ranges = table.iter().map(|row| {
-        let (printed, place) = column(row);
-        let per_second = row.torque_oz_in(1.0);
-        (printed / per_second, (printed + place) / per_second)
-    });
-    ranges.fold((0.0, f64::INFINITY), |all: (f64, f64), one| (all.0.max(one.0), all.1.min(one.1)))
 }
 
 #[cfg(test)]
@@ -165,6 +120,20 @@ mod tests {
         }
     }
 
+    /// The range of jitter in seconds from which every printed torque of a column follows when digits are cut off, not rounded; its
+    /// end lies before its beginning if no jitter gives all of them.
+    ///
+    /// The compensated column follows from 0.0980 to 0.0997 us, so from the stated jitter; the uncompensated one only
+    /// from 4.060 to 4.106 us, not from the stated 3.60 us. 4.08/0.0988 is the text's "about 40 times".
+    fn jitter_behind(table: &[Motor], column: impl Fn(&Motor) -> (f64, f64)) -> (f64, f64) {
+        let ranges = table.iter().map(|row| {
+            let (printed, place) = column(row);
+            let per_second = row.torque_oz_in(1.0);
+            (printed / per_second, (printed + place) / per_second)
+        });
+        ranges.fold((0.0, f64::INFINITY), |all: (f64, f64), one| (all.0.max(one.0), all.1.min(one.1)))
+    }
+
     #[test]
     fn the_columns_come_from_these_ranges() {
         let (from, to) = jitter_behind(&table_1(), |row| row.uncompensated_oz_in);
@@ -174,14 +143,35 @@ mod tests {
     }
 
     #[test]
-    fn the_table_s_statements_are_decided() {
+    fn the_table_s_statements_are_decided_by_its_numbers() {
         use crate::statement::StatementVerdict::{DoesNotHold, Holds};
         let statements = Paper::Nist.statements();
-        let verdict = |evidence: Evidence| {
-            let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
-            statement.verdict(&evidence)
+        let all: Vec<Evidence> = evidence().collect();
+        let verdict = |evidence: &Evidence| {
+            statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(evidence)
         };
-        assert_eq!(NistTorques::compute().evidence().map(verdict), [Holds, DoesNotHold, Holds, Holds]);
+        assert_eq!(all.iter().map(verdict).collect::<Vec<_>>(), [Holds, DoesNotHold, Holds, Holds]);
+        let motors = table_1();
+        let compensated = jitter_behind(&motors, |motor| motor.compensated_oz_in);
+        let uncompensated = jitter_behind(&motors, |motor| motor.uncompensated_oz_in);
+        let largest = |s| motors.iter().map(|motor| motor.percent(s)).fold(0.0, f64::max);
+        // Distance of the stated jitter from those that give the printed torques.
+        let off = |stated_s: f64, (from_s, to_s): (f64, f64)| {
+            (from_s - stated_s).max(stated_s - to_s).max(0.0) * 1e9
+        };
+        for (number, name, computed) in [
+            (0, "from", compensated.0 * 1e9),
+            (0, "to", compensated.1 * 1e9),
+            (0, "off", off(STATED_COMPENSATED_S, compensated)),
+            (1, "from", uncompensated.0 * 1e9),
+            (1, "to", uncompensated.1 * 1e9),
+            (1, "off", off(STATED_UNCOMPENSATED_S, uncompensated)),
+            (2, "largest", largest(uncompensated.1)),
+            (3, "largest", largest(compensated.1)),
+        ] {
+            let printed = all[number].values[name].as_f64().unwrap();
+            assert!((printed - computed).abs() < 0.05, "{number}, {name}: {printed}, {computed}");
+        }
     }
 
     #[test]

@@ -2,26 +2,24 @@
 //! ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c 4 -m 6`; whether it is fit for the control
 //! of a robot, whether a thread of priority 99 leaves others their processor, and what the report's listing does.
 
-use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::loads::{
-    LoadFigures, STRETCHES, Spread, SystemUnderLoads, UnderLoad, change, factor, loop_durations,
+    LoadFigures, MEAN, SD, STRETCHES, SystemUnderLoads, UnderLoad, change, factor, loop_durations,
 };
 use crate::measure::Measured;
-use crate::paper::Paper;
-use crate::statement::{Evidence, Values};
-use crate::systems::{Case, DIVIDED, Kernels, System};
+use crate::statement::Evidence;
+use crate::systems::{Case, DIVIDED, System};
+use crate::values::UNBOUNDED;
 use crate::words::{Reproduction, twente_figures};
-use crate::{Workplace, read};
-use jitterlab_analysis::Summary;
+use crate::{Workplace, read, scratch_file};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_host::facts::{self, Root};
-use jitterlab_host::scratch::Scratch;
 use jitterlab_model::{CpuSet, Error, Policy, TaskSpec, Work};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{Plant, Question, Stability};
@@ -29,54 +27,36 @@ use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, OneTask, Run};
-use jitterlab_trace::{Columns, atomic_file};
+use jitterlab_trace::atomic_file;
 
 pub const PERIOD_NS: i64 = 1_000_000;
 
 /// The numbers of divisions that the report weighs, least first.
 pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
 
-/// One measurement as the report prints it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct PrintedLoop {
-    /// Numbers of its figures: the series and the histogram.
-    pub figures: [usize; 2],
-    pub system: String,
-    pub mean_ms: Option<f64>,
-    pub sd_ms: Option<f64>,
-    /// The loop's duration in words.
-    #[serde(rename = "loop")]
-    pub duration: String,
-}
-
-/// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
-pub fn printed() -> Vec<PrintedLoop> {
-    Paper::Twente.part("printed")
-}
-
-/// Duration of a number of divisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Duration of a number of divisions; `None` where it is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WorkTime {
     pub divisions: u32,
-    /// The median; `None` where it is not known.
     pub median_ns: Option<i64>,
     /// Not exceeded by 99 of 100.
     pub p99_ns: Option<i64>,
+    /// The median as a share of the period.
+    pub of_period: Option<f64>,
 }
 
 impl WorkTime {
-    /// Takes the durations of a run with this number of divisions.
-    pub fn new(divisions: u32, summary: &Summary) -> Self {
-        let at = |percentile| summary.execution.at(percentile).exactly();
-        WorkTime { divisions, median_ns: at(P50), p99_ns: at(P99) }
+    pub fn new(divisions: u32, [median_ns, p99_ns]: [Option<i64>; 2]) -> Self {
+        let of_period = median_ns.map(|ns| ns as f64 / PERIOD_NS as f64);
+        WorkTime { divisions, median_ns, p99_ns, of_period }
     }
 
     /// Decides a statement about the work: both the median and the 99th percentile have to lie on one side.
     fn decides(&self, statement: &'static str) -> Evidence {
-        let [median, p99] = [self.median_ns, self.p99_ns].map(|ns| ns.map(|ns| ns as f64));
-        let both = median.zip(p99);
-        let took = both.map(|both| MedianInterval { median: both.0, interval: Some(both) });
-        Evidence::decided_by(statement, "took", took).and("median", median).and("p99", p99)
+        let both = self.median_ns.zip(self.p99_ns);
+        let took = both.map(|both| json!({"median": both.0, "interval": both}));
+        let values = json!({ "took": took, "median": self.median_ns, "p99": self.p99_ns });
+        Evidence::new(statement, "took", values)
     }
 }
 
@@ -87,6 +67,8 @@ pub struct TwenteReproduction {
     /// Duration of the work for each number of divisions that the report considers, least first; on a machine
     /// only.
     pub work: Vec<WorkTime>,
+    /// Duration of the work on the ordinary system under each load; on a machine only.
+    pub under_loads: Vec<WorkTime>,
     /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
@@ -127,14 +109,6 @@ pub struct ListingRun {
     pub mended: String,
 }
 
-fn sd(of: &Spread) -> f64 {
-    of.sd_ns
-}
-
-fn mean(of: &Spread) -> f64 {
-    of.mean_ns
-}
-
 impl TwenteReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
@@ -143,27 +117,28 @@ impl TwenteReproduction {
             real_time.iter().partition(|system| system.system == APART);
         all.extend(real_time.into_iter().flat_map(|system| of_real_time(system, ordinary)));
         all.extend(apart.into_iter().map(|system| {
-            Evidence::decided_by("two-plus-two", "changes", system.against_first(change, sd))
-                .and("sds", system.each(sd))
+            let values = json!({ "changes": system.against_first(change, SD), "sds": system.each(SD) });
+            Evidence::new("two-plus-two", "changes", values)
         }));
         // Sections 2.1.5 and 2.2.3: an ordinary loop is not fit, a real-time one is.
         all.extend(self.control.iter().map(|ControlFit { system, loss }| {
             let is_ordinary = *system == ordinary.system;
             let statement = if is_ordinary { "not-for-control" } else { "for-control" };
-            Evidence::decided_by(statement, "loss", Some(*loss)).of_system(system)
+            Evidence::new(statement, "loss", json!({ "system": system, "loss": loss }))
         }));
-        all.extend(self.starvation.map(|Starvation { ordinary, fifo_99, more }| {
-            Evidence::decided_by("priority-99", "more", more)
-                .and("ordinary", ordinary)
-                .and("fifo_99", fifo_99)
-        }));
+        all.extend(self.starvation.map(|found| Evidence::new("priority-99", "more", json!(found))));
+        let took: Vec<_> = self.under_loads.iter().map(|of| Some(of.median_ns? as f64)).collect();
+        if let Some((idle, loaded)) = took.split_first() {
+            let longer: Vec<_> = loaded.iter().map(|ns| Some((*ns)? / (*idle)?)).collect();
+            all.push(Evidence::new("sleep-smaller", "longer", json!({ "longer": longer, "took": took })));
+        }
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
         all.extend(self.listing.as_ref().map(|listing| {
-            Evidence::answered("fifo-99-code", Some(listing.printed == "SCHED_FIFO 99"))
-                .and("printed", Values::Text(listing.printed.clone()))
-                .and("mended", Values::Text(listing.mended.clone()))
+            let mut values = json!(listing);
+            values["holds"] = json!(listing.printed == "SCHED_FIFO 99");
+            Evidence::new("fifo-99-code", "holds", values)
         }));
         all
     }
@@ -171,40 +146,42 @@ impl TwenteReproduction {
 
 /// Sections 2.1 and 2.2 on ordinary Linux.
 fn of_ordinary(system: &SystemUnderLoads) -> Vec<Evidence> {
-    let (sds, means) = (system.each(sd), system.each(mean));
-    let grown: Vec<_> = system.loads.windows(2).map(|pair| factor(&pair[0], &pair[1], sd)).collect();
-    let missed = system.loads.last().and_then(|load| Some(load.found?.missed as f64));
-    let end = |of: Option<&Option<f64>>| of.copied().flatten();
-    let risen = system.against_first(factor, mean).pop().flatten();
+    let (sds, means) = (system.each(SD), system.each(MEAN));
+    let grown: Vec<_> = system.loads.windows(2).map(|pair| factor(&pair[0], &pair[1], SD)).collect();
+    let risen = json!({
+        "growth": system.against_first(factor, MEAN).pop().flatten(),
+        "idle": means.first(),
+        "stressed": means.last(),
+        "missed": system.loads.last().and_then(|load| Some(load.found?.missed)),
+    });
+    let enlarged = system.against_first(factor, SD);
     vec![
-        Evidence::decided_by("stress-enlarges", "growth", system.against_first(factor, sd))
-            .and("sds", sds.clone()),
-        Evidence::decided_by("proportional", "growth", grown).and("sds", sds),
-        Evidence::decided_by("mean-rises", "growth", risen)
-            .and("idle", end(means.first()))
-            .and("stressed", end(means.last()))
-            .and("missed", missed),
-        Evidence::decided_by("mean-1-2", "means", means[..means.len().min(2)].to_vec()),
+        Evidence::new("stress-enlarges", "growth", json!({ "growth": enlarged, "sds": sds })),
+        Evidence::new("proportional", "growth", json!({ "growth": grown, "sds": sds })),
+        Evidence::new("mean-rises", "growth", risen),
+        Evidence::new("mean-1-2", "means", json!({ "means": means[..means.len().min(2)] })),
     ]
 }
 
 /// Sections 2.2 and 2.2.2 on a real-time system.
 fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evidence; 5] {
-    let sds = system.each(sd);
-    let pairs = sds.iter().zip(ordinary.each(sd));
+    let sds = system.each(SD);
+    let pairs = sds.iter().zip(ordinary.each(SD));
     let factors: Vec<_> = pairs.map(|(here, there)| Some(there? / (*here)?)).collect();
-    let changes = system.against_first(change, sd);
+    let changes = system.against_first(change, SD);
     let loads = system.loads.iter().zip(&ordinary.loads);
-    let of_stretches: Vec<_> = loads.map(|(here, there)| factor(here, there, sd)).collect();
+    let of_stretches: Vec<_> = loads.map(|(here, there)| factor(here, there, SD)).collect();
     let concentrated: Vec<_> = system.loads.iter().map(concentrated).collect();
-    let all = [
-        Evidence::decided_by("stress-does-not-matter", "changes", changes.clone()).and("sds", sds),
-        Evidence::decided_by("better-under-stress", "changes", changes),
-        Evidence::decided_by("more-accurate", "of_stretches", of_stretches).and("factors", factors),
-        Evidence::decided_by("mean-1-07", "means", system.each(mean)),
-        Evidence::decided_by("jitter-concentrated", "shares", concentrated),
-    ];
-    all.map(|evidence| evidence.of_system(&system.system))
+    let (name, means) = (&system.system, system.each(MEAN));
+    let changes = json!({ "system": name, "changes": changes, "sds": sds });
+    let accurate = json!({ "system": name, "of_stretches": of_stretches, "factors": factors });
+    [
+        Evidence::new("stress-does-not-matter", "changes", changes.clone()),
+        Evidence::new("better-under-stress", "changes", changes),
+        Evidence::new("more-accurate", "of_stretches", accurate),
+        Evidence::new("mean-1-07", "means", json!({ "system": name, "means": means })),
+        Evidence::new("jitter-concentrated", "shares", json!({ "system": name, "shares": concentrated })),
+    ]
 }
 
 /// How far the duration of each loop of the first run is from the period.
@@ -237,58 +214,33 @@ fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on every system of this machine, the report's conclusions about them, the duration of its work, and its two
-/// further questions.
-pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
-    let systems = System::of_this_machine();
-    let mut all = systems.clone();
-    if divides(&facts::read(&Root::system()).usable()) {
-        all.extend(System::like_xenomai(&systems).map(|system| system.apart(APART)));
+/// Figures 1 to 12 on every system, the report's conclusions about them, and a page of all. On this machine also the duration of the
+/// report's work, which in virtual time is what its number of instructions takes by definition, and its two further questions.
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
+    let on_machine = at.kernels.is_none();
+    let mut judged = at.systems();
+    judged.retain(|system| on_machine || !matches!(system.policy, Policy::Deadline { .. }));
+    let mut systems = judged.clone();
+    let usable = facts::read(&Root::system()).usable();
+    if !on_machine || (0..DIVIDED.0).all(|cpu| usable.contains(cpu)) {
+        systems.extend(System::like_xenomai(&judged).map(|system| system.apart(APART)));
     }
-    repeated(at, &all, |at, found| {
-        found.control = systems.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
-        found.starvation = starvation(at)?;
-        found.work = work(at)?;
-        found.listing = listing()?;
-        Ok(())
-    })
-}
-
-/// True if a machine has the processors that the load and the task get.
-fn divides(usable: &CpuSet) -> bool {
-    (0..DIVIDED.0).all(|cpu| usable.contains(cpu))
-}
-
-/// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
-    let mut systems = kernels.systems();
-    systems.retain(|system| !matches!(system.policy, Policy::Deadline { .. }));
-    let judged: Vec<&str> = systems.iter().map(|system| system.name).collect();
-    systems.extend(System::like_xenomai(&systems).map(|system| system.apart(APART)));
-    repeated(at, &systems, |at, found| {
-        let file = |name: &str| at.run_file(&format!("{name}-{}", LOADS[2].name));
-        let control = judged.iter().map(|name| control_by(name, &file(name)));
-        found.control = control.collect::<Result<_, _>>()?;
-        Ok(())
-    })
-}
-
-/// The ordinary system and the real-time ones under the report's loads, with the report's two kinds of figure for each: odd ones
-/// are series, even ones histograms; `more` besides; and a page of all.
-fn repeated(
-    at: &mut Workplace<'_>,
-    systems: &[System],
-    more: impl FnOnce(&mut Workplace<'_>, &mut TwenteReproduction) -> Result<(), Error>,
-) -> Result<Reproduction, Error> {
-    let Measured { figures: loops, runs } = at.under_loads(systems, &LOADS, &task(), loop_durations)?;
+    let Measured { figures: loops, runs } = at.under_loads(&systems, &LOADS, &task(), loop_durations)?;
     let mut figures = Vec::new();
     for (system, found) in systems.iter().zip(&loops.systems) {
         let each = found.loads.iter().zip(0..);
         figures.extend(each.flat_map(|(load, number)| twente_figures(system, load, number)));
     }
     at.draw(&figures)?;
-    let mut found = TwenteReproduction { loops, ..TwenteReproduction::default() };
-    more(at, &mut found)?;
+    let control = judged.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
+    let mut found = TwenteReproduction { loops, control, ..TwenteReproduction::default() };
+    if on_machine {
+        found.starvation = starvation(at, &usable)?;
+        let files = LOADS.map(|case| at.run_file(&format!("{}-{}", judged[0].name, case.name)));
+        found.under_loads = work_times(&[DIVISIONS[1]; LOADS.len()], &files)?;
+        found.work = work(at)?;
+        found.listing = listing()?;
+    }
     let reproduction = at.finish(&found, found.evidence())?;
     let mut document = Document::new(&reproduction);
     if let Some(section) = document.sections.first_mut() {
@@ -306,39 +258,44 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
-        files.push(at.measure(&format!("work-{divisions}"), task, "none")?);
+        files.push(at.measure(&format!("work-{divisions}"), vec![task], "none", at.duration_ns)?);
     }
-    let runs = read(&files)?;
+    work_times(&DIVISIONS, &files)
+}
+
+/// Durations of these numbers of divisions in run files.
+fn work_times(divisions: &[u32], files: &[PathBuf]) -> Result<Vec<WorkTime>, Error> {
+    let runs = read(files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::new(k, summary)).collect())
+    let times = summaries.map(|summary| [P50, P99].map(|at| summary.execution.at(at).exactly()));
+    Ok(divisions.iter().zip(times).map(|(divisions, times)| WorkTime::new(*divisions, times)).collect())
 }
 
-/// Judges the loop of a system of this machine under the larger load by a run that is long enough.
+/// Judges the loop of a system under the larger load by what its timing costs, on this machine by a run that is long enough.
 fn control(at: &mut Workplace<'_>, system: &System) -> Result<ControlFit, Error> {
-    let usual_ns = at.duration_ns;
-    at.duration_ns = usual_ns.max(CONTROL_NS);
-    let file = at.measure(&format!("control-{}", system.name), system.task(&task()), LOADS[2].load);
-    at.duration_ns = usual_ns;
-    control_by(system.name, &file?)
-}
-
-/// Judges the loop of a run by what its timing costs.
-fn control_by(system: &str, file: &Path) -> Result<ControlFit, Error> {
-    let run = OneTask::new(Run::open(file, &Hints::default())?, None, |_| 0)?;
+    let (name, [.., most]) = (system.name, &LOADS);
+    let file = match system.kernel {
+        Some(_) => at.run_file(&format!("{name}-{}", most.name)),
+        None => {
+            let (tasks, duration_ns) = (vec![system.task(&task())], at.duration_ns.max(CONTROL_NS));
+            at.measure(&format!("control-{name}"), tasks, most.load, duration_ns)?
+        }
+    };
+    let run = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| 0)?;
     let plant: Plant = catalog::known(PLANT)?;
     let question = Question::new(plant, run.stats.period_ns());
     let question = Question { overrun: run.spec().overrun.into(), ..question };
     let evaluation = question.evaluate(&run)?;
     let loss = match (&evaluation.stability, evaluation.believed()) {
         (Stability::Unstable, _) => {
-            MedianInterval { median: f64::INFINITY, interval: Some((f64::INFINITY, f64::INFINITY)) }
+            MedianInterval { median: UNBOUNDED, interval: Some((UNBOUNDED, UNBOUNDED)) }
         }
         (Stability::CannotTell { .. }, (median, _)) => MedianInterval { median, interval: None },
         (Stability::Stable, (median, interval)) => {
             MedianInterval { median, interval: interval.map(|of| (of.low, of.high)) }
         }
     };
-    Ok(ControlFit { system: system.into(), loss })
+    Ok(ControlFit { system: name.into(), loss })
 }
 
 /// Part of the time that the thread of priority 99 computes, less than the kernel's own limit for such threads: the machine stays
@@ -348,31 +305,24 @@ const WORK_PERIOD_NS: i64 = 100_000_000;
 
 /// Measures an ordinary thread beside one that computes on the same processor, with the ordinary policy and with priority 99;
 /// `None` where that is not permitted, or where no processor is left for everything else.
-fn starvation(at: &mut Workplace<'_>) -> Result<Option<Starvation>, Error> {
-    let usable = facts::read(&Root::system()).usable();
+fn starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
     let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
     let ordinary = missed_beside(at, cpu, "beside-ordinary", Policy::Other)?;
     let fifo_99 = missed_beside(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
-    Ok(ordinary.zip(fifo_99).map(|(ordinary, fifo_99)| {
-        let pairs = ordinary.of_stretches.iter().zip(fifo_99.of_stretches);
-        let more = MedianInterval::from_values(pairs.map(|(ordinary, fifo_99)| fifo_99 - ordinary));
-        Starvation { ordinary: ordinary.of_all, fifo_99: fifo_99.of_all, more }
+    Ok(ordinary.zip(fifo_99).map(|((ordinary, each), (fifo_99, each_of_99))| {
+        let more = each.iter().zip(each_of_99).map(|(ordinary, fifo_99)| fifo_99 - ordinary);
+        Starvation { ordinary, fifo_99, more: MedianInterval::from_values(more) }
     }))
 }
 
-/// Shares of due times that were missed: of a whole run, and of equal stretches of it.
-struct Missed {
-    of_all: f64,
-    of_stretches: [f64; STRETCHES],
-}
-
-/// Due times that an ordinary thread misses beside one that computes with this policy; `None` if that is refused.
+/// Share of the due times that an ordinary thread misses beside one that computes with this policy, and the shares in equal
+/// stretches; `None` if that is refused.
 fn missed_beside(
     at: &mut Workplace<'_>,
     cpu: u16,
     name: &str,
     policy: Policy,
-) -> Result<Option<Missed>, Error> {
+) -> Result<Option<(f64, [f64; STRETCHES])>, Error> {
     let task = |name: &str, period_ns, work, policy| TaskSpec {
         name: name.into(),
         period_ns,
@@ -383,7 +333,7 @@ fn missed_beside(
     };
     let ordinary = task("ordinary", 1_000_000, Work::None, Policy::Other);
     let computing = task("computing", WORK_PERIOD_NS, Work::Spin { time_ns: WORK_NS }, policy);
-    let file = at.measure_all(name, vec![ordinary, computing], "none")?;
+    let file = at.measure(name, vec![ordinary, computing], "none", at.duration_ns)?;
     let run = Run::open(&file, &Hints::default())?;
     let [ordinary, computing] = run.info().tasks.as_slice() else { return Ok(None) };
     let is_granted = computing.granted.as_ref().is_some_and(|granted| granted.policy == policy);
@@ -391,23 +341,19 @@ fn missed_beside(
     let all = (result.executed + result.missed).max(1);
     let length = (all / STRETCHES as u64).max(1);
     let mut served = [0u64; STRETCHES];
-    run.visit(0, Columns::ALL, |rows| {
-        for row in rows {
-            if let Some(stretch) = served.get_mut((row.index / length) as usize) {
-                *stretch += 1;
-            }
+    for row in run.activations(0, 0..u64::MAX)? {
+        if let Some(stretch) = served.get_mut((row.index / length) as usize) {
+            *stretch += 1;
         }
-    })?;
+    }
     let of_stretches = served.map(|served| 1.0 - served as f64 / length as f64);
-    Ok(Some(Missed { of_all: result.missed as f64 / all as f64, of_stretches }))
+    Ok(Some((result.missed as f64 / all as f64, of_stretches)))
 }
 
 /// Compiles and runs the listing; `None` without a C compiler.
 fn listing() -> Result<Option<ListingRun>, Error> {
-    let scratch =
-        Scratch::new().map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
-    let (source, program) = (scratch.path().join("listing.c"), scratch.path().join("listing"));
-    fs::write(&source, LISTING).map_err(Error::file("write", &source))?;
+    let (scratch, source) = scratch_file("listing.c", LISTING)?;
+    let program = scratch.path().join("listing");
     let mut compiler = Command::new("cc");
     compiler.arg("-pthread").arg(&source).arg("-o").arg(&program).stderr(Stdio::null());
     if !compiler.status().is_ok_and(|status| status.success()) {
@@ -424,6 +370,7 @@ fn listing() -> Result<Option<ListingRun>, Error> {
 mod tests {
     use super::*;
     use crate::loads::under;
+    use crate::paper::Paper;
     use crate::statement::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
 
     fn system(name: &str, sds_ns: [Option<f64>; 3]) -> SystemUnderLoads {
@@ -492,11 +439,7 @@ mod tests {
     #[test]
     fn the_choice_of_k_holds_fails_and_stays_open() {
         let of = |least: [i64; 2], most: [i64; 2]| {
-            let work = |divisions, [median, p99]: [i64; 2]| WorkTime {
-                divisions,
-                median_ns: Some(median),
-                p99_ns: Some(p99),
-            };
+            let work = |divisions, both: [i64; 2]| WorkTime::new(divisions, both.map(Some));
             let idle = system("ordinary", [None; 3]);
             verdicts(vec![idle], vec![work(1_000, least), work(100_000, most)])[4..].to_vec()
         };
@@ -506,10 +449,19 @@ mod tests {
     }
 
     #[test]
-    fn the_report_s_numbers_are_those_of_its_figures() {
-        let all = printed();
-        assert_eq!(all.iter().flat_map(|of| of.figures).collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
-        assert_eq!((all[0].mean_ms, all[3].sd_ms), (Some(1.15), Some(0.031)));
+    fn work_takes_longer_under_stress_or_does_not() {
+        let verdict = |medians_ns: [i64; 3]| {
+            let took = |ns| WorkTime::new(10_000, [Some(ns), None]);
+            let systems = vec![system("ordinary", [None; 3])];
+            let loops = LoadFigures { systems, ..LoadFigures::default() };
+            let under_loads = medians_ns.map(took).into();
+            let all = TwenteReproduction { loops, under_loads, ..TwenteReproduction::default() }.evidence();
+            let statements = Paper::Twente.statements();
+            let of = all.iter().find(|of| of.statement == "sleep-smaller").unwrap();
+            statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of)
+        };
+        assert_eq!(verdict([13_000, 15_000, 17_000]), Holds);
+        assert_eq!(verdict([13_000, 13_100, 17_000]), DoesNotHold);
     }
 
     #[test]

@@ -20,25 +20,14 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
 
-impl Reproducibility {
-    const ALL: [Reproducibility; 5] = [
-        Reproducibility::HasCommand,
-        Reproducibility::Refuted,
-        Reproducibility::NeedsImage,
-        Reproducibility::NeedsHardware,
-        Reproducibility::CannotBeTested,
-    ];
-
-    fn words(self) -> &'static str {
-        match self {
-            Reproducibility::HasCommand => "has a command",
-            Reproducibility::Refuted => "refuted",
-            Reproducibility::NeedsImage => "needs an image",
-            Reproducibility::NeedsHardware => "needs hardware",
-            Reproducibility::CannotBeTested => "cannot be tested here",
-        }
-    }
-}
+/// Ways to reproduce an item, with their heading in the table of counts, and in words.
+const WAYS: [(Reproducibility, &str, &str); 5] = [
+    (Reproducibility::HasCommand, "command", "has a command"),
+    (Reproducibility::Refuted, "refuted", "refuted"),
+    (Reproducibility::NeedsImage, "image", "needs an image"),
+    (Reproducibility::NeedsHardware, "hardware", "needs hardware"),
+    (Reproducibility::CannotBeTested, "untestable", "cannot be tested here"),
+];
 
 impl ItemResult {
     fn words(self) -> String {
@@ -53,45 +42,37 @@ impl Item {
         self.name.replace('-', " ")
     }
 
-    /// The document that its command repeats, and whether in virtual time; `None` for another command, or one with options that a
-    /// result does not show.
-    fn repetition(&self) -> Option<(&str, bool)> {
+    /// Folder of the repetition that its command makes; `None` for another command, or one with options that a result does not show.
+    fn repetition(&self) -> Option<String> {
         let command = self.command.as_ref().filter(|_| self.stands == Reproducibility::HasCommand)?;
-        let mut words = command.strip_prefix("jitterlab reproduce ")?.split(' ');
-        let document = words.next()?;
-        match (words.next(), words.next()) {
-            (None, None) => Some((document, false)),
-            (Some("--virtual"), None) => Some((document, true)),
-            _ => None,
-        }
+        let folder = command.strip_prefix("jitterlab reproduce ")?.replace(" --virtual", "-virtual");
+        (!folder.contains(' ')).then_some(folder)
     }
 
     /// True if this repetition shows it.
     fn is_shown_by(&self, paper: Paper, in_virtual_time: bool) -> bool {
-        self.repetition().is_some_and(|(document, of_command)| {
-            document == paper.name() && (self.both_ways || of_command == in_virtual_time)
+        self.repetition().is_some_and(|folder| {
+            folder == paper.folder(in_virtual_time)
+                || self.both_ways && folder == paper.folder(!in_virtual_time)
         })
     }
 
     /// The command that is to show it, the shorter where two do.
     fn next(&self) -> Option<String> {
-        match self.repetition() {
-            Some((document, _)) if self.both_ways => Some(format!("jitterlab reproduce {document}")),
-            _ => self.command.clone(),
-        }
+        let command = self.command.as_ref()?;
+        Some(if self.both_ways { command.replace(" --virtual", "") } else { command.clone() })
     }
 
     /// Its state here, in words.
     fn state(&self) -> String {
         match self.results[..] {
             [] if self.repetition().is_some() => "not yet run here".into(),
-            [] => self.stands.words().into(),
+            [] => WAYS.iter().filter(|way| way.0 == self.stands).map(|way| way.2).collect(),
             _ => self.results.iter().map(|result| result.words()).collect::<Vec<_>>().join("; "),
         }
     }
 }
 
-/// Contents of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
@@ -106,12 +87,11 @@ impl PaperContents {
     }
 
     /// Adds the results of the last repetitions that were written to this folder.
-    #[must_use]
     pub fn with_results(mut self, folder: &Path) -> Self {
         for paper in Paper::value_variants().iter().copied() {
             for in_virtual_time in [false, true] {
-                let name = format!("{}{}", paper.name(), if in_virtual_time { "-virtual" } else { "" });
-                let Some(verdicts) = last_verdicts(&folder.join(name)) else { continue };
+                let folder = folder.join(paper.folder(in_virtual_time));
+                let Some(verdicts) = last_verdicts(&folder) else { continue };
                 for item in &mut self.items {
                     let standing = verdicts.get(&item.name).copied().filter(|_| item.document == paper);
                     if standing.is_some() || item.is_shown_by(paper, in_virtual_time) {
@@ -138,14 +118,14 @@ fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
     serde_json::from_value(written.pointer_mut("/result/verdicts")?.take()).ok()
 }
 
-/// Text for the terminal.
 pub(crate) fn text(contents: &PaperContents) -> String {
     let mut out = String::from("what the source documents hold, and how it stands here\n");
     let counts = contents.by_document().map(|(paper, items)| {
-        let count = |stands| items.iter().filter(|item| item.stands == stands).count().to_string();
-        std::iter::once(paper.name().to_owned()).chain(Reproducibility::ALL.map(count)).collect()
+        let count = |way| items.iter().filter(|item| item.stands == way).count().to_string();
+        std::iter::once(paper.name().to_owned()).chain(WAYS.map(|(way, ..)| count(way))).collect()
     });
-    out.push_str(&columns(&["", "command", "refuted", "image", "hardware", "untestable"], counts));
+    let header: Vec<&str> = std::iter::once("").chain(WAYS.map(|(_, heading, _)| heading)).collect();
+    out.push_str(&columns(&header, counts));
     for (paper, items) in contents.by_document() {
         let _ = writeln!(out, "\n{}", paper.name());
         for item in items {
@@ -159,7 +139,6 @@ pub(crate) fn text(contents: &PaperContents) -> String {
     out
 }
 
-/// Section of the page.
 fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
     let table = |(paper, items): (Paper, Vec<&Item>)| {
@@ -176,8 +155,7 @@ fn head(contents: &PaperContents) -> Option<Head> {
     let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
     let ran = count(&|item| !item.results.is_empty());
     let became = |standing| count(&|item| item.results.iter().any(|of| of.standing == Some(standing)));
-    let [holds, not, open] =
-        [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(became);
+    let [not, open, holds] = StatementVerdict::ALL.map(became);
     let refuted = count(&|item| item.stands == Reproducibility::Refuted);
     let unseen = |item: &&Item| item.stands == Reproducibility::HasCommand && item.results.is_empty();
     let mut of_documents = items.iter().filter(unseen);

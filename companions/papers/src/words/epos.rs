@@ -1,35 +1,43 @@
 //! EPOS: table 1, figures 5 and 7 in numbers and drawn, costs, and where the paper is inconsistent.
 
-use crate::epos::{COLUMNS, EposReproduction, LedThread, PrintedThread, Row, Source};
-use crate::epos_faults::{self, Fault, Rounding};
-use crate::paper::Paper;
-use crate::time_management::{Managed, ManagedDelay, ManagedDelays, from_avr};
-use jitterlab_mcu::{CostFigures, NearbyFigures, ServicesSaid, Strategy, TimerKind};
+use serde_json::{Value, json};
+
+use crate::epos::{COLUMNS, EposReproduction, LedThread, Row, Source};
+use crate::epos_faults::{self, Fault, FaultSearch};
+use crate::paper::Paper::{self, Epos};
+use crate::time_management::{ManagedDelays, from_avr};
+use jitterlab_mcu::{ServicesSaid, Strategy, ThreadFigures};
 
 use super::{PaperFigure, Results};
-use jitterlab_mcu::words::{number, period};
-use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
-use jitterlab_report::section::{Cell, Piece};
-use jitterlab_report::words::{count, exact, plural};
+use jitterlab_mcu::words::period;
+use jitterlab_report::chart::{Chart, Layer, Shape, Stroke};
+use jitterlab_report::section::Piece;
+use jitterlab_report::words::plural;
 
 impl Results for EposReproduction {
-    const PAPER: Paper = Paper::Epos;
-    const NAME: &'static str = "epos";
+    const PAPER: Paper = Epos;
 
     fn pieces(&self) -> Vec<Piece> {
         let missing = self.without_arduino.as_ref();
         let missing = missing.map(|why| Piece::text(format!("To compare with Arduino: {why}.")));
-        let delays = delays(&from_avr(&self.delays));
         let mut pieces: Vec<Piece> = missing.into_iter().collect();
-        pieces.push(Piece::details("A delay of one and a half ticks", delays));
-        pieces.push(nearby(&self.nearby));
-        let printed = self.figure_3.iter().map(output_lines).map(Piece::text);
+        pieces.push(Piece::details(
+            "A delay of one and a half ticks",
+            Epos.table("delays", from_avr(&self.delays)),
+        ));
+        pieces.extend(Epos.table("timers", &self.nearby));
+        let printed = self.figure_3.iter().map(output);
         pieces.push(Piece::details("Figure 3: what its program prints", printed.collect()));
-        pieces.push(Piece::text(words("table-1")));
-        pieces.extend(blocks(&self.rows()).map(errors));
-        pieces.push(faults());
-        pieces.extend(rounds(&self.led_thread));
-        pieces.push(costs(&self.costs));
+        pieces.push(Piece::text(Epos.words("table-1", ())));
+        pieces.extend(blocks(&self.rows()).flat_map(|block| Epos.table("errors", block)));
+        pieces
+            .extend(Epos.table("faults", epos_faults::search().iter().flat_map(faults).collect::<Vec<_>>()));
+        pieces.extend(Epos.table("rounds", self.led_thread.iter().map(rounds).collect::<Vec<_>>()));
+        pieces.extend(self.led_thread.iter().map(|thread| longer(&thread.figures)));
+        pieces.extend(Epos.table("costs", &self.costs));
+        if !self.handler_cycles.is_empty() {
+            pieces.extend(Epos.table("handlers", &self.handler_cycles));
+        }
         pieces
     }
 
@@ -39,207 +47,80 @@ impl Results for EposReproduction {
     }
 }
 
-fn words(name: &str) -> String {
-    Paper::Epos.words(name)
-}
-
-/// A table that is folded away, with its title and note in the paper's data.
-fn folded<const N: usize>(name: &str, header: [&str; N], rows: impl IntoIterator<Item = [Cell; N]>) -> Piece {
-    let table = Piece::table("", &header, rows.into_iter().map(Vec::from));
-    Piece::details(words(name), vec![table, Piece::text(words(&format!("{name}-note")))])
-}
-
 impl Results for ManagedDelays {
-    const PAPER: Paper = Paper::Epos;
-    const NAME: &'static str = "epos-virtual";
+    const PAPER: Paper = Epos;
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
 
     fn pieces(&self) -> Vec<Piece> {
-        delays(&self.0)
-    }
-}
-
-/// Delays under each way to manage time, and the basis of the table.
-fn delays(all: &[ManagedDelay]) -> Vec<Piece> {
-    let header = ["in µs", "tick", "delays", "shortest", "longest", "interrupts"];
-    let basis = Piece::text(words("delays"));
-    vec![Piece::table("A delay of 15 ms", &header, all.iter().map(delay_row)), basis]
-}
-
-fn delay_row(of: &ManagedDelay) -> Vec<Cell> {
-    let us = |us: f64| Cell::time(us * 1e3);
-    vec![
-        Cell::Text(managed_by(of.system)),
-        Cell::new(of.tick_us, us),
-        Cell::Count(of.delays),
-        us(of.shortest_us),
-        us(of.longest_us),
-        Cell::new(of.interrupts, |number| Cell::Text(format!("{number:.1}"))),
-    ]
-}
-
-fn managed_by(system: Managed) -> String {
-    match system {
-        Managed::Avr { strategy } => format!("AVR, {strategy}"),
-        Managed::Linux { high_resolution, tickless } => {
-            let switch = |on: bool| if on { "on" } else { "off" };
-            format!("Linux, highres={} nohz={}", switch(high_resolution), switch(tickless))
-        }
-    }
-}
-
-/// The timers of the related work.
-fn nearby(figures: &[NearbyFigures]) -> Piece {
-    let header = ["late, in µs", "lenient", "interrupts/s", "of the time", "least", "median", "most"];
-    let us = |us: f64| Cell::time(us * 1e3);
-    let row = |of: &NearbyFigures| {
-        [
-            kind(of.kind).into(),
-            Cell::new(of.lenient_us, |us| Cell::Text(exact(i64::from(us) * 1_000))),
-            Cell::Count(of.interrupts_per_s.round() as u64),
-            Cell::Share(of.interrupt_share),
-            us(of.earliest_us),
-            us(of.median_us),
-            us(of.latest_us),
-        ]
-    };
-    folded("timers", header, figures.iter().map(row))
-}
-
-fn kind(kind: TimerKind) -> &'static str {
-    match kind {
-        TimerKind::Tick => "tick",
-        TimerKind::SingleShot => "single shot",
-        TimerKind::Soft => "soft",
-        TimerKind::Smart => "smart",
-        TimerKind::Firm => "firm",
+        Epos.table("delays", self)
     }
 }
 
 /// The lines of the program under a strategy.
-fn output_lines(services: &ServicesSaid) -> String {
+fn output(services: &ServicesSaid) -> Piece {
     let ServicesSaid { strategy, period_us, events, said } = services;
-    let asked = u64::from(*period_us) * (u64::from(*events) + 1);
-    let lines = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-    format!("{strategy}, {events} events and a delay of {asked} µs: {lines}")
+    let asked_us = u64::from(*period_us) * (u64::from(*events) + 1);
+    let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+    let values = json!({"strategy": strategy, "events": events, "asked_us": asked_us, "said": said});
+    Piece::text(Epos.words("output", values))
 }
 
-/// Table 1's rows by the timer's clock.
+/// Table 1's rows by the timer's clock. In each row: periodic as printed, as the paper programmed it, rightly programmed; single shot
+/// the same three; anchored.
 fn blocks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| a.timer_hz == b.timer_hz)
 }
 
-/// A block of table 1: mean errors, periodic as printed, as the paper programmed it, rightly programmed; single shot the same
-/// three; anchored.
-fn errors(block: &[Row]) -> Piece {
-    let header = ["period", "tick: paper", "alike", "right", "shot: paper", "alike", "right", "anchored"];
-    let hz = block.first().map_or(0.0, |row| row.timer_hz);
-    let title = format!("timer clock {hz:.0} Hz: mean error in µs (one count is {:.2} µs)", 1e6 / hz);
-    let row = |row: &Row| {
-        let errors = row.errors_us.iter().map(|error| Cell::new(*error, |us| signed_us(us).into()));
-        std::iter::once(Cell::Text(period(row.period_us))).chain(errors).collect()
-    };
-    Piece::table(title, &header, block.iter().map(row))
-}
-
-/// Faults that would give the paper's cells, and the cells that none gives.
-fn faults() -> Piece {
-    let one = |fault: &Fault| {
-        let rounding = match fault.rounding {
-            Rounding::Nearest => "to the nearest count",
-            Rounding::Down => "down",
-            Rounding::Up => "up",
-        };
+/// Rows for the fault that gives most cells of a column, and for each other cell.
+fn faults(column: &FaultSearch) -> Vec<Value> {
+    let words = |fault: &Fault| {
         let excess = plural(fault.excess.into(), "count");
-        Cell::Text(format!("rounded {rounding}, {excess} too many, {:+} µs", fault.late_us))
+        format!("rounded {}, {excess} too many, {:+} µs", fault.rounding.0, fault.late_us)
     };
-    let rows = epos_faults::search().into_iter().flat_map(|column| {
-        let name = format!("{}, {:.0} Hz", column.strategy, column.timer_hz);
-        let cells = format!("{} of {}", column.given, column.given + column.others.len());
-        let others = column.others.iter().map(|cell| {
-            let fault = cell.fault.as_ref().map_or_else(|| "unexplained".into(), one);
-            ["".into(), period(cell.period_us).into(), format!("{:.2}", cell.counts).into(), fault]
-        });
-        let first = [name.into(), cells.into(), Cell::Nothing, one(&column.of_all)];
-        std::iter::once(first).chain(others).collect::<Vec<_>>()
-    });
-    folded("faults", ["column", "cell", "printed, in counts", "fault"], rows)
-}
-
-/// Costs of one event every 20 ms, a time service in each line.
-fn costs(figures: &[CostFigures]) -> Piece {
-    let header = ["", "flash", "RAM", "program", "irq/s", "in irq", "asleep", "min err", "max err"];
-    let row = |c: &CostFigures| {
-        [
-            c.name.as_str().into(),
-            c.size.flash.to_string().into(),
-            c.size.ram.to_string().into(),
-            Cell::new(c.programming_cycles, |cycles| cycles.to_string().into()),
-            number(c.interrupts_per_s).into(),
-            format!("{:.3}%", c.interrupt_share * 100.0).into(),
-            format!("{:.1}%", c.asleep_share * 100.0).into(),
-            signed_us(c.min_error_us).into(),
-            signed_us(c.max_error_us).into(),
-        ]
-    };
-    folded("costs", header, figures.iter().map(row))
-}
-
-/// The paper's figure 7 with the results measured here.
-fn rounds(threads: &[LedThread]) -> Vec<Piece> {
-    let header =
-        ["in µs", "mean", "std dev", "of mean", "no event", "a tick", "an event", "paper", "std dev"];
-    let us = |ns: f64| Cell::Text(format!("{:.3}", ns / 1e3));
-    let row = |thread: &LedThread| {
-        let LedThread { figures: t, printed, .. } = thread;
-        vec![
-            t.strategy.to_string().into(),
-            us(t.mean_ns),
-            us(t.standard_deviation_ns),
-            format!("{:.2}%", t.standard_deviation_ns / t.mean_ns * 100.0).into(),
-            Cell::new(thread.sd_without_the_event_ns(), us),
-            Cell::new(t.tick_cycles, |cycles| format!("{cycles} cyc").into()),
-            format!("{} cyc", t.event_cycles).into(),
-            Cell::new(*printed, |of| of.mean_us.to_string().into()),
-            Cell::new(*printed, |of| two_readings(of).into()),
-        ]
-    };
-    let title = format!(
-        "Figure 7: the led thread's period, {} rounds at 8 MHz, tick 1 ms, alarm 20 ms",
-        count(threads.first().map_or(0, |thread| thread.figures.rounds))
-    );
-    let mut pieces =
-        vec![Piece::table(title, &header, threads.iter().map(row)), Piece::text(words("no-event"))];
-    pieces.extend(threads.iter().map(|LedThread { figures: t, .. }| {
-        let disturbed: u64 = t.interruptions.iter().map(|i| i.rounds).sum();
-        let by = t.interruptions.iter().map(|i| format!("{} by {} cycles", i.rounds, i.cycles));
-        let by =
-            if t.interruptions.is_empty() { "none longer".into() } else { by.collect::<Vec<_>>().join(", ") };
-        let usual = t.rounds - disturbed;
-        Piece::text(format!(
-            "{}: {usual} of {} rounds take exactly {} cycles; longer: {by}",
-            t.strategy, t.rounds, t.round_cycles
-        ))
+    let name = format!("{}, {:.0} Hz", column.strategy, column.timer_hz);
+    let cells = format!("{} of {}", column.given, column.given + column.others.len());
+    let mut rows = vec![json!({"column": name, "cell": cells, "fault": words(&column.of_all)})];
+    rows.extend(column.others.iter().map(|cell| {
+        let fault = cell.fault.as_ref().map_or_else(|| "unexplained".into(), words);
+        json!({"column": "", "cell": period(cell.period_us), "counts": cell.counts, "fault": fault})
     }));
-    pieces
+    rows
 }
 
-/// The standard deviation as printed, and the one from the printed percentage if that differs.
-fn two_readings(printed: PrintedThread) -> String {
-    let (us, by_percent_us) = (printed.standard_deviation_us, printed.standard_deviation_by_percent_us());
-    if (by_percent_us - us).abs() < 0.01 * us {
-        us.to_string()
+/// A row of the paper's figure 7 with the results measured here.
+fn rounds(thread: &LedThread) -> Value {
+    let figures = &thread.figures;
+    json!({
+        "figures": figures,
+        "of_mean": format!("{:.2}%", figures.standard_deviation_ns / figures.mean_ns * 100.0),
+        "no_event_ns": thread.sd_without_the_event_ns(),
+        "tick": figures.tick_cycles.map(|cycles| format!("{cycles} cyc")),
+        "printed": thread.printed,
+    })
+}
+
+/// The rounds that are longer than the usual ones.
+fn longer(figures: &ThreadFigures) -> Piece {
+    let each = figures.interruptions.iter().map(|of| format!("{} by {} cycles", of.rounds, of.cycles));
+    let longer = if figures.interruptions.is_empty() {
+        "none longer".into()
     } else {
-        format!("{us} or {by_percent_us:.4}")
-    }
-}
-
-/// Microseconds as people write them: few digits, the sign always.
-fn signed_us(us: f64) -> String {
-    match us.abs() {
-        e if e < 0.005 => "0".into(),
-        e if e < 99.995 => format!("{us:+.2}"),
-        _ => format!("{us:+.0}"),
-    }
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let disturbed: u64 = figures.interruptions.iter().map(|of| of.rounds).sum();
+    Piece::text(Epos.words(
+        "rounds",
+        json!({
+            "strategy": figures.strategy,
+            "usual": figures.rounds - disturbed,
+            "rounds": figures.rounds,
+            "round_cycles": figures.round_cycles,
+            "longer": longer,
+        }),
+    ))
 }
 
 /// Smallest error drawn, in percent: an exact value lies at the foot of a logarithmic axis.
@@ -253,11 +134,10 @@ fn colour(strategy: Strategy) -> usize {
 /// Figure 5: the size of the mean error in percent of the period, a panel for each timer clock. Lines are the paper's values, and
 /// those measured with the compare register rightly programmed; points are those measured with it programmed as in the paper.
 fn figure_5(rows: &[Row]) -> Vec<Chart> {
-    blocks(rows).map(errors_along_periods).collect()
+    blocks(rows).filter_map(errors_along_periods).collect()
 }
 
-fn errors_along_periods(block: &[Row]) -> Chart {
-    let clock = block.first().map_or(0.0, |row| row.timer_hz);
+fn errors_along_periods(block: &[Row]) -> Option<Chart> {
     let layer = |(column, (strategy, source)): (usize, &(Strategy, Source))| {
         let points = block.iter().filter_map(|row| {
             let period_us = f64::from(row.period_us);
@@ -271,27 +151,20 @@ fn errors_along_periods(block: &[Row]) -> Chart {
         };
         Layer::new(format!("{strategy}{suffix}"), colour(*strategy), shape)
     };
-    Chart {
-        name: "epos-5".into(),
-        caption: format!("Timer clock {clock:.0} Hz: {}", words("figure-5")),
-        x: Axis::log("period, µs"),
-        y: Axis::log("error, %"),
-        layers: COLUMNS.iter().enumerate().map(layer).collect(),
-        height: 460,
-    }
+    Epos.chart("errors", block.first(), COLUMNS.iter().enumerate().map(layer).collect())
 }
 
 /// Figure 7: the period of the led thread along time, a panel for each strategy, all over one range. Rounds that the alarm's own event
 /// lengthens are left out: they come under every strategy, and would hide what a tick does.
 fn figure_7(threads: &[LedThread]) -> Vec<Chart> {
     let rounds = threads.iter().flat_map(LedThread::without_the_event).map(|ns| ns / 1e3);
-    let printed = threads.iter().filter_map(|thread| thread.printed).map(|of| of.mean_us);
+    let printed = threads.iter().filter_map(|thread| thread.printed["mean_us"].as_f64());
     let range_us = rounds.chain(printed);
     let range_us = range_us.fold([f64::INFINITY, 0.0], |[low, high], us| [us.min(low), us.max(high)]);
-    threads.iter().map(|thread| period_along_time(thread, range_us)).collect()
+    threads.iter().filter_map(|thread| period_along_time(thread, range_us)).collect()
 }
 
-fn period_along_time(thread: &LedThread, range_us: [f64; 2]) -> Chart {
+fn period_along_time(thread: &LedThread, range_us: [f64; 2]) -> Option<Chart> {
     let mut begin_ns = 0;
     let mut points = Vec::new();
     for length_ns in &thread.rounds_ns {
@@ -303,19 +176,12 @@ fn period_along_time(thread: &LedThread, range_us: [f64; 2]) -> Chart {
     let (strategy, left_out) = (thread.figures.strategy, thread.rounds_ns.len() - points.len());
     let mut layers =
         vec![Layer::new("round", colour(strategy), Shape::Line { points, stroke: Stroke::Solid })];
-    let printed = thread.printed.map(|of| Layer::new("mean in the paper", 4, Shape::Level(of.mean_us)));
+    let printed = thread.printed["mean_us"].as_f64();
+    let printed = printed.map(|mean_us| Layer::new("mean in the paper", 4, Shape::Level(mean_us)));
     layers.extend(printed);
-    Chart {
-        name: "epos-7".into(),
-        caption: format!(
-            "Period of the led thread, timer {strategy}. Left out: {} with the alarm's own event.",
-            plural(left_out as u64, "round")
-        ),
-        x: Axis::linear("time, ms"),
-        y: Axis::linear("period, µs").holding(range_us),
-        layers,
-        height: 240,
-    }
+    let values = json!({"strategy": strategy, "left_out": plural(left_out as u64, "round")});
+    let chart = Epos.chart("rounds", values, layers)?;
+    Some(Chart { y: chart.y.holding(range_us), ..chart })
 }
 
 #[cfg(test)]
@@ -324,7 +190,8 @@ mod tests {
     use super::super::tests::words;
     use super::*;
     use crate::epos::printed_thread;
-    use jitterlab_mcu::{DelayFigures, Interruption, ThreadFigures};
+    use crate::time_management::ManagedDelay;
+    use jitterlab_mcu::{CostFigures, DelayFigures, Interruption, NearbyFigures, TimerKind};
     use jitterlab_model::firmware::Size;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::figure::svg;
@@ -432,7 +299,7 @@ mod tests {
     fn every_curve_of_figure_5_is_drawn_and_named() {
         let errors =
             [Some(173.0), Some(173.6), Some(0.0), Some(921_704.0), Some(8_681.0), Some(0.1), Some(-0.9)];
-        let row = |period_us, timer_hz| Row { period_us, timer_hz, errors_us: errors };
+        let row = |period_us, timer_hz| Row { errors_us: errors, ..Row::new(period_us, timer_hz) };
         let rows = [row(100, 7_200.0), row(1_000, 7_200.0), row(100, 115_200.0), row(10_000_000, 115_200.0)];
         let svg = svg(&figure_5(&rows)).unwrap();
         for name in ["periodic, paper", "single-shot, programmed as in the paper", "anchored"] {
@@ -444,8 +311,7 @@ mod tests {
             2 * (4 + 2),
             "in both panels points of two curves, and the legend's"
         );
-        let empty = Row { period_us: 100, timer_hz: 7_200.0, errors_us: [None; 7] };
-        assert!(jitterlab_report::figure::svg(&figure_5(&[empty])).is_ok());
+        assert!(jitterlab_report::figure::svg(&figure_5(&[Row::new(100, 7_200.0)])).is_ok());
     }
 
     #[test]
@@ -462,17 +328,17 @@ mod tests {
 
     #[test]
     fn every_way_has_its_row_and_what_is_not_counted_is_left_open() {
-        let one = |system| ManagedDelay {
-            system,
+        let one = |system: &str| ManagedDelay {
+            system: system.into(),
             tick_us: None,
             delays: 8,
             shortest_us: 15_001.0,
             longest_us: 15_005.0,
             interrupts: None,
         };
-        let linux = |(high_resolution, tickless)| one(Managed::Linux { high_resolution, tickless });
-        let text = words(delays(&[(false, false), (true, true)].map(linux)));
-        for part in ["Linux, highres=off nohz=off", "Linux, highres=on nohz=on", "never ends early"] {
+        let text =
+            words(ManagedDelays(["Linux, highres=off nohz=off", "AVR, anchored"].map(one).into()).pieces());
+        for part in ["Linux, highres=off nohz=off", "AVR, anchored", "never ends early"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
     }

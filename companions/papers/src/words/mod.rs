@@ -3,7 +3,6 @@
 mod athlon;
 pub mod contents;
 mod epos;
-mod loads;
 mod nist;
 mod nist_figures;
 mod twente;
@@ -12,10 +11,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use twente::figures_of as twente_figures;
 
+use crate::loads::{LoadFigures, RANGE, STRETCHES, TURNS};
 use crate::paper::{Heading, Paper};
 use crate::statement::{Evidence, StatementVerdict, Tested};
 use jitterlab_model::{Error, Fitness, SystemFacts};
@@ -24,6 +24,7 @@ use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::warnings::emulated;
 use jitterlab_report::words::plural;
 
 /// A figure of a document: the name of its file without extension, and its charts.
@@ -33,10 +34,11 @@ pub type PaperFigure = (String, Vec<Chart>);
 pub trait Results: Serialize {
     const PAPER: Paper;
 
-    /// Name of the results in JSON, and of their heading in the document's data.
-    const NAME: &'static str;
+    /// True for a repetition in virtual time that has a heading of its own.
+    fn is_virtual(&self) -> bool {
+        false
+    }
 
-    /// Tables and text.
     fn pieces(&self) -> Vec<Piece>;
 
     /// Figures that need no run file.
@@ -66,10 +68,9 @@ pub struct Reproduction {
     next: String,
 }
 
-/// Result of repeating a document.
 #[derive(Debug, Serialize)]
 pub struct Found {
-    document: &'static str,
+    document: String,
     numbers: Value,
 }
 
@@ -82,18 +83,19 @@ impl Reproduction {
         let mut verdicts: BTreeMap<String, StatementVerdict> = BTreeMap::new();
         for tested in &statements {
             let all = verdicts.entry(tested.item.clone()).or_insert(tested.standing);
-            *all = all.with(tested.standing);
+            *all = tested.standing.min(*all);
         }
         let numbers =
             serde_json::to_value(results).map_err(|cause| Error::defect("no JSON").because(cause))?;
-        let found = Found { document: R::NAME, numbers };
-        let Heading { title, lead, next } = R::PAPER.heading(R::NAME);
+        let document = R::PAPER.folder(results.is_virtual());
+        let Heading { title, lead, next } = R::PAPER.heading(&document);
         let mut pieces = vec![statements_table(&statements)];
         pieces.extend(results.pieces());
         let charts = results.figures().into_iter().flat_map(|(_, charts)| charts);
         pieces.extend(charts.map(Piece::Figure));
         pieces.push(Piece::text(format!("Run files and figures: {}", directory.display())));
-        let section = Section::new(R::NAME, title, lead, pieces);
+        let section = Section::new(&document, title, lead, pieces);
+        let found = Found { document, numbers };
         let next = results.next().unwrap_or(next);
         Ok(Reproduction { directory: directory.into(), found, statements, verdicts, section, next })
     }
@@ -114,17 +116,14 @@ impl Present for Reproduction {
 /// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
 fn head(all: &[Tested], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
-    let [holds, not, open] =
-        [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(count);
+    let [not, open, holds] = StatementVerdict::ALL.map(count);
     let (fitness, word) = match (holds, not) {
         (0, 0) => (Fitness::CannotTell, "CANNOT TELL"),
         (_, 0) if open == 0 => (Fitness::Good, "ALL HOLD"),
         (0, _) => (Fitness::Unfit, "NONE HOLDS"),
         _ => (Fitness::Limited, "SOME HOLD"),
     };
-    let deciding = [StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold, StatementVerdict::Holds];
-    let deciding = deciding.iter().find_map(|standing| all.iter().find(|said| said.standing == *standing));
-    let decided = deciding.map_or_else(
+    let decided = all.iter().min_by_key(|said| said.standing).map_or_else(
         || "Nothing was measured.".into(),
         |said| format!("{}: {} ({}).", said.says, said.standing.words(), said.numbers),
     );
@@ -164,6 +163,44 @@ fn bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
     Shape::Bars(counts.into_iter().map(bar).collect())
 }
 
+/// A row for each system under each load.
+fn loads_table(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
+    paper.table("loads", loads_rows(found))
+}
+
+/// Intensity of each load.
+fn loads_done(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
+    let loaded = loads_rows(found).into_iter().filter(|row| row["done"] != "");
+    paper.table("done", loaded.collect::<Vec<_>>())
+}
+
+fn loads_rows(found: &LoadFigures) -> Vec<Value> {
+    let of = if found.ns_per_instruction.is_some() { " of virtual time" } else { "" };
+    let all = found.systems.iter().flat_map(|system| system.loads.iter().map(move |load| (system, load)));
+    let row = all.map(|(system, load)| {
+        json!({
+            "of": of,
+            "name": format!("{}, {}", system.system, load.condition),
+            "found": load.found,
+            "range_ns": load.number(RANGE),
+            "done": load.done.join("; "),
+        })
+    });
+    row.collect()
+}
+
+/// The repetitions that the numbers are of, or the limits of virtual time, which `more` adds to.
+fn loads_basis(found: &LoadFigures, more: &str) -> Piece {
+    Piece::text(match found.ns_per_instruction {
+        Some(ns) => format!("{} {more}", emulated(Some(ns))),
+        None => {
+            format!(
+                "Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals."
+            )
+        }
+    })
+}
+
 /// Kernels with a core of Xenomai, given for the EPOS paper.
 pub const WITHOUT_CORES: &str =
     "epos compares the timers of Linux: the kernels of --cobalt and --evl are not measured";
@@ -199,8 +236,8 @@ mod tests {
     use super::*;
     use crate::athlon::{AthlonReproduction, matrix};
     use crate::epos::EposReproduction;
-    use crate::loads::{LoadFigures, SystemUnderLoads, under};
-    use crate::nist::{ClusterCauses, NistVirtual};
+    use crate::loads::{SystemUnderLoads, under};
+    use crate::nist::{ClusterCauses, NistReproduction};
     use crate::twente::TwenteReproduction;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_report::chart::Terminal;
@@ -251,14 +288,16 @@ mod tests {
                 .into(),
             ..LoadFigures::default()
         };
-        let athlon = |today| AthlonReproduction::new(SystemFacts::default(), today);
+        let athlon = |today| AthlonReproduction::new(SystemFacts::default(), today, None);
         for (today, statements) in [(matrix(), 6), (Matrix::default(), 4)] {
             let of = athlon(today);
             show(&of, of.evidence(), statements);
         }
         let epos = EposReproduction::default();
-        show(&epos, epos.evidence(), 10);
-        let nist = NistVirtual { clusters: ClusterCauses::default(), loads: loads(vec![Some(9.0), None]) };
+        show(&epos, epos.evidence(), 12);
+        let loads_of_nist = loads(vec![Some(9.0), None]);
+        let nist =
+            NistReproduction { machine: None, clusters: ClusterCauses::default(), loads: loads_of_nist };
         show(&nist, nist.evidence(), 7);
         let loops = loads(vec![Some(500.0)]);
         let twente = TwenteReproduction { loops, ..TwenteReproduction::default() };
@@ -270,7 +309,7 @@ mod tests {
     }
 
     fn athlon(left: usize, today: Matrix) -> Head {
-        head_of(&AthlonReproduction { left, ..AthlonReproduction::new(SystemFacts::default(), today) })
+        head_of(&AthlonReproduction { left, ..AthlonReproduction::new(SystemFacts::default(), today, None) })
     }
 
     #[test]
@@ -312,7 +351,7 @@ mod tests {
         assert_eq!(whole.verdict, "SOME HOLD: of 6 statements, 4 hold here, 1 does not, 1 cannot be told.");
         let decides = "but for CPU 0, the same-CPU cells are as good as RTAI's or better: DOES NOT HOLD (servo thread at most 4.20 µs";
         assert!(whole.number.starts_with(decides), "{}", whole.number);
-        let found = AthlonReproduction::new(SystemFacts::default(), matrix()).in_turns(7_000);
+        let found = AthlonReproduction::new(SystemFacts::default(), matrix(), Some(7_000));
         let turns = head_of(&found);
         assert_eq!(turns.verdict, "SOME HOLD: of 6 statements, 2 hold here, 1 does not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));

@@ -1,13 +1,16 @@
 //! Figures 1, 2, 4 and 6 of the NIST paper: deviations of starts from the line through them, and the early calls of one.
 
+use serde_json::json;
+
 use super::bars;
 use crate::early_calls::{Call, EarlyCalls};
+use crate::paper::Paper;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_model::units::Human;
-use jitterlab_report::words::{count, exact, plural};
+use jitterlab_report::words::{count, plural};
 
-use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
+use jitterlab_report::chart::{Chart, Layer, Shape, Span, Stroke};
 use jitterlab_report::figure::histogram::cluster_words;
 
 /// Bars of the histogram.
@@ -16,22 +19,17 @@ const BARS: f64 = 60.0;
 const CONNECTED: usize = 1_000;
 
 /// Figure 1: a short series and its histogram, clusters boxed in both where there are several.
-pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
+pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> Vec<Chart> {
     let clusters = if clusters.len() > 1 { clusters } else { &[] };
-    let mut series = series(&[("", deviations)]);
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64, samples, c.high_ns as f64];
-    series.layers.push(Layer::new("", 1, Shape::Frames(clusters.iter().map(frame).collect())));
-    [series, histogram(deviations, clusters)]
-}
-
-/// Figure 2: a long series.
-pub fn figure_2(deviations: &Deviations) -> Chart {
-    series(&[("", deviations)])
+    let frames = Layer::new("", 1, Shape::Frames(clusters.iter().map(frame).collect()));
+    let series = over_samples(&[("", deviations)], vec![frames]);
+    series.into_iter().chain(histogram(deviations, clusters)).collect()
 }
 
 /// Figure 4: the calls of one activation on a time line, as bars in two lanes.
-pub fn figure_4(calls: &EarlyCalls) -> Chart {
+pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
     let bar = |call: &Call, lane: f64, words: &str| Span {
         from: call.woken_ns as f64,
         to: call.done_ns as f64,
@@ -42,27 +40,20 @@ pub fn figure_4(calls: &EarlyCalls) -> Chart {
     let served = calls.service_ns().map_or_else(String::new, |ns| {
         format!(" after {} in the median, as the task itself sees it", Human(ns as f64))
     });
-    Chart {
-        name: "nist-figure-4".into(),
-        caption: format!(
-            "One activation of a task that is called every A = {}: {} slept again{served}; the last polled for {}, until the \
-             due time had come. Of {} activations the one whose calls took the median time together. The switches to the task \
-             and from it are outside of the bars.",
-            exact(calls.every_ns),
-            plural(calls.returned.len() as u64, "call"),
-            Human(calls.polled.took_ns() as f64),
-            count(calls.of)
-        ),
-        x: Axis::linear("time from the due time").time(),
-        y: Axis::names("", ["polls", "slept again"]),
-        layers: vec![
-            Layer::new("", 0, Shape::Spans(returned.collect())),
-            Layer::new("", 3, Shape::Spans(vec![bar(&calls.polled, 0.0, "polls")])),
-            Layer::new("", 5, Shape::Marks(vec![(0.0, "T: due".into())])),
-            Layer::new("", 1, Shape::Boxes(letters(calls))),
-        ],
-        height: 200,
-    }
+    let layers = vec![
+        Layer::new("", 0, Shape::Spans(returned.collect())),
+        Layer::new("", 3, Shape::Spans(vec![bar(&calls.polled, 0.0, "polls")])),
+        Layer::new("", 5, Shape::Marks(vec![(0.0, "T: due".into())])),
+        Layer::new("", 1, Shape::Boxes(letters(calls))),
+    ];
+    let values = json!({
+        "every_ns": calls.every_ns,
+        "returned": plural(calls.returned.len() as u64, "call"),
+        "served": served,
+        "polled_ns": calls.polled.took_ns(),
+        "of": calls.of,
+    });
+    Paper::Nist.chart("calls", values, layers)
 }
 
 /// The paper's letters: A from one call to the next, and S, which the next one took.
@@ -76,13 +67,8 @@ fn letters(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
     ]
 }
 
-/// Figure 6: uncompensated and compensated starts.
-pub fn figure_6(uncompensated: &Deviations, compensated: &Deviations) -> Chart {
-    series(&[("uncompensated", uncompensated), ("compensated", compensated)])
-}
-
-/// The deviations over the samples.
-fn series(all: &[(&str, &Deviations)]) -> Chart {
+/// Figures 2 and 6: the deviations of named series over their samples, below `more`.
+pub fn over_samples(all: &[(&str, &Deviations)], more: Vec<Layer>) -> Option<Chart> {
     let layer = |(number, (name, deviations)): (usize, &(&str, &Deviations))| {
         let points: Vec<[f64; 2]> =
             (1u32..).zip(&deviations.each_ns).map(|(k, ns)| [f64::from(k), *ns]).collect();
@@ -95,45 +81,24 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
     };
     let jitters = all.iter().map(|(name, d)| {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        format!(
-            "{name}{} samples, jitter {}",
-            count(d.each_ns.len() as u64),
-            Human(d.residual.peak_to_peak())
-        )
+        let (samples, jitter) = (count(d.each_ns.len() as u64), Human(d.residual.peak_to_peak()));
+        format!("{name}{samples} samples, jitter {jitter}")
     });
-    Chart {
-        name: "nist-figure".into(),
-        caption: format!(
-            "Deviation of each start from the least-squares line through all; jitter: largest minus smallest. {}.",
-            jitters.collect::<Vec<_>>().join("; ")
-        ),
-        x: Axis::linear("sample"),
-        y: Axis::linear("deviation").time(),
-        layers: all.iter().enumerate().map(layer).collect(),
-        height: 380,
-    }
+    let values = json!({"series": jitters.collect::<Vec<_>>().join("; ")});
+    Paper::Nist.chart("series", values, all.iter().enumerate().map(layer).chain(more).collect())
 }
 
 /// Histogram of the deviations, with boxes around the clusters.
-fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
+fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Option<Chart> {
     let low = deviations.residual.min;
     // A little wider, so that the largest value is in the last bar.
     let width = (deviations.residual.peak_to_peak() * 1.000_001 / BARS).max(f64::MIN_POSITIVE);
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
-    Chart {
-        name: "nist-figure-1-histogram".into(),
-        caption: format!(
-            "How many of the {} samples deviate by how much; clusters are boxed where there are several, each with its share and its centre.",
-            count(deviations.each_ns.len() as u64)
-        ),
-        x: Axis::linear("deviation").time(),
-        y: Axis::linear("samples"),
-        layers: vec![
-            Layer::new("", 0, bars(deviations.each_ns.iter().copied(), low, width)),
-            Layer::new("", 1, Shape::Boxes(boxes.collect())),
-        ],
-        height: 300,
-    }
+    let layers = vec![
+        Layer::new("", 0, bars(deviations.each_ns.iter().copied(), low, width)),
+        Layer::new("", 1, Shape::Boxes(boxes.collect())),
+    ];
+    Paper::Nist.chart("histogram", json!({"samples": deviations.each_ns.len()}), layers)
 }
 
 #[cfg(test)]
@@ -159,8 +124,9 @@ mod tests {
             returned: (1..=8).rev().map(|k| call(k * -50_000, 350)).collect(),
             polled: call(-24_550, 24_552),
             of: 1_000,
+            mean_polled_ns: 24_552,
         };
-        let chart = figure_4(&calls);
+        let chart = figure_4(&calls).unwrap();
         assert!(chart.caption.contains("8 calls slept again after 350 ns"), "{}", chart.caption);
         let svg = jitterlab_report::figure::svg(&[chart]).unwrap();
         let colour = svg.matches(r##"fill="none" stroke="#0072B2""##).count();
@@ -173,7 +139,7 @@ mod tests {
         let deviations = two_paths(100);
         let clusters = latency_clusters(&deviations.distribution());
         assert_eq!(clusters.len(), 2);
-        let [series, histogram] = figure_1(&deviations, &clusters);
+        let [series, histogram] = figure_1(&deviations, &clusters).try_into().unwrap();
         let drawn = |chart: &Chart, layer: usize| match &chart.layers[layer].shape {
             Shape::Line { points, .. } | Shape::Points(points) => points.len(),
             Shape::Frames(frames) => frames.len(),
@@ -185,8 +151,8 @@ mod tests {
         assert_eq!([drawn(&histogram, 0), drawn(&histogram, 1)], [100, 2]);
         let svg = jitterlab_report::figure::svg(&[series]).unwrap();
         assert_eq!(svg.matches("<circle").count(), 100);
-        assert_eq!(drawn(&figure_2(&two_paths(2_000)), 0), 2_000);
-        let both = figure_6(&deviations, &two_paths(50));
+        assert_eq!(drawn(&over_samples(&[("", &two_paths(2_000))], Vec::new()).unwrap(), 0), 2_000);
+        let both = over_samples(&[("a", &deviations), ("b", &two_paths(50))], Vec::new()).unwrap();
         assert_eq!([drawn(&both, 0), drawn(&both, 1)], [100, 50]);
     }
 }

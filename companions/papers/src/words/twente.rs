@@ -1,42 +1,35 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
+use serde_json::{Value, json};
+
 use crate::loads::{Spread, UnderLoad};
 use crate::systems::System;
-use crate::twente::{PERIOD_NS, TwenteReproduction, WorkTime, jitters, printed};
+use crate::twente::{TwenteReproduction, jitters};
 
-use super::{PaperFigure, Results, bars, loads};
-use crate::paper::Paper;
-use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
-use jitterlab_report::section::{Cell, Piece};
-use jitterlab_report::words::count;
+use super::{PaperFigure, Results, bars, loads_basis, loads_done, loads_table};
+use crate::paper::Paper::{self, Twente};
+use jitterlab_report::chart::{Layer, Shape, Stroke};
+use jitterlab_report::section::Piece;
 
 impl Results for TwenteReproduction {
-    const PAPER: Paper = Paper::Twente;
-    const NAME: &'static str = "twente";
+    const PAPER: Paper = Twente;
 
     fn pieces(&self) -> Vec<Piece> {
-        let words = |name| Paper::Twente.words(name);
-        let mut pieces = vec![loads::table("Duration of the loop of 1 ms", &self.loops), in_report()];
-        if !self.work.is_empty() {
-            let header = ["in µs", "median", "p99", "of the period"];
-            let rows = self.work.iter().map(work_row);
-            pieces.push(Piece::table("How long the work of an activation takes", &header, rows));
-        }
-        pieces.extend(loads::done(&self.loops));
-        pieces.extend([loads::basis(&self.loops, &words("four")), Piece::text(words("why-not-one"))]);
-        pieces
+        let words = |name| Twente.words(name, ());
+        let printed = Twente.table("printed", printed());
+        let tables = [loads_table(Twente, &self.loops), printed, Twente.table("work", &self.work)];
+        let basis = vec![loads_basis(&self.loops, &words("four")), Piece::text(words("why-not-one"))];
+        [tables.concat(), loads_done(Twente, &self.loops), basis].concat()
     }
 
-    fn next(&self) -> Option<String> {
-        self.loops.in_virtual_time.then(|| Paper::Twente.heading("twente-virtual").next)
+    fn is_virtual(&self) -> bool {
+        self.loops.ns_per_instruction.is_some()
     }
 }
 
-fn work_row(work: &WorkTime) -> Vec<Cell> {
-    let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
-    let of_period = Cell::new(work.median_ns, |ns| Cell::Share(ns as f64 / PERIOD_NS as f64));
-    let name = Cell::Text(format!("{} divisions", count(work.divisions.into())));
-    vec![name, time(work.median_ns), time(work.p99_ns), of_period]
+/// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
+fn printed() -> Vec<Value> {
+    Twente.part("printed")
 }
 
 /// Bins of the report's histograms.
@@ -46,39 +39,22 @@ const BIN_NS: f64 = 100_000.0;
 /// and standard deviation; and how often which jitter came.
 pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFigure; 2] {
     let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
-    let printed = printed().into_iter().find(|of| of.figures[0] == first);
-    let here = load.found.map_or_else(
-        || "not measured".into(),
-        |times| format!("mean {} ms, sd {} ms, {} missed", ms(times.mean_ns), ms(times.sd_ns), times.missed),
-    );
-    let report = printed.as_ref().map_or("no numbers", |of| of.duration.as_str());
-    let caption = |number: usize, shows: &str| {
-        format!(
-            "Figure {number}, {}, load {}: {shows} Jitter: how far a loop's duration is from 1 ms. Here: {here}; in the report, on a \
-             Raspberry Pi 4: {report}.",
-            system.name, load.load
-        )
-    };
+    let printed = printed().into_iter().find(|of| of["figures"][0] == first).unwrap_or_default();
+    let here = load.found.map_or_else(|| "not measured".into(), |found| Twente.words("here", found));
     let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
-    let series = series(load, printed.as_ref().and_then(|of| of.mean_ms));
-    let durations = Chart {
-        name: "twente-loops".into(),
-        caption: caption(first, "duration of each loop of the first run."),
-        x: Axis::linear("loop"),
-        y: Axis::linear("duration").time(),
-        layers: series,
-        height: 380,
-    };
-    let histogram = Chart {
-        name: "twente-jitter".into(),
-        caption: caption(first + 1, "loops of the first run by their jitter, in bins of 0.1 ms."),
-        x: Axis::linear("jitter").time().holding([0.0, 5.0 * BIN_NS]),
-        y: Axis::linear("loops"),
-        layers: vec![Layer::new("", 0, bars(jitters(load), 0.0, BIN_NS))],
-        height: 300,
-    };
-    [(first, durations), (first + 1, histogram)]
-        .map(|(number, chart)| (format!("figure-{number:02}{of}"), vec![chart]))
+    let histogram = vec![Layer::new("", 0, bars(jitters(load), 0.0, BIN_NS))];
+    let series = series(load, printed["mean_ms"].as_f64());
+    [(first, "series", series), (first + 1, "histogram", histogram)].map(|(number, kind, layers)| {
+        let values = json!({
+            "number": number,
+            "system": system.name,
+            "load": load.load,
+            "here": here,
+            "report": printed["loop"],
+        });
+        let charts = Twente.chart(kind, values, layers).into_iter().collect();
+        (format!("figure-{number:02}{of}"), charts)
+    })
 }
 
 /// Duration and jitter of each loop, mean and standard deviation of all, and the mean of the report.
@@ -100,19 +76,6 @@ fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
     layers
 }
 
-fn ms(ns: f64) -> String {
-    format!("{:.4}", ns / 1e6)
-}
-
-/// The report's own numbers, by its figures.
-fn in_report() -> Piece {
-    let rows = printed().into_iter().map(|of| {
-        let [series, histogram] = of.figures;
-        vec![format!("{series}, {histogram}"), of.system, of.duration]
-    });
-    Piece::table("The same in the report, from no load to the larger one", &["figures", "", "loop"], rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Reproduction;
@@ -131,13 +94,12 @@ mod tests {
             system("ordinary", [22e3, 80e3, 120e3].map(Some)),
             system("cobalt", [Some(21e3), None, Some(24e3)]),
         ];
-        let shown = |in_virtual_time| {
-            let loops =
-                LoadFigures { systems: systems.clone(), in_virtual_time, ns_per_instruction: Some(1) };
+        let shown = |ns_per_instruction| {
+            let loops = LoadFigures { systems: systems.clone(), ns_per_instruction };
             let found = TwenteReproduction { loops, ..TwenteReproduction::default() };
             words(&Reproduction::new("here".as_ref(), &found, found.evidence()).unwrap().section)
         };
-        let text = shown(false);
+        let text = shown(None);
         for part in [
             "DOES NOT HOLD",
             "7, 8 Xenomai mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)",
@@ -148,8 +110,16 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        let text = shown(true);
+        let text = shown(Some(1));
         assert!(text.contains("caches") && !text.contains("in turns"), "{text}");
+    }
+
+    #[test]
+    fn the_report_s_numbers_are_those_of_its_figures() {
+        let all = printed();
+        let figures = all.iter().flat_map(|of| [0, 1].map(|number| of["figures"][number].as_u64()));
+        assert_eq!(figures.collect::<Option<Vec<_>>>(), Some((1..=12).collect()));
+        assert_eq!([0, 3].map(|number| all[number]["mean_ms"].as_f64()), [Some(1.15), Some(1.08)]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn every_document_is_listed() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["kind"], "papers");
     let items = document["result"]["items"].as_array().unwrap();
-    assert_eq!(items.len(), 127);
+    assert_eq!(items.len(), 142);
 }
 
 #[test]
