@@ -3,15 +3,15 @@
 //! of a robot, whether a thread of priority 99 leaves others their processor, and what the report's listing does.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
 use crate::loads::{
-    LoadFigures, STRETCHES, Spread, SystemUnderLoads, UnderLoad, change, factor, loop_durations,
+    LoadFigures, STRETCHES, Spread, SystemUnderLoads, UnderLoad, change, executions, factor, loop_durations,
 };
-use crate::measure::Measured;
+use crate::measure::{Measured, under_load};
 use crate::paper::Paper;
 use crate::statement::{Evidence, Values};
 use crate::systems::{Case, DIVIDED, Kernels, System};
@@ -87,8 +87,8 @@ pub struct TwenteReproduction {
     /// Duration of the work for each number of divisions that the report considers, least first; on a machine
     /// only.
     pub work: Vec<WorkTime>,
-    /// Duration of the work on the ordinary system under each load; on a machine only.
-    pub under_loads: Vec<WorkTime>,
+    /// Execution times of the loop on the ordinary system under each load; on a machine only.
+    pub executions: Option<SystemUnderLoads>,
     /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
@@ -159,11 +159,10 @@ impl TwenteReproduction {
                 .and("ordinary", ordinary)
                 .and("fifo_99", fifo_99)
         }));
-        let took: Vec<_> = self.under_loads.iter().map(|of| Some(of.median_ns? as f64)).collect();
-        if let Some((idle, loaded)) = took.split_first() {
-            let longer: Vec<_> = loaded.iter().map(|ns| Some((*ns)? / (*idle)?)).collect();
-            all.push(Evidence::decided_by("sleep-smaller", "longer", longer).and("took", took));
-        }
+        all.extend(self.executions.as_ref().map(|took| {
+            Evidence::decided_by("sleep-smaller", "longer", took.against_first(factor, mean))
+                .and("took", took.each(mean))
+        }));
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
@@ -256,8 +255,9 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
         found.control = systems.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
         found.starvation = starvation(at)?;
         let ordinary = systems.iter().find(|system| system.is_ordinary()).map_or("", |system| system.name);
-        let files = LOADS.map(|case| at.run_file(&format!("{ordinary}-{}", case.name)));
-        found.under_loads = work_times(&[DIVISIONS[1]; LOADS.len()], &files)?;
+        let took = |case| under_load(case, &[at.run_file(&format!("{ordinary}-{}", case.name))], executions);
+        let took = LOADS.iter().map(took).collect::<Result<_, _>>()?;
+        found.executions = Some(SystemUnderLoads { system: ordinary.into(), loads: took });
         found.work = work(at)?;
         found.listing = listing()?;
         Ok(())
@@ -318,14 +318,9 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
         files.push(at.measure(&format!("work-{divisions}"), task, "none")?);
     }
-    work_times(&DIVISIONS, &files)
-}
-
-/// Durations of these numbers of divisions in run files.
-fn work_times(divisions: &[u32], files: &[PathBuf]) -> Result<Vec<WorkTime>, Error> {
-    let runs = read(files)?;
+    let runs = read(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-    Ok(divisions.iter().zip(summaries).map(|(k, summary)| WorkTime::new(*k, summary)).collect())
+    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::new(k, summary)).collect())
 }
 
 /// Judges the loop of a system of this machine under the larger load by a run that is long enough.
@@ -522,18 +517,21 @@ mod tests {
 
     #[test]
     fn work_takes_longer_under_stress_or_does_not() {
-        let verdict = |medians_ns: [i64; 3]| {
-            let took = |ns| WorkTime { divisions: 10_000, median_ns: Some(ns), p99_ns: None };
+        let verdict = |means_ns: [f64; 3]| {
+            let mut took = system("ordinary", [Some(1.0); 3]);
+            for (load, mean_ns) in took.loads.iter_mut().zip(means_ns) {
+                load.stretches.iter_mut().for_each(|stretch| stretch.mean_ns = mean_ns);
+            }
             let systems = vec![system("ordinary", [None; 3])];
             let loops = LoadFigures { systems, ..LoadFigures::default() };
-            let under_loads = medians_ns.map(took).into();
-            let all = TwenteReproduction { loops, under_loads, ..TwenteReproduction::default() }.evidence();
+            let executions = Some(took);
+            let all = TwenteReproduction { loops, executions, ..TwenteReproduction::default() }.evidence();
             let statements = Paper::Twente.statements();
             let of = all.iter().find(|of| of.statement == "sleep-smaller").unwrap();
             statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of)
         };
-        assert_eq!(verdict([13_000, 15_000, 17_000]), Holds);
-        assert_eq!(verdict([13_000, 13_100, 17_000]), DoesNotHold);
+        assert_eq!(verdict([13e3, 15e3, 17e3]), Holds);
+        assert_eq!(verdict([13e3, 12e3, 17e3]), DoesNotHold);
     }
 
     #[test]
