@@ -24,6 +24,11 @@ pub fn loop_durations(activations: &[Activation]) -> Vec<f64> {
     activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].start_ns) as f64).collect()
 }
 
+/// From each start to its end.
+pub fn executions(activations: &[Activation]) -> Vec<f64> {
+    activations.iter().map(|one| one.execution_ns() as f64).collect()
+}
+
 /// The timing of one measurement, or of a stretch of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {

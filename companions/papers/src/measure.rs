@@ -232,7 +232,7 @@ fn devices(loads: &[Case]) -> Devices {
 }
 
 /// The figures of all runs under a load.
-fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoad, Error> {
+pub(crate) fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoad, Error> {
     let (condition, load) = (case.name.into(), case.load.into());
     let mut all = UnderLoad { condition, load, ..UnderLoad::default() };
     let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);

@@ -2,16 +2,15 @@
 //! ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c 4 -m 6`; whether it is fit for the control
 //! of a robot, whether a thread of priority 99 leaves others their processor, and what the report's listing does.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
 use serde_json::json;
 
 use crate::loads::{
-    LoadFigures, MEAN, SD, STRETCHES, SystemUnderLoads, UnderLoad, change, factor, loop_durations,
+    LoadFigures, MEAN, SD, STRETCHES, SystemUnderLoads, UnderLoad, change, executions, factor, loop_durations,
 };
-use crate::measure::Measured;
+use crate::measure::{Measured, under_load};
 use crate::statement::Evidence;
 use crate::systems::{Case, DIVIDED, System};
 use crate::values::UNBOUNDED;
@@ -67,8 +66,8 @@ pub struct TwenteReproduction {
     /// Duration of the work for each number of divisions that the report considers, least first; on a machine
     /// only.
     pub work: Vec<WorkTime>,
-    /// Duration of the work on the ordinary system under each load; on a machine only.
-    pub under_loads: Vec<WorkTime>,
+    /// Execution times of the loop on the ordinary system under each load; on a machine only.
+    pub executions: Option<SystemUnderLoads>,
     /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
@@ -127,11 +126,10 @@ impl TwenteReproduction {
             Evidence::new(statement, "loss", json!({ "system": system, "loss": loss }))
         }));
         all.extend(self.starvation.map(|found| Evidence::new("priority-99", "more", json!(found))));
-        let took: Vec<_> = self.under_loads.iter().map(|of| Some(of.median_ns? as f64)).collect();
-        if let Some((idle, loaded)) = took.split_first() {
-            let longer: Vec<_> = loaded.iter().map(|ns| Some((*ns)? / (*idle)?)).collect();
-            all.push(Evidence::new("sleep-smaller", "longer", json!({ "longer": longer, "took": took })));
-        }
+        all.extend(self.executions.as_ref().map(|took| {
+            let longer = took.against_first(factor, MEAN);
+            Evidence::new("sleep-smaller", "longer", json!({ "longer": longer, "took": took.each(MEAN) }))
+        }));
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
@@ -236,8 +234,10 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let mut found = TwenteReproduction { loops, control, ..TwenteReproduction::default() };
     if on_machine {
         found.starvation = starvation(at, &usable)?;
-        let files = LOADS.map(|case| at.run_file(&format!("{}-{}", judged[0].name, case.name)));
-        found.under_loads = work_times(&[DIVISIONS[1]; LOADS.len()], &files)?;
+        let ordinary = judged[0].name;
+        let took = |case| under_load(case, &[at.run_file(&format!("{ordinary}-{}", case.name))], executions);
+        let loads = LOADS.iter().map(took).collect::<Result<_, _>>()?;
+        found.executions = Some(SystemUnderLoads { system: ordinary.into(), loads });
         found.work = work(at)?;
         found.listing = listing()?;
     }
@@ -260,15 +260,10 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
         files.push(at.measure(&format!("work-{divisions}"), vec![task], "none", at.duration_ns)?);
     }
-    work_times(&DIVISIONS, &files)
-}
-
-/// Durations of these numbers of divisions in run files.
-fn work_times(divisions: &[u32], files: &[PathBuf]) -> Result<Vec<WorkTime>, Error> {
-    let runs = read(files)?;
+    let runs = read(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
     let times = summaries.map(|summary| [P50, P99].map(|at| summary.execution.at(at).exactly()));
-    Ok(divisions.iter().zip(times).map(|(divisions, times)| WorkTime::new(*divisions, times)).collect())
+    Ok(DIVISIONS.into_iter().zip(times).map(|(divisions, times)| WorkTime::new(divisions, times)).collect())
 }
 
 /// Judges the loop of a system under the larger load by what its timing costs, on this machine by a run that is long enough.
@@ -450,18 +445,21 @@ mod tests {
 
     #[test]
     fn work_takes_longer_under_stress_or_does_not() {
-        let verdict = |medians_ns: [i64; 3]| {
-            let took = |ns| WorkTime::new(10_000, [Some(ns), None]);
+        let verdict = |means_ns: [f64; 3]| {
+            let mut took = system("ordinary", [Some(1.0); 3]);
+            for (load, mean_ns) in took.loads.iter_mut().zip(means_ns) {
+                load.stretches.iter_mut().for_each(|stretch| stretch.mean_ns = mean_ns);
+            }
             let systems = vec![system("ordinary", [None; 3])];
             let loops = LoadFigures { systems, ..LoadFigures::default() };
-            let under_loads = medians_ns.map(took).into();
-            let all = TwenteReproduction { loops, under_loads, ..TwenteReproduction::default() }.evidence();
+            let executions = Some(took);
+            let all = TwenteReproduction { loops, executions, ..TwenteReproduction::default() }.evidence();
             let statements = Paper::Twente.statements();
             let of = all.iter().find(|of| of.statement == "sleep-smaller").unwrap();
             statements.iter().find(|one| one.name == of.statement).unwrap().verdict(of)
         };
-        assert_eq!(verdict([13_000, 15_000, 17_000]), Holds);
-        assert_eq!(verdict([13_000, 13_100, 17_000]), DoesNotHold);
+        assert_eq!(verdict([13e3, 15e3, 17e3]), Holds);
+        assert_eq!(verdict([13e3, 12e3, 17e3]), DoesNotHold);
     }
 
     #[test]
