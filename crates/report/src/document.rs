@@ -27,12 +27,6 @@ pub trait Present: Serialize {
 
     /// Evidence for the answer, the most important first.
     fn sections(&self) -> Vec<Section>;
-
-    /// The words below the head on a terminal, for a result that does not show its sections there.
-    fn own_words(&self, extent: Extent, terminal: Terminal) -> Option<String> {
-        let _ = (extent, terminal);
-        None
-    }
 }
 
 /// The answer of a command as everybody reads it.
@@ -96,11 +90,9 @@ impl Document {
 
 /// Text of a result for the terminal, in this extent.
 pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
-    let words = |extent| {
-        let own = result.own_words(extent, terminal);
-        own.unwrap_or_else(|| terminal::sections(&result.sections(), extent, terminal))
-    };
-    finished(result.head().as_ref(), extent, terminal, words)
+    finished(result.head().as_ref(), extent, terminal, |extent| {
+        terminal::sections(&result.sections(), extent, terminal)
+    })
 }
 
 /// The head, and below it the evidence unless only the head is asked for; everything if there is no head.

@@ -1,7 +1,7 @@
 //! Tables in columns for the terminal, as wide as it is.
 
 use crate::section::{Cell, Table};
-use crate::wrap::{self, lines, width, words};
+use crate::wrap::{lines, width, words};
 
 /// Columns that a narrow terminal does without, the first to go first.
 const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
@@ -11,19 +11,6 @@ const LEAST: usize = 3;
 const PROSE: usize = 28;
 /// No column of words gets narrower than this.
 const NARROWEST: usize = 16;
-
-/// A table without lines: the first column to the left, the others to the right, as wide as their contents; one that is
-/// wider than the terminal is fitted into it.
-pub fn columns(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let names: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
-    let is_words = (0..names.len()).map(|column| column == 0).collect();
-    let grid = Grid { header: names, rows: rows.into_iter().collect(), is_words };
-    let widths = grid.widths();
-    if widths.iter().sum::<usize>() + widths.len() < wrap::columns() {
-        return grid.text(&widths, " ");
-    }
-    fitted(&Table::new("", header, grid.rows), wrap::columns(), true, &Cell::written)
-}
 
 /// Fits a table into at most `widest` columns of the terminal: less important columns go first, then words
 /// are broken within their column, then the table is turned. If all of that is not enough, each row gets
@@ -205,14 +192,10 @@ mod tests {
 
     #[test]
     fn numbers_line_up_at_their_last_digit() {
-        let text = columns(
-            &["", "min", "max"],
-            [
-                vec!["latency".into(), "2.1".into(), "81.3".into()],
-                vec!["execution".into(), "0.04".into(), "0.1".into()],
-            ],
-        );
-        assert_eq!(text, "             min  max\n  latency    2.1 81.3\n  execution 0.04  0.1\n");
+        let row = |name: &str, min: &str, max: &str| [name, min, max].map(Cell::from).to_vec();
+        let rows = [row("latency", "2.1", "81.3"), row("execution", "0.04", "0.1")];
+        let text = fitted(&Table::new("", &["", "min", "max"], rows), 80, true, &Cell::written);
+        assert_eq!(text, "              min   max\n  latency     2.1  81.3\n  execution  0.04   0.1\n");
     }
 
     #[test]

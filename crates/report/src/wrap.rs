@@ -33,11 +33,6 @@ pub fn wrap(sentence: &str) -> String {
     wrapped(sentence, "")
 }
 
-/// The same with every line indented.
-pub fn wrap_indented(sentence: &str) -> String {
-    wrapped(sentence, "  ")
-}
-
 /// A sentence broken into lines, the first indented by `first` and the others by `rest`.
 pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
     let lines = lines(text, columns().saturating_sub(first.max(rest)));

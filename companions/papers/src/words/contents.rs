@@ -2,7 +2,6 @@
 //! reproduce it, and the result of its last repetition here.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -13,12 +12,9 @@ use crate::RESULT;
 use crate::paper::{Item, ItemResult, Paper, Reproducibility};
 use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
-use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Extent, Present};
+use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
-use jitterlab_report::table::columns;
-use jitterlab_report::wrap::{wrap, wrap_indented};
 
 /// Ways to reproduce an item, with their heading in the table of counts, and in words.
 const WAYS: [(Reproducibility, &str, &str); 5] = [
@@ -118,33 +114,16 @@ fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
     serde_json::from_value(written.pointer_mut("/result/verdicts")?.take()).ok()
 }
 
-pub(crate) fn text(contents: &PaperContents) -> String {
-    let mut out = String::from("what the source documents hold, and how it stands here\n");
+fn section(contents: &PaperContents) -> Section {
     let counts = contents.by_document().map(|(paper, items)| {
         let count = |way| items.iter().filter(|item| item.stands == way).count().to_string();
         std::iter::once(paper.name().to_owned()).chain(WAYS.map(|(way, ..)| count(way))).collect()
     });
     let header: Vec<&str> = std::iter::once("").chain(WAYS.map(|(_, heading, _)| heading)).collect();
-    out.push_str(&columns(&header, counts));
-    for (paper, items) in contents.by_document() {
-        let _ = writeln!(out, "\n{}", paper.name());
-        for item in items {
-            out.push_str(&wrap(&format!("- {}: {}: {}", item.title(), item.says, item.state())));
-            out.push_str(&wrap_indented(&item.why));
-            if let Some(command) = &item.command {
-                let _ = writeln!(out, "    {command}");
-            }
-        }
-    }
-    out
-}
-
-fn section(contents: &PaperContents) -> Section {
-    let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
-    let table = |(paper, items): (Paper, Vec<&Item>)| {
-        Piece::table(paper.name(), &header, items.into_iter().map(cells))
-    };
-    let pieces = contents.by_document().map(table).collect();
+    let mut pieces = vec![Piece::table("", &header, counts.collect::<Vec<Vec<String>>>())];
+    pieces.extend(contents.by_document().map(|(paper, items)| {
+        Piece::table(paper.name(), &["", "says", "here", "why", "command"], items.into_iter().map(cells))
+    }));
     Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
@@ -196,10 +175,6 @@ impl Present for PaperContents {
     fn sections(&self) -> Vec<Section> {
         vec![section(self)]
     }
-
-    fn own_words(&self, _: Extent, _: Terminal) -> Option<String> {
-        Some(text(self))
-    }
 }
 
 fn cells(item: &Item) -> Vec<String> {
@@ -210,6 +185,8 @@ fn cells(item: &Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_report::chart::Terminal;
+    use jitterlab_report::document::{self, Extent};
     use std::collections::BTreeSet;
 
     /// The numbered parts of each document: figures, tables, equations.
@@ -265,7 +242,9 @@ mod tests {
 
     #[test]
     fn the_list_keeps_to_80_columns() {
-        let long = text(&PaperContents::for_document(None));
+        let terminal = Terminal { columns: 80, ascii: false, colour: false };
+        let long = document::text(&PaperContents::for_document(None), Extent::Answer, terminal);
+        assert!(long.lines().count() > 500);
         let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }
