@@ -7,7 +7,7 @@ use std::time::Instant;
 use jitterlab_model::{Activation, Overrun};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{Plant, Question};
-use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, Watch, simulate};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, simulate};
 
 /// Processor time of this thread in s, which leaves other work on the machine out; elapsed time if the kernel
 /// does not report it.
@@ -39,9 +39,8 @@ fn stepper() {
         let wall = best_of_three(|| {
             let latencies = (0..ticks).map(|n: i64| (n * 7_919) % 3_000);
             let pulses = PulseTrain::new(latencies, 25_000, 10.0 * full_steps_per_s, Overrun::Skip);
-            let watch = Watch { settle_s: 1.0, interval_s: 0.005 };
-            let response = simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch)
-                .expect("carries its load");
+            let response =
+                simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), 1.0).expect("carries its load");
             assert!(response.kept_steps());
             simulated = response.time_s;
         });

@@ -36,11 +36,9 @@ pub trait Device: Sized {
 /// One line of a list of devices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry<D, E = Error> {
-    /// The name to ask for it by.
     pub name: String,
     /// True for a file in the user's directory, false for a device shipped with jitterlab.
     pub own: bool,
-    /// The device, or the error in its file.
     pub device: Result<D, E>,
 }
 
@@ -78,8 +76,7 @@ pub fn user_directory<D: Device>() -> Option<PathBuf> {
     Some(config.join("jitterlab").join(D::FOLDER))
 }
 
-/// All devices of a kind: the user's own (which hide shipped ones of the same name), then the shipped.
-/// `own` is usually [`user_directory`]; a directory that does not exist holds none.
+/// All devices of a kind: the user's own in this directory, then the shipped whose names these do not hide.
 pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     let mut entries: Vec<Entry<D>> = Vec::new();
     let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
@@ -104,8 +101,7 @@ pub fn known<D: Device>(name: &str) -> Result<D, Error> {
     find(name, user_directory::<D>().as_deref())
 }
 
-/// The device called `name`: a path (anything with a `/` or ending in `.toml` or `.json`), else one of [`list`], letter case
-/// aside.
+/// The device called `name`: a path (with a `/`, `.toml` or `.json`), else one of [`list`], letter case aside.
 pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         return from_file(Path::new(name));
@@ -121,8 +117,7 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
     }
 }
 
-/// Limit on a device's file in bytes: a larger one, such as a device node that never ends, is cut off and
-/// then invalid.
+/// Limit on a device's file in bytes: a larger one, such as an endless device node, is cut off.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
 fn from_file<D: Device>(path: &Path) -> Result<D, Error> {

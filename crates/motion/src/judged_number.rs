@@ -15,12 +15,10 @@ const PULSES_PER_REVOLUTION: f64 = 1600.0;
 /// And of this travel of a revolution, in mm.
 pub const TRAVEL_MM: f64 = 5.0;
 
-/// Verdict on a largest lateness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedNumber {
     /// The largest lateness of a start, or the largest error of a period, in ns.
     pub late_ns: i64,
-    /// For which purposes it is good enough.
     pub verdict: Verdict,
     /// Fastest software steps at this lateness; `None` above 100 us, the limit of LinuxCNC's manual.
     pub steps: Option<SoftwareSteps>,

@@ -36,7 +36,6 @@ pub struct JudgedRun {
 }
 
 impl JudgedRun {
-    /// Takes the data of this task.
     pub fn from_task(task: &OneTask) -> Self {
         JudgedRun {
             file: task.run().path().display().to_string(),

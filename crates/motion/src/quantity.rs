@@ -2,28 +2,19 @@
 
 use jitterlab_model::Error;
 
-/// Dimension of a quantity; decides the units it may have.
+/// Dimension of a quantity: the units it may have. It is read in the SI unit, an angle in degrees, travel in mm
+/// per revolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// Torque; SI unit N m.
     Torque,
-    /// Angle; read into degrees.
     Angle,
-    /// Moment of inertia; SI unit kg m^2.
     Inertia,
-    /// Viscous friction; SI unit N m s/rad.
     Friction,
-    /// Electrical resistance; SI unit ohm.
     Resistance,
-    /// Inductance; SI unit H.
     Inductance,
-    /// Electrical current; SI unit A.
     Current,
-    /// Voltage; SI unit V.
     Voltage,
-    /// Time; SI unit s.
     Time,
-    /// Travel for each revolution; read into mm per revolution.
     Lead,
 }
 

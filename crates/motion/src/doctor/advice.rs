@@ -35,36 +35,33 @@ pub enum Advice {
     Keep,
     /// A card, or a box on the network, that makes the step pulses.
     StepCard,
-    /// A kernel with PREEMPT_RT.
     RealTimeKernel,
     /// Remove the main cause of the latest starts.
     Cause {
-        /// The task that was late.
         task: String,
         cause: Cause,
     },
     /// The usual first steps of the job that are not done here and take no restart, by the checks that name them.
-    FirstSteps { checks: Vec<String> },
-    /// Words for the kernel's command line.
+    FirstSteps {
+        checks: Vec<String>,
+    },
     KernelParameters {
         parameters: String,
-        /// File that holds the kernel command line.
         place: CommandLinePlace,
     },
     /// Settings of the firmware (BIOS), by the checks that name them.
-    Firmware { checks: Vec<String> },
+    Firmware {
+        checks: Vec<String>,
+    },
     /// Measure for longer: rare events need time.
     Longer,
-    /// Replace the computer.
     OtherComputer,
-    /// Use the computer as it is.
     Use,
 }
 
 /// Shorter measurements do not show rare events: the field asks for several minutes before it trusts a machine.
 const LONG_NS: i64 = 300_000_000_000;
 
-/// Returns the advice that follows from the findings.
 pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let good = found.fitness == Fitness::Good;
     let facts = &found.found.check.machine;
@@ -129,8 +126,7 @@ impl DoctorResult {
         Caveat::stood_still(&self.found.after.as_ref().unwrap_or(&self.found.before).run)
     }
 
-    /// Main cause of the latest starts, with the task that it delayed most; proven and likely causes come
-    /// first.
+    /// Main cause of the latest starts, proven and likely ones first, with the task that it delayed most.
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // A control program may intend that one of its tasks runs before another.

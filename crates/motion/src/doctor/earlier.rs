@@ -13,11 +13,8 @@ const KERNEL: &str = "preempt-rt";
 pub struct Earlier {
     /// The kernel's number of the start that it was made in.
     pub boot: Option<String>,
-    /// Name of the job that the computer is to drive.
     pub job: String,
-    /// Name of the way to do the job.
     pub way: String,
-    /// The time it had.
     pub budget_ns: i64,
     pub loads: Vec<String>,
     /// Verdict on each purpose, with the computer as it was.
@@ -27,7 +24,6 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Extracts the kept part of a finished examination.
     pub fn new(found: &DoctorResult, boot: Option<String>, loads: Vec<String>) -> Earlier {
         Earlier {
             boot,
@@ -46,16 +42,13 @@ impl Earlier {
 pub struct Since {
     /// True if the computer was restarted in between; `None` if unknown.
     pub restarted: Option<bool>,
-    /// Verdict on each purpose at that time.
     pub purposes: Vec<PurposeVerdict>,
     /// First steps that were open then and are done now, by the checks that name them.
     pub done: Vec<String>,
-    /// First steps that are still open.
     pub open: Vec<String>,
 }
 
 impl Since {
-    /// Compares an examination with an earlier one.
     pub(super) fn new(earlier: &Earlier, found: &DoctorResult, boot: Option<&String>) -> Since {
         let open = open_steps(found);
         let done = earlier.open.iter().filter(|id| !open.contains(id)).cloned().collect();

@@ -4,10 +4,8 @@ use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::TaskSpec;
 use serde::Serialize;
 
-/// A job that a computer drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// Its name, for options and programs.
     #[serde(rename = "job")]
     pub name: &'static str,
     /// Ways to do the job; the first is the default.
@@ -18,10 +16,8 @@ pub struct Job {
     pub first_steps: &'static [&'static str],
 }
 
-/// A way to do a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Way {
-    /// Its name, for options and programs.
     #[serde(rename = "way")]
     pub name: &'static str,
     /// The purposes that the computer has to serve, the most demanding first.

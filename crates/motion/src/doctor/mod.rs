@@ -26,7 +26,6 @@ use crate::stepper::StepperResult;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorStep {
-    /// The machine's settings are read.
     Check,
     /// The tasks are measured under load.
     Measure,
@@ -34,16 +33,13 @@ pub enum DoctorStep {
     Why,
     /// The effect of that timing on a motor or a loop is computed.
     Judge,
-    /// Settings are tried in turns.
     Tune,
     /// Settings that helped are applied, and everything is measured again.
     Prove,
-    /// The page is written.
     Page,
 }
 
 impl DoctorStep {
-    /// Every step, in order.
     pub const ALL: [DoctorStep; 7] = [
         DoctorStep::Check,
         DoctorStep::Measure,
@@ -55,27 +51,16 @@ impl DoctorStep {
     ];
 }
 
-/// Why a step was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum Skipped {
-    /// The time does not allow it.
     NoTime,
-    /// An option excluded it.
     NotWanted,
-    /// The system refuses it.
-    Refused {
-        /// The system's message.
-        error: String,
-    },
-    /// It could not be done.
-    Failed {
-        error: String,
-    },
+    Refused { error: String },
+    Failed { error: String },
     Nothing,
 }
 
-/// A step, with the reason if it was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepTaken {
     pub step: DoctorStep,
@@ -84,7 +69,6 @@ pub struct StepTaken {
     pub skipped: Option<Skipped>,
 }
 
-/// A purpose that the computer has to serve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PurposeFound {
     /// As the computer was.
@@ -101,16 +85,12 @@ impl PurposeFound {
     }
 }
 
-/// Question that `doctor` answers.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct DoctorAsked {
-    /// Job that the computer is to drive.
     #[serde(flatten)]
     pub job: &'static Job,
-    /// Way to do the job.
     #[serde(flatten)]
     pub way: &'static Way,
-    /// Time of each step.
     pub plan: DoctorPlan,
     /// True if root's rights are available.
     pub privileged: bool,
@@ -119,10 +99,8 @@ pub struct DoctorAsked {
     pub kept: bool,
 }
 
-/// Results of the steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorFindings {
-    /// Each step: done, or why it was left out.
     pub steps: Vec<StepTaken>,
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
@@ -130,8 +108,7 @@ pub struct DoctorFindings {
     /// The same with the kernel's events recorded, where that was possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
-    /// Effect of the timing on a stepper axis: with the computer as it was, then with the settings that
-    /// helped.
+    /// Effect of the timing on a stepper axis: as the computer was, then with the settings that helped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
     /// The same to a control loop.
@@ -170,7 +147,6 @@ impl DoctorResult {
         self
     }
 
-    /// Decides about the computer from the findings.
     pub fn new(asked: DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by

@@ -16,10 +16,8 @@ const TUNE_NS: i64 = 7_200 * S;
 /// From this time on settings are tried: in less the blocks are too few for several.
 pub const TUNES_FROM_NS: i64 = 240 * S;
 
-/// Time of each step, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DoctorPlan {
-    /// The time that everything may take.
     pub budget_ns: i64,
     /// Measuring under load, before and, where anything helped, after.
     pub measure_ns: i64,

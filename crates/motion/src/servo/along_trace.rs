@@ -42,7 +42,6 @@ pub struct AlongTrace {
     pub curve: Vec<CostStretch>,
 }
 
-/// A stretch of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostStretch {
     pub from_s: f64,
@@ -120,7 +119,6 @@ impl CovarianceAlongTrace {
         }
     }
 
-    /// The next moment of the trace.
     pub fn pass(&mut self, moment: Moment) {
         match moment {
             Moment::Cut(time) => {
@@ -156,7 +154,6 @@ impl CovarianceAlongTrace {
         self.time_ns += to_ns - from_ns;
     }
 
-    /// The figures so far.
     pub fn finish(self) -> AlongTrace {
         let time_s = self.time_ns as f64 * 1e-9;
         AlongTrace { cost: if time_s > 0.0 { self.cost / time_s } else { 0.0 }, time_s, curve: self.curve }

@@ -47,11 +47,9 @@ pub(super) struct Rows {
     again: u64,
 }
 
-/// Longest rows that are counted.
 const LONGEST: usize = 16;
 /// Most different rows that are counted; of more, shorter ones.
 const MOST_ROWS: usize = 1 << 14;
-/// Most states of a chain.
 const MOST_STATES: usize = 256;
 /// Rows of each length that are looked at because they came again at once.
 const MOST_REPEATED: usize = 32;
@@ -61,12 +59,10 @@ const STAYS: f64 = 0.02;
 const NORMAL: f64 = 1.959_964;
 
 impl Rows {
-    /// Starts without cycles.
     pub fn new() -> Rows {
         Rows { longest: LONGEST, counts: HashMap::new(), latest: 0, first: Vec::new(), passed: 0, again: 0 }
     }
 
-    /// The class of the next cycle.
     pub fn pass(&mut self, class: u8) {
         let next = (self.latest << 8 | u128::from(class)) & mask(self.longest);
         self.passed += 1;
@@ -82,7 +78,6 @@ impl Rows {
         self.again = u64::from(self.passed >= self.longest as u64);
     }
 
-    /// Counts the latest row.
     fn count(&mut self) {
         if self.again > 0 {
             *self.counts.entry(self.latest).or_default() += std::mem::take(&mut self.again);
@@ -155,8 +150,7 @@ impl Rows {
         found
     }
 
-    /// Returns the stability of the loop, its rates from a chain with enough memory, and that memory in
-    /// cycles.
+    /// Stability of the loop, its rates from a chain with enough memory, and that memory in cycles.
     pub fn stability(&self, classes: &[Stretches], period_ns: i64) -> (Stability, Stationary, usize) {
         let rows = self.closed();
         let growing = rows.growing(classes);
@@ -201,7 +195,6 @@ impl Rows {
     }
 }
 
-/// A row of cycles that grows.
 struct Growing {
     length: usize,
     came: u64,
@@ -220,7 +213,6 @@ impl Growing {
     }
 }
 
-/// Mask of the bits of `length` classes.
 fn mask(length: usize) -> u128 {
     if length >= LONGEST { u128::MAX } else { (1 << (8 * length)) - 1 }
 }

@@ -7,10 +7,8 @@ use super::flow_map::{Flow, FlowTable};
 use super::plant::Plant;
 use super::row_updates::{Fold, Rows};
 
-/// Action of a task on the loop at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LoopAction {
-    /// It reads its sensors.
     Sample,
     /// It computes from its last sample, commits its states and writes its output.
     Finish,
@@ -18,7 +16,6 @@ pub enum LoopAction {
     Compute,
     /// It writes the output that it computed last.
     Write,
-    /// Its output is set to zero.
     Zero,
     /// Its estimator advances by a period without a measurement, and its output is written.
     Predict,
@@ -45,8 +42,7 @@ pub struct Closing {
     pub controller: Controller,
     /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
     pub reads: Vec<usize>,
-    /// Held signals that are its reference, by number: outputs of another controller. Empty for a reference
-    /// from outside.
+    /// Held signals that are its reference, by number; empty for a reference from outside.
     pub follows: Vec<usize>,
     /// Held signals that it writes, by number: the plant's inputs, then references of other controllers.
     pub writes: Vec<usize>,
@@ -72,14 +68,12 @@ impl Closing {
 }
 
 /// Effect of an act: `rows` of the state become `gain` times the state, plus noise of this covariance.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Jump {
-    pub rows: Vec<usize>,
-    pub gain: DMatrix<f64>,
-    pub noise: DMatrix<f64>,
+struct Jump {
+    rows: Vec<usize>,
+    gain: DMatrix<f64>,
+    noise: DMatrix<f64>,
 }
 
-/// Positions of a controller's parts in the state.
 #[derive(Debug, Clone, PartialEq)]
 struct StateLayout {
     states: usize,
@@ -101,8 +95,7 @@ pub struct Loop {
     held: usize,
     /// Outputs are written after the work is done.
     defers: bool,
-    jumps: Vec<[Option<Jump>; 6]>,
-    /// The same in the form that is quick to apply.
+    /// Effect of each act of each controller; outputs come before states.
     rows: Vec<[Option<Rows>; 6]>,
 }
 
@@ -134,14 +127,12 @@ impl Loop {
             table: FlowTable::new(&plant.a, &input, &plant.process_noise, &cost),
             plant: plant.clone(),
             places: (0..closings.len()).map(place).collect(),
-            jumps: Vec::new(),
             rows: Vec::new(),
             closings,
             held,
             defers,
         };
-        closed.jumps = (0..closed.closings.len()).map(|by| closed.jumps_of(by)).collect();
-        closed.rows = closed.jumps.iter().map(rows_of).collect();
+        closed.rows = (0..closed.closings.len()).map(|by| closed.rows_of(by)).collect();
         closed
     }
 
@@ -161,14 +152,12 @@ impl Loop {
         &self.closings
     }
 
-    /// Number of plant states, which move between events, and of these with the held signals, which move
-    /// them.
+    /// Number of plant states, and of these with the held signals: what moves between events.
     pub(super) fn moving(&self) -> (usize, usize) {
         let n = self.plant.sizes().0;
         (n, n + self.held)
     }
 
-    /// Size of the state.
     pub fn order(&self) -> usize {
         let last = self.closings.iter().zip(&self.places).map(|(c, p)| p.sampled + c.sampled(&self.plant));
         last.max().unwrap_or(self.moving().1)
@@ -181,7 +170,7 @@ impl Loop {
 
     /// True if every controller supports this act.
     pub fn can(&self, act: LoopAction) -> bool {
-        self.jumps.iter().all(|jumps| jumps[act as usize].is_some())
+        self.rows.iter().all(|rows| rows[act as usize].is_some())
     }
 
     /// Outputs of the plant that are to follow a reference from outside, by number.
@@ -190,12 +179,6 @@ impl Loop {
         outer.flat_map(|closing| closing.reads.iter().copied()).collect()
     }
 
-    /// Effect of an event; outputs come before states in its rows.
-    pub(super) fn jump(&self, event: Event) -> Option<&Jump> {
-        self.jumps.get(usize::from(event.by)).and_then(|jumps| jumps[event.act as usize].as_ref())
-    }
-
-    /// The same in the form that is quick to apply.
     pub(super) fn rows(&self, event: Event) -> Option<&Rows> {
         self.rows.get(usize::from(event.by)).and_then(|rows| rows[event.act as usize].as_ref())
     }
@@ -205,13 +188,12 @@ impl Loop {
         let by = usize::from(by);
         if let Some(closing) = self.closings.get_mut(by) {
             closing.controller.set_interval(interval_s);
-            self.jumps[by] = self.jumps_of(by);
-            self.rows[by] = rows_of(&self.jumps[by]);
+            self.rows[by] = self.rows_of(by);
         }
     }
 
     /// All acts of a controller, in the order of [`LoopAction`].
-    fn jumps_of(&self, by: usize) -> [Option<Jump>; 6] {
+    fn rows_of(&self, by: usize) -> [Option<Rows>; 6] {
         let finish = self.writing(by, true);
         let compute = self.defers.then(|| self.writing(by, false));
         let write = self.defers.then(|| {
@@ -221,7 +203,8 @@ impl Loop {
             jump
         });
         let zero = self.still(self.outputs(by));
-        [Some(self.sampling(by)), Some(finish), compute, write, Some(zero), self.predicting(by)]
+        let all = [Some(self.sampling(by)), Some(finish), compute, write, Some(zero), self.predicting(by)];
+        all.map(|jump| jump.map(|jump| Rows::new(&jump.rows, &jump.gain, &jump.noise)))
     }
 
     /// Rows of the signals that a controller writes.
@@ -229,7 +212,6 @@ impl Loop {
         self.closings[by].writes.iter().map(|signal| self.plant.sizes().0 + signal).collect()
     }
 
-    /// Rows of a controller's states.
     fn states(&self, by: usize) -> impl Iterator<Item = usize> + use<> {
         let from = self.places[by].states;
         from..from + self.closings[by].controller.states()
@@ -296,18 +278,13 @@ impl Loop {
         let mut fold = Fold::new(self.order(), self.lasting(), self.moving());
         let mut now = 0.0;
         for (time, event) in events {
-            self.table.each_of(time - now, |flow| fold.flow(flow));
+            self.table.each((time - now).round() as i64, |flow| fold.flow(flow));
             now = f64::max(now, *time);
             if let Some(rows) = self.rows(*event) {
                 fold.act(rows);
             }
         }
-        self.table.each_of(length_ns - now, |flow| fold.flow(flow));
+        self.table.each((length_ns - now).round() as i64, |flow| fold.flow(flow));
         fold.finish()
     }
-}
-
-/// All acts of a controller in the form that is quick to apply.
-fn rows_of(jumps: &[Option<Jump>; 6]) -> [Option<Rows>; 6] {
-    std::array::from_fn(|act| jumps[act].as_ref().map(|jump| Rows::new(&jump.rows, &jump.gain, &jump.noise)))
 }

@@ -75,8 +75,7 @@ impl Design {
         }
     }
 
-    /// The controller of a design that needs no plant, with `lead_s` more lead if it differentiates; `None`
-    /// for others.
+    /// The controller of a design that needs no plant, with `lead_s` more lead if it differentiates.
     pub(super) fn by_its_numbers(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
         if let Design::Discrete { a, b, c, d } = self {
             // Written for the error, reference - output.
@@ -93,22 +92,14 @@ const LONGEST_PERIOD_NS: i64 = 86_400_000_000_000;
 /// xc+ = A xc + B y + B_r r, v = C xc + D y + D_r r, run once at each sample; r is the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Controller {
-    /// A: from its states to its next states.
     pub a: DMatrix<f64>,
-    /// B: from a measurement to its next states.
     pub b: DMatrix<f64>,
-    /// B_r: from a reference to its next states.
     pub b_reference: DMatrix<f64>,
-    /// C: from its states to the output.
     pub c: DMatrix<f64>,
-    /// D: from a measurement straight to the output.
     pub d: DMatrix<f64>,
-    /// D_r: from a reference straight to the output.
     pub d_reference: DMatrix<f64>,
-    /// It reads the plant's states, not its outputs.
     pub reads_states: bool,
-    /// Matrices for a period without a measurement: to the next states, and from these to the output; `None`
-    /// without an estimator.
+    /// To the next states and the output of a period without a measurement; `None` without an estimator.
     pub prediction: Option<(DMatrix<f64>, DMatrix<f64>)>,
     /// K, 1/Ti and Td of each loop of a PD or PID, which can also use a measured interval.
     difference: Option<Vec<(f64, f64, f64)>>,
@@ -181,7 +172,6 @@ impl Controller {
         self.d_reference = -&self.d;
     }
 
-    /// Number of its states.
     pub fn states(&self) -> usize {
         self.a.nrows()
     }

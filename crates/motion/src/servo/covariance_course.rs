@@ -40,7 +40,6 @@ impl Warmed {
         }
     }
 
-    /// Adds the next moment.
     pub fn pass(&mut self, moment: Moment) {
         if self.most == 0 {
             return self.walk.pass(moment);
@@ -73,7 +72,6 @@ impl Warmed {
         self.first.drain(..).for_each(|moment| self.walk.pass(moment));
     }
 
-    /// Returns the cost so far.
     pub fn finish(mut self) -> AlongTrace {
         if self.most > 0 {
             self.warm_up();
@@ -82,14 +80,12 @@ impl Warmed {
     }
 }
 
-/// A loop followed through a course.
 pub(super) struct Course {
     closed: Loop,
     period_ns: i64,
     pub cycles: Cycles,
     warmed: Warmed,
-    /// Moments since all tasks were last idle together, and the time of that: the course ends with a whole
-    /// cycle.
+    /// Moments since all tasks were last idle together: the course ends with a whole cycle.
     held: Vec<Moment>,
     together_ns: Option<i64>,
 }
@@ -99,7 +95,6 @@ const STRETCH: i64 = 8;
 /// Moments since all tasks were together after which they are not waited for.
 const MOST_HELD: usize = 1 << 12;
 
-/// Effect of a course on a loop.
 pub(super) struct Followed {
     pub cycles: Cycles,
     pub judged: JudgedCycles,
@@ -132,7 +127,6 @@ impl Course {
         }
     }
 
-    /// Ends the course, and returns its results.
     pub fn finish(mut self) -> Followed {
         let judged = self.cycles.judged(&mut self.closed);
         if let Some(time_ns) = self.together_ns {
@@ -168,7 +162,6 @@ pub(super) fn is_long_enough(periods: f64, radius_per_period: f64) -> bool {
     periods / PARTS as f64 * (1.0 - radius_per_period) > MEMORIES
 }
 
-/// The mean costs of the parts of a course.
 pub(super) fn parts_of(along: &AlongTrace) -> Option<Vec<f64>> {
     let length = along.curve.len() / PARTS;
     let mean = |part: &[CostStretch]| part.iter().map(|stretch| stretch.cost).sum::<f64>() / length as f64;

@@ -22,7 +22,6 @@ pub struct PhaseMargin {
     /// Distance of the phase from -180 degrees there, in degrees from -180 to 180: more lag uses up a positive one, less lag a
     /// negative one.
     pub degrees: f64,
-    /// Frequency of the crossover, in rad/s.
     pub crossover_rad_per_s: f64,
     /// The gain falls with the frequency there.
     pub falls: bool,
@@ -46,7 +45,6 @@ pub struct LoopMargins {
     pub gain_down: Option<f64>,
     /// The largest factor by which it amplifies a disturbance of any frequency: Ms = max |1/(1 + L)|.
     pub peak: f64,
-    /// Frequency of that peak, in rad/s.
     pub peak_rad_per_s: f64,
 }
 
@@ -194,7 +192,6 @@ impl<'a> Crossings<'a> {
         changes(&self.points(&self.at_size(&self.a, 0.0, 1.0)), is)
     }
 
-    /// Returns the crossovers (gain one), by frequency.
     pub fn crossovers(&self, period_s: f64) -> Vec<PhaseMargin> {
         let found = self.with_gain(|theta| Some(self.gain(theta)?.norm() > 1.0));
         let margin = |(theta, falls): (f64, bool)| {
@@ -262,8 +259,7 @@ fn sorted(angles: impl Iterator<Item = f64>) -> Vec<f64> {
     both
 }
 
-/// Points where a value changes between neighbours, found by bisection, each with the value before the
-/// change.
+/// Points where a value changes, found by bisection, each with the value before the change.
 pub(super) fn changes<T: PartialEq + Copy>(points: &[f64], is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
     let mut found = Vec::new();
     let known: Vec<(f64, T)> = points.iter().filter_map(|theta| Some((*theta, is(*theta)?))).collect();

@@ -31,8 +31,7 @@ pub struct DelayCost {
 const STEPS: i32 = 4;
 const DOUBLINGS: i32 = 2;
 
-/// The cost over the period, from a quarter of the question's to four times it, for a task with this wait and
-/// execution time.
+/// The cost over the period, from a quarter of the question's to four times it.
 pub(super) fn over_periods(question: &Question, wait_ns: i64, execution_ns: i64) -> Vec<PeriodCost> {
     let of = |step: i32| {
         let period_ns =

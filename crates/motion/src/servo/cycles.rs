@@ -14,19 +14,16 @@ use super::overrun::MissedOutput;
 use super::timing::{Job, Moment, done};
 use super::weakly_hard::Step;
 
-/// Cycles of each class that are kept one by one; beyond it only each second one, which then counts twice,
-/// and so on.
+/// Cycles of each class that are kept; beyond it each second one, which counts twice, and so on.
 const KEPT: usize = 8_192;
 /// The same for the comparison of overrun actions.
 pub(super) const FEW_KEPT: usize = 1_024;
 /// Most events of the cycles that are kept of a class.
 const MOST_EVENTS: usize = 1 << 18;
-/// Events of a cycle after which its tasks are not idle together for too long: the events until they are
-/// again belong to no cycle.
+/// Events of a cycle beyond which it is dropped.
 const LONGEST: usize = 1 << 16;
 const MOST_CLASSES: usize = 64;
-/// Approximate number of cycles of each class, evenly spread over the run, that enter the proof for any
-/// sequence.
+/// Cycles of each class, evenly from the run, that enter the proof for any sequence.
 const SHOWN: usize = 256;
 /// Parts of a period to which the time of the last output is rounded when cycles are classified.
 const PARTS: f64 = 4.0;
@@ -34,7 +31,6 @@ const PARTS: f64 = 4.0;
 /// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutputsPerPeriod {
-    /// Length of these periods.
     pub period_ns: i64,
     /// Outputs of each task in one of them.
     pub outputs: Vec<usize>,
@@ -88,8 +84,7 @@ impl RegenerationCycle {
     }
 }
 
-/// In time or not, number of periods, number of missed ones, and the part of a period in which the last
-/// output came.
+/// In time or not, periods, misses, and the part of a period in which the last output came.
 type Kind = (bool, usize, usize, usize);
 
 /// Cycles that are alike: as long, with as many misses and their last output in the same part of a period.
@@ -137,7 +132,6 @@ pub(super) struct Cycles {
     jobs: usize,
     events: Vec<(f64, Event)>,
     is_too_long: bool,
-    /// A due time was missed, or its job killed.
     is_missed: bool,
     numbers: HashMap<Kind, u8>,
     /// The kind of the last cycle, whose number is known.
@@ -174,7 +168,6 @@ impl Cycles {
         }
     }
 
-    /// Sets the number of cycles kept of each class.
     #[must_use]
     pub fn keeping(self, most: usize) -> Cycles {
         Cycles { most, ..self }
@@ -264,10 +257,8 @@ impl Cycles {
         }
     }
 
-    /// Cycles there were, and those of them that are computed.
-    pub fn counts(&self) -> (u64, u64) {
-        let kept = self.classes.iter().map(|class| class.kept.len() as u64).sum();
-        (self.classes.iter().map(|class| class.seen).sum(), kept)
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty()
     }
 
     /// The most periods with a missed output that came how close together.
@@ -324,21 +315,18 @@ impl Cycles {
         }
     }
 
-    /// Stability of the loop under its cycles in their recorded order, and its rates; `without` is the
-    /// output's action at each mark.
+    /// Stability of the loop under its cycles in their order, and its rates; at each mark the output acts `without`.
     pub fn stability(&self, closed: &mut Loop, without: MissedOutput) -> (Stability, Stationary) {
         let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
         (stability, rates)
     }
 }
 
-/// Loop under its cycles.
 pub(super) struct JudgedCycles {
     /// All of them in random order; `None` where there are none.
     pub independent: Option<Stationary>,
     /// Only the cycles in time; `None` where there are none.
     pub in_time: Option<Stationary>,
-    /// As they follow each other.
     pub stability: Stability,
     pub rates: Stationary,
     /// Cycles that these remember.
@@ -398,6 +386,12 @@ mod tests {
         found
     }
 
+    /// Cycles there were, and those of them that are kept.
+    fn counts(found: &Cycles) -> (u64, u64) {
+        let kept = found.classes.iter().map(|class| class.kept.len() as u64).sum();
+        (found.classes.iter().map(|class| class.seen).sum(), kept)
+    }
+
     fn job(index: i64, latency: i64, execution: i64) -> Job {
         let due_ns = index * H;
         let start_ns = due_ns + latency;
@@ -422,23 +416,23 @@ mod tests {
         let burst =
             [job(0, 0, 3 * H / 2), job(1, H / 2, H), job(2, H / 2, 100), job(3, 0, 100), job(4, 0, 100)];
         let whole = cycles(&burst, 8);
-        assert_eq!((whole.counts().0, whole.classes[0].kept[0].jobs()), (2, 3));
+        assert_eq!((counts(&whole).0, whole.classes[0].kept[0].jobs()), (2, 3));
         let cut = cycles(&burst, 1);
-        assert_eq!((cut.counts().0, cut.classes[0].kept[0].length_ns), (4, 1.5e3));
+        assert_eq!((counts(&cut).0, cut.classes[0].kept[0].length_ns), (4, 1.5e3));
     }
 
     #[test]
     fn lost_records_end_a_cycle_without_counting_it() {
         let mut jobs: Vec<Job> = (0..6).map(|k| job(k, 0, 100)).collect();
         jobs[3].after_gap = true;
-        assert_eq!(cycles(&jobs, 8).counts().0, 4);
+        assert_eq!(counts(&cycles(&jobs, 8)).0, 4);
     }
 
     #[test]
     fn kept_cycles_come_from_all_of_the_run() {
         let jobs: Vec<Job> = (0..100_000).map(|k| job(k, k % 7, 100)).collect();
         let found = cycles(&jobs, 8);
-        let (seen, kept) = found.counts();
+        let (seen, kept) = counts(&found);
         assert!(seen == 99_999 && (KEPT as u64 / 2..KEPT as u64).contains(&kept), "{seen} {kept}");
         assert!((found.weighted_examples().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
     }

@@ -1,5 +1,4 @@
-//! Descriptions of a linear system in a file: as a transfer function, by zeros, poles and gain, or in state
-//! space; continuous, or sampled with the input held.
+//! Descriptions of a linear system in a file, continuous, or sampled with the input held.
 
 use nalgebra::{Complex, DMatrix};
 use serde::Deserialize;
@@ -81,7 +80,6 @@ impl Period {
 }
 
 impl Description {
-    /// True if the file describes no system.
     pub fn is_empty(&self) -> bool {
         self.transfer_function.is_none() && self.zpk.is_none() && self.state_space.is_none()
     }
@@ -154,7 +152,6 @@ fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Er
     .within(name))
 }
 
-/// Checks that the matrices make a plant.
 fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), Error> {
     if ![a, b, c].into_iter().all(is_finite) {
         return Err(error::not_a_number(name));

@@ -12,7 +12,6 @@ use crate::quantity::{Dimension, parse};
 /// Design of a controller. All but state feedback act on the error reference - output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Design {
-    /// None is named yet.
     Unnamed,
     /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example; with Ti and
     /// an integral K/Ti sum h e.
@@ -27,8 +26,7 @@ pub enum Design {
     /// Linear-quadratic feedback of all states, optimal for the plant's cost (Astrom and Wittenmark,
     /// Computer-Controlled Systems, chapter 11, with the delay as in 3.2).
     StateFeedback,
-    /// u = -L x with a given L: inputs x states, or inputs x (states + inputs) with a feedback of the input held
-    /// before.
+    /// u = -L x with a given L: inputs x states, or also of the inputs held before.
     GivenFeedback(DMatrix<f64>),
     /// The optimal feedback from a Kalman filter's estimate (current form).
     Lqg,

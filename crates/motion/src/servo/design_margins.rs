@@ -12,7 +12,6 @@ use super::question::Question;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
     pub name: String,
-    /// Margins without delay.
     pub punctual: Option<LoopMargins>,
     /// Margins with the constant delay of [`Margins::with_delay_ns`].
     pub delayed: Option<LoopMargins>,
@@ -30,7 +29,6 @@ pub struct JitterAt {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
-    /// Margins of each input's loop.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub channels: Vec<ChannelMargins>,
     /// The constant delays from sampling to actuation with which it is stable.
@@ -49,7 +47,6 @@ pub struct Margins {
 /// Amplification of a disturbance beyond which a design is poor; a good one has at most 2 (Astrom and Hagglund, PID Controllers,
 /// 1995: 1.2 to 2).
 pub const POOR_PEAK: f64 = 2.5;
-/// Points of the jitter margin's curve.
 const POINTS: i64 = 12;
 
 impl Margins {

@@ -4,7 +4,6 @@ use nalgebra::DMatrix;
 
 use super::numeric::{exponential, is_finite};
 
-/// Most square roots until a matrix is near one.
 const MOST_ROOTS: u32 = 60;
 /// Most steps of one square root; it converges quadratically.
 const MOST_STEPS: usize = 60;

@@ -39,21 +39,17 @@ pub struct Evaluation {
     pub memory: usize,
     /// The run itself, from event to event.
     pub along: AlongTrace,
-    /// The timing in short.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: MeanTiming,
 }
 
-/// Parts of the loss against ideal timing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run.
     pub total: f64,
-    /// Part due to mean latency and execution time.
     pub mean_delay: f64,
     /// Part due to the variation around the mean; negative where jitter happens to help.
     pub jitter: f64,
-    /// Part due to jobs that overrun, at random.
     pub missed: f64,
     /// Part due to the order in which they came.
     pub clusters: f64,
@@ -94,11 +90,9 @@ impl Question {
     }
 }
 
-/// A run that was judged.
 pub(super) struct Evaluated {
     pub evaluation: Evaluation,
     pub cycles: Cycles,
-    /// Of each of the plant's tasks.
     pub timings: Vec<JobTiming>,
 }
 
@@ -108,7 +102,7 @@ impl Several {
         let ideal = self.ideal()?;
         let own = self.tasks.len();
         let mut course = Course::new(&self.closed()?, self.period_ns(), self.cycles()?, &ideal);
-        let timings = self.follow(sources, true, |moment| self.pass(moment, None, &mut course))?;
+        let timings = self.follow(sources, |moment| self.pass(moment, None, &mut course))?;
         let timings =
             timings.into_iter().take(own).map(|t| t.finish()).collect::<Result<Vec<JobTiming>, _>>()?;
         let mean = |timing: &JobTiming| {

@@ -11,9 +11,7 @@ use jitterlab_model::units::parse_duration_ns;
 /// One of the kinds of execution times a task has: any time between two limits with the same probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kind {
-    /// Share of the jobs.
     pub share: f64,
-    /// Shortest time in ns.
     pub low_ns: f64,
     /// Longest time in ns; the same as the shortest for a constant.
     pub high_ns: f64,
@@ -39,7 +37,6 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Always the same time.
     pub fn constant(ns: f64) -> Execution {
         Execution::independent(vec![Kind { share: 1.0, low_ns: ns, high_ns: ns }])
     }
@@ -70,7 +67,6 @@ impl Execution {
         Execution { kinds, transitions }
     }
 
-    /// Reads execution times of a task with this period.
     pub fn parse(text: &str, period_ns: i64) -> Result<Execution, Error> {
         Execution::read(text, period_ns).map_err(|error| error.within(format!("--execution {text:?}")))
     }
@@ -136,7 +132,6 @@ impl Execution {
         Ok(Execution::chain(kinds, transitions))
     }
 
-    /// The kinds with their shares.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -173,7 +168,6 @@ impl Execution {
         Chain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
     }
 
-    /// True if all jobs have the same execution time.
     pub(super) fn is_constant(&self) -> bool {
         self.kinds.iter().all(|kind| kind.low_ns == self.kinds[0].low_ns && kind.high_ns == kind.low_ns)
     }
@@ -205,7 +199,6 @@ impl Execution {
     }
 }
 
-/// A time or a range of times.
 fn span(text: &str, period_ns: i64) -> Result<(f64, f64), Error> {
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     let (low, high) = (time_ns(low, period_ns)?, time_ns(high, period_ns)?);

@@ -22,7 +22,6 @@ pub struct Flow {
 const MOST_HALVINGS: f64 = 60.0;
 
 impl Flow {
-    /// No time at all.
     pub fn nothing(n: usize) -> Flow {
         Flow {
             phi: DMatrix::identity(n, n),
@@ -67,7 +66,6 @@ impl Flow {
         Flow { phi, noise: symmetric(noise), cost: symmetric(cost), offset }
     }
 
-    /// This stretch and then the next.
     pub fn then(&self, next: &Flow) -> Flow {
         Flow {
             phi: &next.phi * &self.phi,
@@ -132,25 +130,6 @@ impl FlowTable {
         flow
     }
 
-    /// Gives the flows that make up any time in ns, one after the other; a part of a nanosecond in proportion to a whole one.
-    pub(super) fn each_of(&mut self, time_ns: f64, mut give: impl FnMut(&Compact)) {
-        let whole = time_ns.max(0.0).floor();
-        self.each(whole as i64, &mut give);
-        let part = time_ns.max(0.0) - whole;
-        // Below a millionth of a nanosecond it is the rounding of a sum of times.
-        if part < 1e-6 {
-            return;
-        }
-        let (one, none) = (self.flow(1), Flow::nothing(self.a.nrows()));
-        let between = |none: DMatrix<f64>, one: DMatrix<f64>| none * (1.0 - part) + one * part;
-        give(&self.compact(Flow {
-            phi: between(none.phi, one.phi),
-            noise: between(none.noise, one.noise),
-            cost: between(none.cost, one.cost),
-            offset: one.offset * part,
-        }));
-    }
-
     /// Gives the flows that make up a time, one after the other.
     pub(super) fn each(&mut self, time_ns: i64, mut give: impl FnMut(&Compact)) {
         let time_ns = time_ns.max(0) as u64;
@@ -166,8 +145,7 @@ impl FlowTable {
         }
     }
 
-    /// Has the flow of a digit ready, put together from those of its bits: only powers of two need exponentials, and a
-    /// run of a thousand different latencies needs a thousand digits.
+    /// Has a digit's flow ready, put together from its bits': only powers of two need exponentials.
     fn prepare(&mut self, place: usize, digit: usize) {
         if self.digits[place][digit].is_some() {
             return;

@@ -8,10 +8,8 @@ use super::design::Design;
 use super::frequency::Rational;
 use super::plant::Plant;
 
-/// Rows of a matrix.
 pub type RowsOf = Vec<Vec<f64>>;
 
-/// Numbers of a controller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
@@ -22,17 +20,11 @@ pub enum Gains {
         period_s: f64,
         /// True if y are the plant's states, false if its outputs.
         reads_states: bool,
-        /// States x states.
         a: RowsOf,
-        /// States x y.
         b: RowsOf,
-        /// States x references.
         b_reference: RowsOf,
-        /// Inputs x states.
         c: RowsOf,
-        /// Inputs x y.
         d: RowsOf,
-        /// Inputs x references.
         d_reference: RowsOf,
     },
 }
@@ -41,11 +33,9 @@ pub enum Gains {
 /// and its derivatives.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PidGains {
-    /// K.
     pub gain: f64,
     /// Ti; `None` without an integral.
     pub integral_time_s: Option<f64>,
-    /// Td.
     pub derivative_time_s: f64,
     /// Pgain = K.
     pub p: f64,

@@ -12,7 +12,6 @@ use super::timing::{Job, Moment, Moments};
 /// The jobs of one task, in order.
 pub(super) type Jobs<'a> = Box<dyn Iterator<Item = Result<Job, Error>> + 'a>;
 
-/// A task on its way.
 struct Stream<'a> {
     period_ns: i64,
     jobs: Jobs<'a>,
@@ -71,12 +70,10 @@ pub(super) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// None yet, with this common multiple of the periods.
     pub fn new(common_ns: i64) -> Merged<'a> {
         Merged { streams: Vec::new(), common_ns }
     }
 
-    /// Adds a task's jobs.
     pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.by(by));
@@ -84,8 +81,7 @@ impl<'a> Merged<'a> {
         self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0, timings });
     }
 
-    /// Gives all moments, and when all tasks have their turn together, until the first task ends or `give` wants no more. Returns
-    /// each task's timing.
+    /// Gives all moments until the first task ends or `give` wants no more; returns each task's timing.
     pub fn run(
         mut self,
         mut give: impl FnMut(Result<Moment, IdleInstant>) -> bool,
@@ -138,8 +134,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// True if the slowest task's turn at this time falls on the common multiple and no other task is at
-    /// work.
+    /// True if the slowest task's turn falls on the common multiple and no other task is at work.
     fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);

@@ -23,16 +23,13 @@ use super::replay::Replay;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use super::weakly_hard::Step;
 
-/// A task with given execution times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTask {
     pub period_ns: i64,
     pub execution: Execution,
     /// Time from the due time to the start, in ns; always the same.
     pub wait_ns: f64,
-    /// Action for a job that is not finished in time.
     pub action: OverrunAction,
-    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
 }
 
@@ -41,7 +38,6 @@ const POINTS: usize = 24;
 /// Number of jobs of a drawn sequence, and of one of identical jobs.
 const DRAWN: usize = 400_000;
 const ALIKE: usize = 20_000;
-/// Begin of the random numbers.
 const SEED: u64 = 1;
 
 impl GivenTask {
@@ -100,8 +96,7 @@ impl GivenTask {
         (stationary, judged.stability, interval)
     }
 
-    /// The jobs as steps of sequences with misses; a range of execution times gives several, spread over it.
-    /// `None` for a task that can fall behind: its jobs depend on the jobs before.
+    /// The jobs as steps of sequences with misses, spread over a range; `None` for a task that can fall behind.
     pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
@@ -127,14 +122,18 @@ impl GivenTask {
         let due_times = (1..).map(|n| f64::from(n) * self.period_ns as f64 - self.wait_ns);
         let cuts = due_times.take_while(|t| *t < kind.high_ns);
         for (time, share) in mean_points(kind.low_ns, kind.high_ns, cuts, POINTS) {
-            let (events, length) = self.course(time, back_to_back);
-            stretches.add(&closed.passage(&events, length), length * 1e-9, share);
+            // Between two nanoseconds the effect changes in proportion.
+            let (below, part) = (time.floor(), time.fract());
+            let both = [(below, share * (1.0 - part)), (below + 1.0, share * part)];
+            for (time, share) in both.into_iter().filter(|(_, share)| *share != 0.0) {
+                let (events, length) = self.course(time, back_to_back);
+                stretches.add(&closed.passage(&events, length), length * 1e-9, share);
+            }
         }
         stretches
     }
 
-    /// Effect of a job with this execution time on the lasting part of the state, until the next served job
-    /// is due.
+    /// Effect of a job with this execution time on the lasting state, until the next served job is due.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
         let (events, length) = self.course(execution_ns, false);
         closed.passage(&events, length)
@@ -156,11 +155,11 @@ impl GivenTask {
         let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(LoopAction::Zero);
         let mut replay = Replay::new(self.action.late, self.period_ns);
         let mut moments = Moments::new(self.timing, self.period_ns, 0).without(marks);
-        let (mut cuts, mut events, mut ends, mut free_ns) = (Vec::new(), Vec::new(), Vec::new(), i64::MIN);
+        let (mut cuts, mut events, mut free_ns) = (Vec::new(), Vec::new(), i64::MIN);
         // A task that catches up may still be at work when it is due, and an output may wait for the next start.
         let waits = self.timing.actuation == Actuation::AtNextStart && self.wait_ns < self.period_ns as f64;
         let from_start = self.action.late == Late::CatchUp || waits;
-        let work_ns = time.floor() as i64;
+        let work_ns = time.round() as i64;
         for number in 0..4 {
             let job = if back_to_back {
                 let start_ns = number * work_ns;
@@ -174,7 +173,6 @@ impl GivenTask {
             } else {
                 self.job(&mut replay, &mut free_ns, work_ns)
             };
-            ends.push(job.end_ns);
             moments.job(&job, |moment| match moment {
                 Moment::Turn(time) if !from_start => cuts.push((time, events.len())),
                 Moment::At(time, event) => {
@@ -189,22 +187,14 @@ impl GivenTask {
         let (Some((begin, from)), Some((end, to))) = (cuts.get(1), cuts.get(2)) else {
             return (Vec::new(), self.period_ns as f64);
         };
-        // A part of a nanosecond moves the events at the job's end, and the grid that restarts after it.
-        let part = time - work_ns as f64;
-        let at_end = |event: &Event| match event.act {
-            LoopAction::Finish => self.timing.actuation != Actuation::AtStart,
-            act => act == LoopAction::Compute,
-        };
-        let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
         // On a grid that restarts, the next due time is that of the next job.
         let waits_for_due =
             self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
         let time_of = |time: i64, event: &Event| match event.act {
             LoopAction::Write if waits_for_due => (end - begin) as f64,
-            _ => (time - begin) as f64 + moved(time, event),
+            _ => (time - begin) as f64,
         };
         let course = events[*from..*to].iter().map(|(time, event)| (time_of(*time, event), *event));
-        let begins_anew = back_to_back || self.action.late == Late::RePhase && end - begin != self.period_ns;
-        (course.collect(), (end - begin) as f64 + if begins_anew { part } else { 0.0 })
+        (course.collect(), (end - begin) as f64)
     }
 }

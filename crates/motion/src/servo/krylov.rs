@@ -8,7 +8,6 @@ struct Basis {
     vectors: Vec<DVector<f64>>,
     /// Column k: A v_k in the vectors.
     columns: Vec<Vec<f64>>,
-    /// The map leads nowhere else.
     exhausted: bool,
 }
 
@@ -51,7 +50,6 @@ impl Basis {
         DMatrix::from_fn(k + 1, k, |i, j| self.columns[j].get(i).copied().unwrap_or(0.0))
     }
 
-    /// Sum of the vectors times their weights.
     fn sum(&self, weights: impl IntoIterator<Item = f64>) -> DVector<f64> {
         let mut sum = DVector::zeros(self.vectors[0].len());
         for (vector, weight) in self.vectors.iter().zip(weights) {
@@ -125,7 +123,6 @@ pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVect
     found
 }
 
-/// Spectral radius of a matrix.
 pub(super) fn radius(matrix: &DMatrix<f64>) -> f64 {
     squared_out(matrix).0
 }
@@ -150,7 +147,7 @@ fn squared_out(matrix: &DMatrix<f64>) -> (f64, DMatrix<f64>) {
         let trace = power.trace();
         if (&next - &power * trace).amax() < 1e-14 * trace {
             // One eigenvector is left.
-            return ((matrix * &power).trace() / trace, power);
+            return (((matrix * &power).trace() / trace).abs(), power);
         }
         power = next;
     }

@@ -18,8 +18,7 @@ const MOST_PLACES: u32 = 65;
 const GIVEN: StoppingRule = StoppingRule::Gap(1e-3);
 
 impl GivenTask {
-    /// Proves stability under any sequence of these jobs with at most this number of misses, whenever a
-    /// missed job ends.
+    /// Proves stability under any sequence with at most this number of misses, whenever a missed job ends.
     pub fn under_misses(
         &self,
         closed: &mut Loop,
@@ -71,7 +70,7 @@ impl GivenTask {
             // The last place is just before the next due time.
             let within_ns = (f64::from(place) / edges * (self.period_ns - 1) as f64).round();
             let end_ns = f64::from(late) * self.period_ns as f64 + within_ns;
-            let map = self.passage(closed, (end_ns - self.wait_ns).max(0.0)).phi;
+            let map = self.passage(closed, (end_ns - self.wait_ns.round()).max(0.0)).phi;
             let missed = (0..=late).map(|period| period < late).collect();
             Step { map, missed }
         })
@@ -80,28 +79,22 @@ impl GivenTask {
 }
 
 impl Question {
-    /// Proves stability under misses that are asked for of a task with these execution times, wherever a late job ends; and
-    /// under the same if late jobs end as the given ones do, where some of these are late and may also end elsewhere.
+    /// Proves stability under misses that are asked for of a task with these execution times, wherever a late job ends.
     pub(super) fn under_misses(
         &self,
         execution: &Execution,
         asked: &[AtMost],
-    ) -> Result<[Vec<UnderMisses>; 2], Error> {
+    ) -> Result<Vec<UnderMisses>, Error> {
         if asked.is_empty() {
-            return Ok([Vec::new(), Vec::new()]);
+            return Ok(Vec::new());
         }
         let (task, mut closed) = (self.task(execution.clone()), self.closed()?);
         let Some(jobs) = task.steps(&mut closed) else {
             let undecided = |at_most: &AtMost| UnderMisses::undecided(*at_most, MissedJobs::None);
-            return Ok([asked.iter().map(undecided).collect(), Vec::new()]);
+            return Ok(asked.iter().map(undecided).collect());
         };
         let under = |at_most: &AtMost| task.under_misses(&mut closed, &jobs, *at_most, GIVEN);
-        let found: Vec<UnderMisses> = asked.iter().map(under).collect();
-        let jobs = Steps::new(jobs);
-        let is_free = |under: &&UnderMisses| matches!(under.missed, MissedJobs::EndingAt { .. });
-        let free = found.iter().filter(is_free).filter(|_| jobs.misses());
-        let as_given = free.map(|under| jobs.under(under.at_most, GIVEN)).collect();
-        Ok([found, as_given])
+        Ok(asked.iter().map(under).collect())
     }
 }
 

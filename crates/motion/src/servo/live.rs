@@ -1,6 +1,6 @@
 //! A controller against a simulated plant in real time: the work of one activation, without an allocation.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use super::controller::Controller;
@@ -19,34 +19,6 @@ pub struct TrackingError {
     pub max: f64,
 }
 
-/// A matrix as rows in one piece of memory.
-#[derive(Debug, Clone)]
-struct Rows {
-    columns: usize,
-    values: Vec<f64>,
-}
-
-impl Rows {
-    fn new(m: &DMatrix<f64>) -> Rows {
-        Rows { columns: m.ncols(), values: m.transpose().iter().copied().collect() }
-    }
-
-    /// to = self x
-    fn times(&self, x: &[f64], to: &mut [f64]) {
-        to.fill(0.0);
-        self.add_times(x, to);
-    }
-
-    /// to += self x
-    fn add_times(&self, x: &[f64], to: &mut [f64]) {
-        if self.columns > 0 {
-            for (row, to) in self.values.chunks_exact(self.columns).zip(to) {
-                *to += row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>();
-            }
-        }
-    }
-}
-
 /// Longest stretch the plant is moved at once, as a power of two nanoseconds: 34 s.
 const LONGEST_POWER: u32 = 35;
 /// Largest number of points of an interval that are evaluated, however long a stall was.
@@ -56,26 +28,20 @@ const LOOKS: i64 = 8;
 #[derive(Debug, Clone)]
 pub struct LiveLoop {
     /// Phi of 2^k ns on [x; u], the rows of x.
-    powers: Vec<Rows>,
-    output: Rows,
-    a: Rows,
-    b: Rows,
-    b_reference: Rows,
-    c: Rows,
-    d: Rows,
-    d_reference: Rows,
-    reads_states: bool,
+    powers: Vec<DMatrix<f64>>,
+    output: DMatrix<f64>,
+    controller: Controller,
     references: Vec<Reference>,
     look_every_ns: i64,
-    states: usize,
-    /// [x; u]
-    moving: Vec<f64>,
-    fresh: Vec<f64>,
-    seen: Vec<f64>,
-    wanted: Vec<f64>,
-    computed: Vec<f64>,
-    controller: Vec<f64>,
-    next: Vec<f64>,
+    /// [x; u], and x alone.
+    moving: DVector<f64>,
+    states: DVector<f64>,
+    seen: DVector<f64>,
+    wanted: DVector<f64>,
+    computed: DVector<f64>,
+    /// States of the controller now, and next.
+    memory: DVector<f64>,
+    next: DVector<f64>,
     now_ns: i64,
     sums: Vec<(f64, f64)>,
 }
@@ -85,30 +51,20 @@ impl LiveLoop {
     pub fn new(plant: &Plant, controller: &Controller, period_ns: i64, references: &[Reference]) -> LiveLoop {
         let (n, m, p) = plant.sizes();
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
-        let nc = controller.states();
         let reference = |i: usize| references.get(i).or(references.last()).copied();
         LiveLoop {
-            powers: (0..=LONGEST_POWER)
-                .map(|k| Rows::new(&table.flow(1 << k).phi.rows(0, n).into_owned()))
-                .collect(),
-            output: Rows::new(&plant.c),
-            a: Rows::new(&controller.a),
-            b: Rows::new(&controller.b),
-            b_reference: Rows::new(&controller.b_reference),
-            c: Rows::new(&controller.c),
-            d: Rows::new(&controller.d),
-            d_reference: Rows::new(&controller.d_reference),
-            reads_states: controller.reads_states,
+            powers: (0..=LONGEST_POWER).map(|k| table.flow(1 << k).phi.rows(0, n).into_owned()).collect(),
+            output: plant.c.clone(),
             references: (0..p).map(|i| reference(i).unwrap_or(Reference::Step(1.0))).collect(),
             look_every_ns: (period_ns / 4).max(1),
-            states: n,
-            moving: vec![0.0; n + m],
-            fresh: vec![0.0; n],
-            seen: vec![0.0; n.max(p)],
-            wanted: vec![0.0; p],
-            computed: vec![0.0; m],
-            controller: vec![0.0; nc],
-            next: vec![0.0; nc],
+            moving: DVector::zeros(n + m),
+            states: DVector::zeros(n),
+            seen: DVector::zeros(if controller.reads_states { n } else { p }),
+            wanted: DVector::zeros(p),
+            computed: DVector::zeros(m),
+            memory: DVector::zeros(controller.states()),
+            next: DVector::zeros(controller.states()),
+            controller: controller.clone(),
             now_ns: 0,
             sums: vec![(0.0, 0.0); p],
         }
@@ -122,8 +78,8 @@ impl LiveLoop {
             let mut left = step_ns as u64;
             while left > 0 {
                 let power = (left.ilog2()).min(LONGEST_POWER);
-                self.powers[power as usize].times(&self.moving, &mut self.fresh);
-                self.moving[..self.states].copy_from_slice(&self.fresh);
+                self.states.gemv(1.0, &self.powers[power as usize], &self.moving, 0.0);
+                self.moving.rows_mut(0, self.states.len()).copy_from(&self.states);
                 left -= 1 << power;
             }
             self.now_ns += step_ns;
@@ -134,7 +90,7 @@ impl LiveLoop {
     /// Adds the tracking errors of the stretch that just ended.
     fn look(&mut self, stretch_s: f64) {
         let now_s = self.now_ns as f64 * 1e-9;
-        self.output.times(&self.moving[..self.states], &mut self.wanted);
+        self.wanted.gemv(1.0, &self.output, &self.states, 0.0);
         for ((y, reference), (squares, max)) in self.wanted.iter().zip(&self.references).zip(&mut self.sums) {
             let error = (reference.at(now_s) - y).abs();
             *squares += error * error * stretch_s;
@@ -143,45 +99,36 @@ impl LiveLoop {
         }
     }
 
-    /// Reads the sensors and computes.
     pub fn sample(&mut self, time_ns: i64) {
         self.advance_to(time_ns);
-        let now_s = self.now_ns as f64 * 1e-9;
-        let p = self.references.len();
-        let x = &self.moving[..self.states];
-        let width = if self.reads_states { self.states } else { p };
-        if self.reads_states {
-            self.seen[..width].copy_from_slice(x);
+        let (now_s, law) = (self.now_ns as f64 * 1e-9, &self.controller);
+        if law.reads_states {
+            self.seen.copy_from(&self.states);
         } else {
-            self.output.times(x, &mut self.seen[..width]);
+            self.seen.gemv(1.0, &self.output, &self.states, 0.0);
         }
         for (to, reference) in self.wanted.iter_mut().zip(&self.references) {
             *to = reference.at(now_s);
         }
-        let seen = &self.seen[..width];
-        self.c.times(&self.controller, &mut self.computed);
-        self.d.add_times(seen, &mut self.computed);
-        self.d_reference.add_times(&self.wanted, &mut self.computed);
-        self.a.times(&self.controller, &mut self.next);
-        self.b.add_times(seen, &mut self.next);
-        self.b_reference.add_times(&self.wanted, &mut self.next);
-        std::mem::swap(&mut self.controller, &mut self.next);
+        self.computed.gemv(1.0, &law.c, &self.memory, 0.0);
+        self.computed.gemv(1.0, &law.d, &self.seen, 1.0);
+        self.computed.gemv(1.0, &law.d_reference, &self.wanted, 1.0);
+        self.next.gemv(1.0, &law.a, &self.memory, 0.0);
+        self.next.gemv(1.0, &law.b, &self.seen, 1.0);
+        self.next.gemv(1.0, &law.b_reference, &self.wanted, 1.0);
+        std::mem::swap(&mut self.memory, &mut self.next);
     }
 
     /// Writes the output that was computed last.
     pub fn actuate(&mut self, time_ns: i64) {
         self.advance_to(time_ns);
-        self.moving[self.states..].copy_from_slice(&self.computed);
+        self.moving.rows_mut(self.states.len(), self.computed.len()).copy_from(&self.computed);
     }
 
-    /// The plant's outputs now.
     pub fn outputs(&self) -> Vec<f64> {
-        let mut outputs = vec![0.0; self.references.len()];
-        self.output.times(&self.moving[..self.states], &mut outputs);
-        outputs
+        (&self.output * &self.states).iter().copied().collect()
     }
 
-    /// The tracking error of each output up to now.
     pub fn errors(&self) -> Vec<TrackingError> {
         let time_s = (self.now_ns as f64 * 1e-9).max(f64::MIN_POSITIVE);
         self.sums
@@ -207,7 +154,7 @@ impl LiveLoop {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{DrivenLoop, Job, Loop, Moment, Moments, TaskTiming, TimeBase, tracking};
+    use crate::servo::{DrivenLoop, Job, Loop, Moment, Moments, TaskTiming, tracking};
 
     const H: i64 = 5_000_000;
 
@@ -232,7 +179,7 @@ mod tests {
             let mut making = Moments::new(TaskTiming::default(), H, 0);
             trace.iter().for_each(|job| making.job(job, |m| moments.push(m)));
             let closed = Loop::new(&plant, &controller);
-            let drive = DrivenLoop::new(&closed, TimeBase::Nominal, reference);
+            let drive = DrivenLoop::new(&closed, reference);
             let points = drive.through(moments, 100_000, 399 * H);
             let mut live = LiveLoop::new(&plant, &controller, H, &[reference]);
             for a in &trace {

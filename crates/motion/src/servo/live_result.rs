@@ -1,5 +1,4 @@
-//! Result of `servo --live`: the tracking errors of a loop closed in real time, with each way to wait and
-//! under each load.
+//! Result of `servo --live`: the tracking errors with each way to wait and under each load.
 
 use jitterlab_analysis::Caveat;
 use jitterlab_model::units::Human;
@@ -13,14 +12,12 @@ use super::reference_tracking::usual_references;
 use super::response::Reference;
 use super::result::LoopDescription;
 
-/// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServoLive {
     #[serde(rename = "loop")]
     pub closed: LoopDescription,
     /// Reference of each output; the last one holds for all further outputs.
     pub references: Vec<Reference>,
-    /// Duration of each way to wait, in ns.
     pub each_ns: i64,
     /// Errors of each output with punctual activations that take no time.
     pub punctual: Vec<TrackingError>,
@@ -28,11 +25,9 @@ pub struct ServoLive {
     pub ways: Vec<LiveWay>,
 }
 
-/// One way to wait under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LiveWay {
     pub wake: WakeMethod,
-    /// Compensation of its latency.
     pub compensation: Compensation,
     /// The loads that were asked for, as they were written.
     pub asked_loads: Vec<String>,
@@ -48,7 +43,6 @@ pub struct LiveWay {
     pub errors: Vec<TrackingError>,
     /// Reason why the figures are not those of the request, if so.
     pub trouble: Option<LiveTrouble>,
-    /// Reasons to doubt its figures.
     pub caveats: Vec<Caveat>,
 }
 
@@ -57,10 +51,7 @@ pub struct LiveWay {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LiveTrouble {
     /// This machine cannot have it.
-    Impossible {
-        /// Why, with the remedy.
-        why: String,
-    },
+    Impossible { why: String },
     /// The system refused it, and another took its place.
     Refused { why: String, remedy: String },
     /// The task could not keep up and was stopped.
@@ -97,12 +88,10 @@ impl LiveWay {
     }
 }
 
-/// Fewest periods that show anything of a loop.
 const FEWEST_PERIODS: i64 = 20;
 
 impl ServoLive {
-    /// The loop to be run for `each_ns` in each way, at rest, and its errors with punctual activations. It
-    /// follows a slow sine if no reference is given.
+    /// The loop at rest, and its errors with punctual activations; it follows a slow sine by default.
     pub fn begin(
         question: &Question,
         references: &[Reference],
@@ -128,8 +117,7 @@ impl ServoLive {
         Ok((ServoLive { closed: question.into(), references, each_ns, punctual, ways: Vec::new() }, closed))
     }
 
-    /// Increase of the worst output's error (root mean square) over punctual activations, as a share;
-    /// infinite for a loop that ran away.
+    /// Increase of the worst output's rms error over punctual activations; infinite for a loop that ran away.
     pub fn excess(&self, way: &LiveWay) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
         // Not a number where the loop left all numbers behind.
@@ -151,8 +139,7 @@ impl ServoLive {
         worst.caveats.iter().partition(|caveat| ways.iter().all(|w| w.caveats.contains(caveat)))
     }
 
-    /// Largest latency, if it is below a tenth of the period, which no loop can feel; `None` if it is larger
-    /// or nothing was measured.
+    /// Largest latency, if it is below a tenth of the period, which no loop can feel.
     pub fn hardly_late_ns(&self) -> Option<i64> {
         let worst = self.ways.iter().filter_map(|w| w.max_latency_ns).max()?;
         (worst < self.closed.period_ns / 10).then_some(worst)

@@ -22,13 +22,11 @@ pub trait LiveBench {
     /// Keeps a way that has been run, for a later call.
     fn keep(&mut self, way: &LiveWay);
 
-    /// True if the user asked to stop.
     fn is_interrupted(&self) -> bool;
 
     /// Refuses a task that cannot run here under these loads.
     fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Error>;
 
-    /// Runs a task with this work under these loads.
     fn run(
         &mut self,
         task: &TaskSpec,
@@ -37,12 +35,9 @@ pub trait LiveBench {
     ) -> Result<MeasuredRun, Error>;
 }
 
-/// Trial of a loop in real time.
 #[derive(Debug, Clone)]
 pub struct LiveTrial<'a> {
-    /// The loop to close.
     pub question: &'a Question,
-    /// References of its outputs.
     pub references: &'a [Reference],
     /// The task that closes it, in each way to wait.
     pub ways: &'a [TaskSpec],
@@ -50,7 +45,6 @@ pub struct LiveTrial<'a> {
     pub asked: bool,
     /// Loads to try besides none, and how they were written.
     pub loads: (&'a [LoadSpec], &'a [String]),
-    /// Duration of each way to wait, in ns.
     pub each_ns: i64,
 }
 
@@ -132,7 +126,6 @@ impl LiveTrial<'_> {
         Ok(seen)
     }
 
-    /// Runs one way to wait under one load.
     fn one<B: LiveBench>(
         &self,
         bench: &mut B,
@@ -152,7 +145,6 @@ impl LiveTrial<'_> {
 }
 
 impl LiveWay {
-    /// Takes over the measured figures.
     fn fill(&mut self, MeasuredRun { run, tasks, .. }: &MeasuredRun) {
         let refused = run.refused.iter().find(|r| r.what.starts_with("wake="));
         self.trouble = match (refused, &run.stop) {

@@ -13,7 +13,6 @@ use crate::error;
 pub struct TaskThere {
     pub name: String,
     pub period_ns: i64,
-    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
 }
 

@@ -27,6 +27,17 @@ pub enum DelayMargin {
     Always,
 }
 
+impl DelayMargin {
+    /// The longest of them; `None` for any.
+    pub(super) fn longest_ns(self) -> Option<i64> {
+        match self {
+            DelayMargin::Never => Some(0),
+            DelayMargin::UpTo(ns) => Some(ns),
+            DelayMargin::Always => None,
+        }
+    }
+}
+
 /// The longest constant delay L such that the loop is stable for every constant delay from zero to L: exactly up to 16
 /// periods, beyond from the frequency response.
 pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> DelayMargin {
@@ -40,8 +51,7 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     };
     let (mut low, mut left) = (0, ahead(0));
     let step = loop {
-        // Half the way to where a crossing will be turned into -1, which is not exactly there: a delay of part of a period
-        // changes the gain, too.
+        // Half the way to where a crossing is turned into -1: a part of a period also changes the gain.
         if left < period_ns as f64 {
             left = ahead(low);
         }
@@ -66,8 +76,7 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     DelayMargin::UpTo(low)
 }
 
-/// The same from the frequency response: the part of a period and the whole periods that agree with each
-/// other; `None` for any delay.
+/// The same from the frequency response: part of a period and whole periods that agree; `None` for any.
 fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
     let period = period_ns as f64;
     let mut margin_ns = 0.0;

@@ -31,7 +31,6 @@ pub struct Stretches {
 }
 
 impl Stretches {
-    /// None yet, for a state of this order.
     pub fn new(order: usize) -> Stretches {
         let size = length(order);
         Stretches {
@@ -45,7 +44,6 @@ impl Stretches {
         }
     }
 
-    /// One kind of stretch alone.
     pub fn from_flow(passage: &Flow, time_s: f64) -> Stretches {
         let mut alone = Stretches::new(passage.phi.nrows());
         alone.add(passage, time_s, 1.0);
@@ -112,12 +110,10 @@ impl Stretches {
         all
     }
 
-    /// Order of the state.
     pub fn order(&self) -> usize {
         self.order
     }
 
-    /// Sum of the shares.
     pub fn weight(&self) -> f64 {
         self.weight
     }
@@ -127,7 +123,6 @@ impl Stretches {
         self.weighed(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
     }
 
-    /// With each share times this.
     pub(super) fn weighed(&self, factor: f64) -> Stretches {
         Stretches {
             order: self.order,
@@ -140,7 +135,6 @@ impl Stretches {
         }
     }
 
-    /// Average effect on the second moment.
     pub(super) fn mean_map(&self) -> DMatrix<f64> {
         self.normalised().map(0.0)
     }
@@ -174,11 +168,8 @@ impl Stretches {
 /// A way from one state of the schedule to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// State it begins in.
     pub from: usize,
-    /// State it ends in.
     pub to: usize,
-    /// Index of the stretches it consists of.
     pub stretches: usize,
     /// Factor on their shares, which makes the shares of all edges from one state add up to one.
     pub factor: f64,
@@ -216,7 +207,6 @@ pub struct Stationary {
 }
 
 impl Stationary {
-    /// True if the covariance stays bounded.
     pub fn is_stable(&self) -> bool {
         self.cost.is_finite()
     }
@@ -226,7 +216,6 @@ impl Stationary {
         Stationary::unstable(f64::NAN, f64::NAN, f64::NAN)
     }
 
-    /// A loop that has no stationary covariance.
     fn unstable(radius: f64, per_period: f64, interval_periods: f64) -> Stationary {
         let unstable = |radius: f64| match radius {
             radius if radius.is_nan() => f64::INFINITY,
@@ -258,18 +247,15 @@ impl Chain {
         Chain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
     }
 
-    /// Makes a chain of `states` states from its edges. Edges with the same state and the same stretches
-    /// follow each other.
+    /// Edges with the same state and the same stretches follow each other.
     pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
         Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
     }
 
-    /// Probability of an edge in the state where it begins.
     fn probability(&self, edge: &Edge) -> f64 {
         edge.factor * self.stretches[edge.stretches].weight
     }
 
-    /// Stationary probabilities of the states.
     pub fn probabilities(&self) -> Option<DVector<f64>> {
         let m = self.states;
         if m == 1 {
@@ -284,7 +270,6 @@ impl Chain {
         system.lu().solve(&DVector::from_element(m, share))
     }
 
-    /// Solves for the stationary covariance, the cost and the rates.
     pub fn stationary(&self) -> Stationary {
         // Volts, radians and millimetres differ by many powers of ten: balance the coordinates first.
         let scale = self.balance();
@@ -334,8 +319,7 @@ impl Chain {
         Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
-    /// True if the loop with these rates is stable. If the radius is nearly one and the chain is small, the
-    /// exact solution decides.
+    /// True if the loop is stable; near one the exact solution of a small chain decides.
     pub(super) fn is_stable(&self, rates: &Stationary) -> bool {
         let size = self.states * self.stretches.first().map_or(0, |s| s.cost.len());
         let is_near = (rates.spectral_radius - 1.0).abs() <= MARGINAL && size <= SOON_SOLVED;
@@ -380,12 +364,10 @@ impl<'a> Balanced<'a> {
         }
     }
 
-    /// An edge's factor in these coordinates.
     fn factor(&self, edge: &Edge) -> f64 {
         edge.factor * self.roots[edge.from] / self.roots[edge.to]
     }
 
-    /// Mean over all ways.
     fn mean(&self, pi: &DVector<f64>, of: impl Fn(&Stretches) -> f64) -> f64 {
         let edges = self.chain.edges.iter();
         edges.map(|e| pi[e.from] * e.factor * of(&self.stretches[e.stretches])).sum()

@@ -39,8 +39,7 @@ struct Json {
     dt: Option<Value>,
 }
 
-/// Reads a system from a JSON file or from a directory with A.csv, B.csv, C.csv and optionally D.csv and
-/// dt.csv.
+/// Reads a system from a JSON file, or a directory with A.csv, B.csv, C.csv, and maybe D.csv and dt.csv.
 pub(super) fn description(path: &Path) -> Result<Description, Error> {
     if path.is_dir() { of_directory(path) } else { of_json(path) }
 }
@@ -149,8 +148,7 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
     read.ok_or_else(|| error::roots(name))
 }
 
-/// A matrix. MATLAB writes a row, a column and a single number without their brackets; the required number of
-/// rows or columns decides which of these it is.
+/// A matrix. MATLAB leaves the brackets of a row or column out: the required shape tells which it is.
 fn rows(
     name: &str,
     what: &str,

@@ -11,13 +11,10 @@ use crate::error;
 /// The timing of a run in the figures a loop knows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeanTiming {
-    /// Periods of the grid.
     pub periods: u64,
-    /// Activations that ran.
     pub executed: u64,
     /// Periods in which no output came.
     pub missed: u64,
-    /// Longest row of such periods.
     pub longest_missed: u64,
     /// Largest number of misses in windows of consecutive periods.
     pub misses: Vec<AtMost>,
@@ -42,7 +39,6 @@ pub struct VelocityError {
     pub worst: f64,
 }
 
-/// Sums over the intervals between starts.
 #[derive(Default)]
 struct Intervals {
     last_ns: Option<i64>,
@@ -100,7 +96,6 @@ impl Sums {
     }
 }
 
-/// The timing of a task on its way.
 pub(super) struct Timings {
     period_ns: i64,
     sums: Sums,
@@ -108,7 +103,6 @@ pub(super) struct Timings {
     intervals: Intervals,
 }
 
-/// The timing of a task's jobs.
 pub(super) struct JobTiming {
     pub mean: MeanTiming,
     /// Place of the job with the longest response time, and its due time.

@@ -34,7 +34,6 @@ impl FromStr for AtMost {
     }
 }
 
-/// Lengths of the windows, in periods.
 const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
 
 /// The misses of a task: periods of its grid in which no output came. Constant memory.
@@ -48,13 +47,11 @@ pub struct Misses {
     last: Option<(i64, u64)>,
     /// The period after the last with an output.
     next: u64,
-    /// Periods of the latest misses.
     recent: VecDeque<u64>,
     most: [u32; WINDOWS.len()],
 }
 
 impl Misses {
-    /// Starts without periods.
     pub fn new(period_ns: i64) -> Misses {
         Misses {
             period_ns,
@@ -68,7 +65,6 @@ impl Misses {
         }
     }
 
-    /// Counts the next job.
     pub fn job(&mut self, job: &Job) {
         let number = match self.last.filter(|_| !job.after_gap) {
             // A grid that restarts continues with the next period.
@@ -119,7 +115,6 @@ impl Misses {
         (self.periods, self.missed)
     }
 
-    /// Most misses in a row.
     pub fn longest(&self) -> u64 {
         self.longest
     }

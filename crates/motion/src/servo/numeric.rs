@@ -5,14 +5,11 @@ use nalgebra::{Complex, DMatrix, DVector, Schur, SymmetricEigen, linalg::balanci
 /// Most iterations of an eigenvalue method; matrices of this room need some dozens.
 const MOST_ITERATIONS: usize = 10_000;
 
-/// Largest norm of an exponent, which holds weights and noises as well as rates: beyond it e^A overflows, or
-/// its squarings leave no digit.
+/// Largest norm of an exponent: beyond it e^A overflows, or its squarings leave no digit.
 const LARGEST_EXPONENT: f64 = 1e30;
 
-/// Largest element of a matrix that is balanced.
 const LARGEST_BALANCED: f64 = 1e100;
 
-/// True if every element is finite.
 pub(super) fn is_finite(m: &DMatrix<f64>) -> bool {
     m.iter().all(|v| v.is_finite())
 }
@@ -51,7 +48,6 @@ pub(super) fn smallest_eigenvalue(m: DMatrix<f64>) -> Option<f64> {
         .map(|found| found.eigenvalues.min())
 }
 
-/// The same matrix of complex numbers.
 pub(super) fn complex(m: &DMatrix<f64>) -> DMatrix<Complex<f64>> {
     m.map(|v| Complex::new(v, 0.0))
 }

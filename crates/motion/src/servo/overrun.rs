@@ -24,9 +24,7 @@ pub enum Late {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissedOutput {
-    /// It stays as it is.
     Hold,
-    /// The output becomes zero.
     Zero,
     /// The controller's estimator advances without a measurement, and its output is written.
     Predict,
@@ -38,9 +36,7 @@ pub enum MissedOutput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct OverrunAction {
-    /// Action for the job.
     pub late: Late,
-    /// Output in the meantime.
     pub without: MissedOutput,
 }
 
@@ -56,7 +52,6 @@ impl OverrunAction {
         OverrunAction { late: Late::Kill, without: MissedOutput::Predict },
     ];
 
-    /// The output holds meanwhile.
     pub const fn holding(late: Late) -> OverrunAction {
         OverrunAction { late, without: MissedOutput::Hold }
     }

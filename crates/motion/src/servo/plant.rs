@@ -21,11 +21,8 @@ pub struct Plant {
     pub name: String,
     /// Source of the figures.
     pub source: String,
-    /// A: states x states.
     pub a: DMatrix<f64>,
-    /// B: states x inputs.
     pub b: DMatrix<f64>,
-    /// C: outputs x states.
     pub c: DMatrix<f64>,
     /// Intensity of the process noise w, states x states.
     pub process_noise: DMatrix<f64>,
@@ -33,7 +30,6 @@ pub struct Plant {
     pub measurement_noise: DMatrix<f64>,
     /// Q: states x states; weights of outputs and of states, measured or not.
     pub state_weight: DMatrix<f64>,
-    /// R: inputs x inputs.
     pub input_weight: DMatrix<f64>,
     /// Names of the outputs, such as the joints.
     pub outputs: Vec<String>,
@@ -82,14 +78,12 @@ struct Cost {
     input: Option<PerChannel<f64>>,
 }
 
-/// A plant as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
     pub name: String,
     pub source: String,
     pub states: usize,
     pub inputs: usize,
-    /// Names of its outputs.
     pub outputs: Vec<String>,
     /// The controller its file asks for; `none` where it names none, or has several loops.
     pub controller: String,
@@ -128,7 +122,6 @@ impl Device for Plant {
 }
 
 impl PlantFile {
-    /// The plant of a file of this name.
     fn plant(mut self, name: &str) -> Result<Plant, Error> {
         let own = Description {
             transfer_function: self.transfer_function.take(),

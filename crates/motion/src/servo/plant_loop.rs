@@ -17,7 +17,6 @@ pub struct PlantLoop {
     pub reads: usize,
     pub writes: Writes,
     pub design: Design,
-    /// Default period, in ns.
     pub period_ns: i64,
 }
 
@@ -29,7 +28,6 @@ pub enum Writes {
     Loop(usize),
 }
 
-/// A loop as a plant's file writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoopSheet {

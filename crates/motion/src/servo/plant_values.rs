@@ -16,7 +16,6 @@ pub(super) enum PerChannel<T> {
 }
 
 impl<T: Clone> PerChannel<T> {
-    /// One value for each of `n` channels.
     pub fn spread(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, Error> {
         match self {
             PerChannel::One(value) => Ok(vec![value.clone(); n]),

@@ -13,24 +13,20 @@ use super::several::{LoopTask, Several};
 use super::timing::{Actuation, Sampling, TaskTiming};
 use crate::error;
 
-/// A loop to be judged.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The plant; its design is the controller's.
     pub plant: Plant,
     /// The period the controller is designed for: the task's.
     pub period_ns: i64,
-    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
-    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// Constant delay the controller's design takes into account.
     pub design_delay_ns: i64,
 }
 
 impl Question {
-    /// A plant under its own design, sampled at the start of a task that skips missed due times, and written
-    /// at its end.
+    /// A plant under its own design, sampled at the start of a task that skips, and written at its end.
     pub fn new(plant: Plant, period_ns: i64) -> Question {
         let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
         Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
@@ -44,7 +40,6 @@ impl Question {
         Ok(self.closed_by(&self.controller()?))
     }
 
-    /// The plant closed by another controller.
     pub fn closed_by(&self, controller: &Controller) -> Loop {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
         Loop::with_closings(&self.plant, vec![Closing::whole(&self.plant, controller)], defers)
@@ -74,8 +69,7 @@ impl Question {
         GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed()?)
     }
 
-    /// The stationary loop under a constant delay from sampling to the output, up to a period, of whatever
-    /// cause.
+    /// The stationary loop under a constant delay from sampling to the output, up to a period.
     pub fn delayed(&self, delay_ns: i64) -> Result<Stationary, Error> {
         // A task that catches up works all the period and is no later for it.
         let overrun = OverrunAction::holding(Late::CatchUp);
@@ -89,8 +83,7 @@ impl Question {
         GivenTask { period_ns, execution, wait_ns: 0.0, action, timing }
     }
 
-    /// Time from a sample to its output, for a task that always has this wait and execution time; never
-    /// negative.
+    /// Time from a sample to its output, for a task that always has this wait and execution time.
     pub fn output_delay_ns(&self, wait_ns: i64, execution_ns: i64) -> i64 {
         let sampled = if self.timing.sampling == Sampling::AtDue { 0 } else { wait_ns };
         let done = wait_ns + execution_ns;

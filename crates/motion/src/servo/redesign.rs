@@ -1,5 +1,4 @@
-//! Controllers redesigned for the measured timing, the cost that each would recover along the run, and its
-//! numbers.
+//! Controllers redesigned for the measured timing, and the cost that each would recover along the run.
 
 use serde::Serialize;
 
@@ -23,14 +22,16 @@ use super::several::Several;
 use super::sources::Source;
 use super::timing::{Moment, done};
 
-/// A way to redesign a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
-    MeanDelay { delay_ns: i64 },
-    /// Linear-quadratic, for the mean delay.
-    LinearQuadratic { delay_ns: i64 },
+    MeanDelay {
+        delay_ns: i64,
+    },
+    LinearQuadratic {
+        delay_ns: i64,
+    },
     /// Gains and times searched for the least cost that keeps the margins.
     Retuned,
 }
@@ -46,16 +47,13 @@ pub struct Redesign {
     /// The cost along the run now.
     #[serde(with = "crate::Infinite")]
     pub instead_of: f64,
-    /// Confidence interval of the share of the cost that it would recover; `None` if the run is too short for
-    /// one.
+    /// Confidence interval of the share of the cost that it would recover; `None` of a short run.
     pub recovered: Option<Interval>,
     /// The longest constant delay with which it would be stable.
     pub delay: DelayMargin,
-    /// The largest factor by which it would amplify a disturbance of any frequency; infinite if it is
-    /// unstable.
+    /// The largest factor by which it amplifies a disturbance of any frequency; infinite if unstable.
     #[serde(with = "crate::Infinite")]
     pub peak: f64,
-    /// Numbers of the controller.
     pub gains: Gains,
 }
 
@@ -87,7 +85,7 @@ impl Several {
         let mut closed: Vec<Loop> = designed.iter().map(|(.., c)| question.closed_by(c)).collect();
         let mut along: Vec<Warmed> =
             closed.iter().map(|closed| Warmed::new(closed, &now.ideal, task.period_ns)).collect();
-        self.follow(sources, false, |moment| match moment {
+        self.follow(sources, |moment| match moment {
             Ok(Moment::At(time, event)) if event.by == 0 => {
                 if let Some(event) = done(event, task.overrun.without) {
                     along.iter_mut().for_each(|one| one.pass(Moment::At(time, event)));
@@ -128,7 +126,6 @@ fn largest_peak(plant: &Plant, controller: &Controller, period_ns: i64) -> f64 {
     (0..plant.outputs.len()).map(of).fold(1.0, f64::max)
 }
 
-/// Every way that the question's plant allows.
 fn designed(question: &Question, found: &Evaluated) -> Vec<(RedesignKind, Design, Controller)> {
     let mut all = Vec::new();
     let (now, design, plant) = (&found.evaluation, &question.plant.design, &question.plant);
@@ -162,8 +159,7 @@ fn designed(question: &Question, found: &Evaluated) -> Vec<(RedesignKind, Design
     all
 }
 
-/// Confidence interval of the share by which one cost along a run is below another along the same run, from
-/// the same parts of both.
+/// Confidence interval of the share by which one cost is below another, from the same parts of both.
 fn recovered(new: &AlongTrace, old: &AlongTrace) -> Option<Interval> {
     let saved: Vec<f64> =
         parts_of(old)?.iter().zip(parts_of(new)?).map(|(old_part, new_part)| old_part - new_part).collect();

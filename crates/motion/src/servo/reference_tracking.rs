@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::along_trace::TimeBase;
 use super::closed_loop::Loop;
 use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
 use super::timing::Moment;
@@ -11,9 +10,7 @@ use super::timing::Moment;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FollowedReference {
     pub reference: Reference,
-    /// Figures with ideal timing.
     pub ideal: Tracking,
-    /// Figures with the recorded timing.
     pub recorded: Tracking,
     /// Largest distance of the two from each other, as a share of the reference's size.
     #[serde(with = "crate::Infinite")]
@@ -21,13 +18,11 @@ pub struct FollowedReference {
     /// The same as a share of the largest distance that ideal timing leaves from the reference, or of 1 % of its size.
     #[serde(with = "crate::Infinite")]
     pub of_error: f64,
-    /// The response with ideal timing.
     pub ideal_points: Vec<Point>,
     /// The response with the recorded timing, at the same times.
     pub recorded_points: Vec<Point>,
 }
 
-/// Points of a curve.
 pub(super) const POINTS: i64 = 1_200;
 /// Most activations around the worst event.
 const MOST_ROWS: u64 = 200_000;
@@ -79,9 +74,8 @@ pub(super) fn compared(
     points: i64,
 ) -> FollowedReference {
     let step_ns = (length_ns / points).max(1);
-    let driven = |moments: Vec<Moment>| {
-        DrivenLoop::new(closed, TimeBase::Nominal, reference).through(moments, step_ns, length_ns)
-    };
+    let driven =
+        |moments: Vec<Moment>| DrivenLoop::new(closed, reference).through(moments, step_ns, length_ns);
     let (ideal_points, recorded_points) = (driven(punctual), driven(recorded));
     let size = ideal_points.iter().map(|p| p.reference.abs()).fold(f64::MIN_POSITIVE, f64::max);
     let distances = ideal_points.iter().zip(&recorded_points).flat_map(|(a, b)| {

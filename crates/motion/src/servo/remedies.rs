@@ -12,13 +12,13 @@ use super::overrun::Late;
 use super::question::Question;
 use super::timing::{Job, Moments};
 
-/// A change that would lower a loop's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to the output.
-    DesignForDelay { delay_ns: i64 },
-    /// Compute with the measured interval, not the nominal period.
+    DesignForDelay {
+        delay_ns: i64,
+    },
     MeasuredInterval,
     /// Wake early by this quantile of the latency and poll to the due time.
     WakeEarly {
@@ -29,14 +29,12 @@ pub enum RemedyKind {
     },
     /// Let as many jobs overrun, but not in bursts.
     SpreadMisses,
-    /// Let no job overrun.
     MissNone,
 }
 
 /// The part of all latencies that a task that wakes early hides.
 const HIDDEN: f64 = 0.999;
 
-/// Gain from a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedy {
     pub remedy: RemedyKind,

@@ -1,10 +1,8 @@
-//! Replay of a sequence of jobs under another overrun action: the same waits and execution times, one after
-//! the other.
+//! Replay of jobs under another overrun action: the same waits and execution times in turn.
 
 use super::overrun::Late;
 use super::timing::Job;
 
-/// A task under an overrun action.
 #[derive(Debug, Clone)]
 pub struct Replay {
     late: Late,
@@ -25,7 +23,6 @@ impl Replay {
         Replay { late, period_ns, due_ns, free_ns: i64::MIN, begun: false }
     }
 
-    /// Due time of the next job, in ns.
     pub fn due_ns(&self) -> i64 {
         self.due_ns
     }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use jitterlab_model::Error;
 
-use super::along_trace::TimeBase;
 use super::closed_loop::{Event, Loop, LoopAction};
 use super::timing::Moment;
 
@@ -18,28 +17,23 @@ use super::timing::Moment;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Reference {
-    /// Jump from 0 to this value.
     Step(f64),
     /// Follow amplitude sin(2 pi f t).
     Sine {
         /// Amplitude, in the outputs' unit.
         amplitude: f64,
-        /// f in Hz.
         frequency_hz: f64,
     },
-    /// Move at this constant speed.
     Ramp(f64),
     /// Move from rest to rest: a third of the time speeding up, a third at constant speed, a third slowing down.
     Move {
         /// Distance, in the outputs' unit.
         distance: f64,
-        /// Duration, in ns.
         time_ns: i64,
     },
 }
 
 impl fmt::Display for Reference {
-    /// As [`Reference::from_str`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reference::Step(value) => write!(f, "step:{value}"),
@@ -57,7 +51,6 @@ jitterlab_model::as_text!(Reference);
 impl FromStr for Reference {
     type Err = Error;
 
-    /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`, `ramp:SPEED` or `move:DISTANCE:TIME`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let number = |t: &str| t.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
         let mut parts = text.split(':');
@@ -84,7 +77,6 @@ impl FromStr for Reference {
 }
 
 impl Reference {
-    /// The value at a time in s.
     pub fn at(self, time_s: f64) -> f64 {
         match self {
             Reference::Step(value) => value,
@@ -116,27 +108,24 @@ pub struct Point {
     pub inputs: Vec<f64>,
 }
 
-/// A loop being driven by a reference, without noise.
 #[derive(Debug, Clone)]
 pub struct DrivenLoop {
     closed: Loop,
-    interval: TimeBase,
     reference: Reference,
     /// The state, as [`Loop`] has it.
     z: DVector<f64>,
-    /// The reference when each controller sampled last, and when that was.
-    sampled: Vec<(f64, Option<i64>)>,
+    /// The reference when each controller sampled last.
+    sampled: Vec<f64>,
     now_ns: i64,
 }
 
 impl DrivenLoop {
     /// The loop at rest at time zero, when the reference begins.
-    pub fn new(closed: &Loop, interval: TimeBase, reference: Reference) -> DrivenLoop {
+    pub fn new(closed: &Loop, reference: Reference) -> DrivenLoop {
         DrivenLoop {
-            interval,
             reference,
             z: DVector::zeros(closed.order()),
-            sampled: vec![(0.0, None); closed.closings().len()],
+            sampled: vec![0.0; closed.closings().len()],
             closed: closed.clone(),
             now_ns: 0,
         }
@@ -153,37 +142,31 @@ impl DrivenLoop {
         }
     }
 
-    /// Applies a task's event, at the time reached.
     pub fn pass(&mut self, event: Event) {
         let by = usize::from(event.by);
         if by >= self.sampled.len() {
             return;
         }
         if event.act == LoopAction::Sample {
-            let last = self.sampled[by].1.filter(|last| *last < self.now_ns);
-            if let Some(last) = last.filter(|_| self.interval == TimeBase::Measured) {
-                self.closed.set_interval(event.by, (self.now_ns - last) as f64 * 1e-9);
-            }
-            self.sampled[by] = (self.reference.at(self.now_ns as f64 * 1e-9), Some(self.now_ns));
+            self.sampled[by] = self.reference.at(self.now_ns as f64 * 1e-9);
         }
-        let Some(jump) = self.closed.jump(event) else { return };
-        let mut values = &jump.gain * &self.z;
+        let Some(rows) = self.closed.rows(event) else { return };
+        let mut values = DVector::from_vec(rows.values(self.z.as_slice()));
         let closing = &self.closed.closings()[by];
         if closing.follows.is_empty()
             && matches!(event.act, LoopAction::Finish | LoopAction::Compute | LoopAction::Predict)
         {
             let c = &closing.controller;
-            let r = DVector::from_element(c.d_reference.ncols(), self.sampled[by].0);
+            let r = DVector::from_element(c.d_reference.ncols(), self.sampled[by]);
             let (m, nc) = (c.d_reference.nrows(), c.states());
             let mut output = values.rows_mut(0, m);
             output += &c.d_reference * &r;
             let mut states = values.rows_mut(m, nc);
             states += &c.b_reference * r;
         }
-        jump.rows.iter().zip(values.iter()).for_each(|(row, value)| self.z[*row] = *value);
+        rows.rows.iter().zip(values.iter()).for_each(|(row, value)| self.z[*row] = *value);
     }
 
-    /// Current values of the response.
     pub fn point(&self) -> Point {
         let plant = self.closed.plant();
         let (n, m, _) = plant.sizes();
@@ -197,8 +180,7 @@ impl DrivenLoop {
         }
     }
 
-    /// Drives the loop through moments (times from their first cut on count from zero) until `end_ns`, with a point
-    /// every `step_ns`.
+    /// Drives the loop through moments, counted from their first cut, with a point every `step_ns`.
     pub fn through(
         mut self,
         moments: impl IntoIterator<Item = Moment>,
@@ -248,28 +230,21 @@ pub struct Tracking {
     /// Largest magnitude of it.
     #[serde(with = "crate::Infinite")]
     pub max_error: f64,
-    /// Largest output beyond the reference's largest value, as a share of it; 0 for none.
-    #[serde(with = "crate::Infinite")]
-    pub overshoot: f64,
 }
 
 /// Tracking figures of a response; infinite or not-a-number values (a loop that ran away) stay visible.
 pub fn tracking(points: &[Point]) -> Tracking {
     let mut sum = 0.0;
-    let (mut max_error, mut top, mut asked): (f64, f64, f64) = (0.0, 0.0, 0.0);
-    let mut count = 0.0;
+    let (mut max_error, mut count): (f64, f64) = (0.0, 0.0);
     for point in points {
-        asked = asked.max(point.reference.abs());
         for y in &point.outputs {
             let error = point.reference - y;
             sum += error * error;
             count += 1.0;
             max_error = if error.is_nan() { f64::NAN } else { max_error.max(error.abs()) };
-            top = top.max(y.abs());
         }
     }
-    let overshoot = if asked > 0.0 { (top / asked - 1.0).max(0.0) } else { 0.0 };
-    Tracking { rms_error: (sum / f64::max(count, 1.0)).sqrt(), max_error, overshoot }
+    Tracking { rms_error: (sum / f64::max(count, 1.0)).sqrt(), max_error }
 }
 
 #[cfg(test)]
@@ -287,7 +262,7 @@ mod tests {
             let job = Job { due_ns: k * h, start_ns, end_ns: start_ns, killed: false, after_gap: false };
             making.job(&job, |moment| moments.push(moment));
         }
-        DrivenLoop::new(&closed, TimeBase::Nominal, reference).through(moments, h / 4, end_ns)
+        DrivenLoop::new(&closed, reference).through(moments, h / 4, end_ns)
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Result of `servo`: a loop, its margins, and its cost under a run's timing, given execution times or
-//! constant delays.
+//! Result of `servo`: a loop, its margins, and its cost under a timing.
 
 use jitterlab_analysis::random::Random;
 use jitterlab_model::units::Human;
@@ -7,18 +6,22 @@ use jitterlab_model::{Activation, Error};
 use serde::Serialize;
 
 use super::along_trace::Interval;
-use super::assessment::{LoopAssessment, Wishes};
-use super::curves::{DelayCost, over_delays};
+use super::assessment::{LoopAssessment, LoopFacts, Wishes};
+use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
 use super::design_margins::Margins;
 use super::execution::Execution;
+use super::jobs::GivenTask;
 use super::markov_chain::Stationary;
+use super::mean_timing::{JobTiming, VelocityError};
 use super::misses::AtMost;
 use super::overrun::OverrunAction;
 use super::overrun_costs::{self, ActionCost};
 use super::question::Question;
 use super::record::Record;
+use super::remedies::Remedy;
 use super::verdict::{Verdict, asked_side, cost_side};
 use super::weakly_hard::UnderMisses;
+use crate::error;
 use crate::judged_run::JudgedRun;
 
 /// Loop that an answer is about.
@@ -81,6 +84,13 @@ pub struct LoopUnderRun {
     /// Assessment of the loop.
     #[serde(flatten)]
     pub assessment: LoopAssessment,
+    /// Changes that would lower the cost.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub remedies: Vec<Remedy>,
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub velocity: VelocityError,
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub over_periods: Vec<PeriodCost>,
 }
 
 /// A loop under given execution times.
@@ -102,16 +112,53 @@ pub struct LoopUnderExecution {
     pub stationary: Stationary,
     /// Confidence interval of its cost, if that comes from a drawn sequence; `None` if it is exact.
     pub cost_interval: Option<Interval>,
-    /// Cost of each overrun action.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
     /// Stability proved for any sequence with the number of misses that was asked for, whenever a late job
     /// ends.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
-    /// The same if late jobs end as the given ones do, where they may also end elsewhere.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub misses_as_given: Vec<UnderMisses>,
+}
+
+/// Activations with which a controller that measures its interval is tried.
+const WINDOW: u64 = 20_000;
+
+impl LoopUnderRun {
+    /// Judges a run's activations of the task that closes the loop, and gives its margins, also with the run's delay.
+    pub fn new<R: Record + ?Sized>(
+        question: &Question,
+        run: JudgedRun,
+        record: &R,
+        wishes: &Wishes,
+    ) -> Result<(LoopUnderRun, Margins), Error> {
+        let several = question.alone();
+        let sources = several.recorded(&[record]);
+        let found = several.evaluate(&sources)?;
+        let Some(JobTiming { worst: (worst_row, _), velocity, .. }) = found.timings.first() else {
+            return Err(error::too_few_activations(0));
+        };
+        let timing = &found.evaluation.timing;
+        let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
+        let margins = Margins::new(question, question.output_delay_ns(wait_ns, execution_ns))?;
+        let task = question.task(Execution::constant(0.0));
+        let facts = LoopFacts {
+            rate: margins.crossover_rad_per_s(question.period_ns),
+            alone: Some(GivenTask { wait_ns: timing.wait_ns.max(0.0), ..task }),
+            stands_ns: vec![margins.delay.longest_ns()],
+            margins: Some(&margins),
+        };
+        let under = |late| several.replayed(&sources, late);
+        let window =
+            record.rows(worst_row.saturating_sub(WINDOW / 2)..worst_row.saturating_add(WINDOW / 2))?;
+        let judged = LoopUnderRun {
+            run,
+            assessment: several.assessed(&found, &sources, under, wishes, &facts)?,
+            remedies: question.remedies(&found.cycles, &window, &found.evaluation)?,
+            velocity: *velocity,
+            over_periods: over_periods(question, wait_ns, execution_ns),
+        };
+        Ok((judged, margins))
+    }
 }
 
 impl ServoResult {
@@ -122,8 +169,7 @@ impl ServoResult {
         record: &R,
         wishes: &Wishes,
     ) -> Result<ServoResult, Error> {
-        let (assessment, margins) = LoopAssessment::new(question, record, wishes)?;
-        let under = LoopUnderRun { run, assessment };
+        let (under, margins) = LoopUnderRun::new(question, run, record, wishes)?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })
     }
 
@@ -151,7 +197,7 @@ impl ServoResult {
         let share = |cost: f64| cost / ideal.cost - 1.0;
         let lies = cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
         let side = cost_side(&stationary, &stability, (share(stationary.cost), lies));
-        let [misses, misses_as_given] = question.under_misses(&execution, misses)?;
+        let misses = question.under_misses(&execution, misses)?;
         let sides = std::iter::once(side).chain(misses.iter().map(asked_side)).collect();
         let under = LoopUnderExecution {
             verdict: Verdict::new(sides),
@@ -163,7 +209,6 @@ impl ServoResult {
             cost_interval,
             actions: overrun_costs::under_execution(question, &execution)?,
             misses,
-            misses_as_given,
         };
         let margins =
             Margins::new(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;

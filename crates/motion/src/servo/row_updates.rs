@@ -7,7 +7,7 @@ use super::flow_map::{Compact, Flow};
 /// Effect of an act: rows of the state that become sums of others, plus noise.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Rows {
-    rows: Vec<usize>,
+    pub rows: Vec<usize>,
     /// For each of them the columns it is a sum of, with their factors.
     terms: Vec<Vec<(usize, f64)>>,
     /// Covariance that is added among them.
@@ -32,6 +32,13 @@ impl Rows {
                 row.iter_mut().zip(&m[k * columns..(k + 1) * columns]).for_each(|(r, v)| *r += factor * v);
             }
         }
+    }
+
+    /// Their new values without noise.
+    pub fn values(&self, z: &[f64]) -> Vec<f64> {
+        let mut values = vec![0.0; self.rows.len()];
+        self.sums(z, &mut values, 1);
+        values
     }
 
     /// Applies the act to a covariance of order `size`, stored row by row.
@@ -127,7 +134,6 @@ impl Fold {
         }
     }
 
-    /// Lets time pass.
     pub fn flow(&mut self, flow: &Compact) {
         let (states, moving) = self.moving;
         let columns = self.lasting;

@@ -44,7 +44,6 @@ impl GivenTimes {
     }
 }
 
-/// A task with its times.
 struct Given {
     name: String,
     period_ns: i64,
@@ -60,7 +59,6 @@ pub struct Schedule {
 /// Largest number of jobs of all tasks, and largest number of cycles.
 const MOST_JOBS: i64 = 400_000;
 const MOST_CYCLES: i64 = 20_000;
-/// Begin of the random numbers.
 const SEED: u64 = 1;
 
 impl Schedule {
@@ -101,7 +99,6 @@ impl Schedule {
     }
 }
 
-/// A job that is not done yet.
 struct AtWork {
     due_ns: i64,
     start_ns: Option<i64>,
@@ -114,7 +111,6 @@ struct Running<'a> {
     random: Random,
     /// The kind of the last execution time.
     kind: Option<usize>,
-    /// The next due time.
     due_ns: i64,
     at_work: Option<AtWork>,
     /// Due times that wait for the job at work.

@@ -23,12 +23,10 @@ use super::sources::Source;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use crate::error;
 
-/// A task that closes loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopTask {
     pub name: String,
     pub period_ns: i64,
-    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// The loops of the plant that it closes, by number; none where it closes all of it by the plant's one controller.
     pub loops: Vec<usize>,
@@ -42,7 +40,6 @@ pub struct Several {
     pub tasks: Vec<LoopTask>,
     /// Tasks of other plants: they only decide when all are idle together.
     pub others: Vec<LoopTask>,
-    /// Points in each task at which it samples and writes.
     pub timing: TaskTiming,
     /// Constant delay that the design of the plant's one controller takes into account.
     pub design_delay_ns: i64,
@@ -59,7 +56,6 @@ impl Several {
         self.tasks.iter().chain(&self.others)
     }
 
-    /// The common multiple of all periods.
     pub fn common_ns(&self) -> Result<i64, Error> {
         common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or_else(error::never_together)
     }
@@ -69,8 +65,7 @@ impl Several {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
-    /// The periods in which misses are counted: those of the plant's slowest task, or the common multiple of
-    /// several tasks.
+    /// The periods in which misses are counted: the common multiple of the plant's tasks.
     pub(super) fn owed(&self) -> Result<OutputsPerPeriod, Error> {
         let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
             .ok_or_else(error::never_together)?;
@@ -99,40 +94,13 @@ impl Several {
         Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
     }
 
-    /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing,
-    /// if `is_timed`.
+    /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing.
     pub(super) fn follow<S: Source>(
         &self,
         sources: &[S],
-        is_timed: bool,
         mut give: impl FnMut(Result<Moment, IdleInstant>),
     ) -> Result<Vec<Timings>, Error> {
         let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
-        if let ([task], [], [source]) = (self.tasks.as_slice(), self.others.as_slice(), sources) {
-            let (mut moments, mut timings) = (self.moments(task, early_ns), Timings::new(task.period_ns));
-            let mut last = None;
-            source.visit(&mut |job| {
-                if is_timed {
-                    timings.add(job);
-                }
-                moments.job(job, |moment| match moment {
-                    Moment::Turn(time_ns) => {
-                        let in_time = last.replace(time_ns).is_some_and(|last| {
-                            let length_ns: i64 = time_ns - last;
-                            (length_ns - task.period_ns).abs() < task.period_ns / 2
-                        });
-                        give(Err(IdleInstant { time_ns, in_time }));
-                    }
-                    moment => {
-                        if matches!(moment, Moment::Cut(_)) {
-                            last = None;
-                        }
-                        give(Ok(moment));
-                    }
-                });
-            })?;
-            return Ok(vec![timings]);
-        }
         let mut merged = Merged::new(self.common_ns()?);
         for (task, source) in self.all_tasks().zip(sources) {
             merged.add(task.period_ns, self.moments(task, early_ns), source.jobs());
@@ -149,8 +117,7 @@ impl Several {
         Moments::new(self.timing, task.period_ns, early_ns).without(marks)
     }
 
-    /// Adds a moment to this plant's course; at a missed due time the output follows `without`, else its
-    /// task's action.
+    /// Adds a moment to this plant's course; at a missed due time the output follows `without`, else its task.
     pub(super) fn pass(
         &self,
         moment: Result<Moment, IdleInstant>,

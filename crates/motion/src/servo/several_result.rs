@@ -4,28 +4,27 @@ use serde::Serialize;
 
 use jitterlab_model::Error;
 
-use super::assessment::Wishes;
-use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::assessment::{LoopAssessment, Wishes};
+use super::loops_judged::TaskOfLoops;
 use super::markov_chain::Stationary;
 use super::record::Record;
 use super::schedule::{GivenTimes, Schedule};
 use super::several::Several;
 use crate::judged_run::JudgedRun;
 
-/// Margins of a plant of several loops.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
     pub plant: String,
-    /// The tasks that close it, or would.
     pub tasks: Vec<TaskOfLoops>,
     /// The longest constant delay of each task's outputs with the others punctual; `None` up to its whole period.
     pub stands_ns: Vec<Option<i64>>,
     /// All of them punctual, with no work to do.
     pub ideal: Stationary,
-    /// Names of the outputs that follow a reference.
     pub outputs: Vec<String>,
     /// Under the run or the given execution times; `None` without either.
-    pub under: Option<PlantUnderRun>,
+    pub under: Option<LoopAssessment>,
+    /// The periods in which misses are counted: one is missed where any of these tasks wrote less than it owes.
+    pub misses_period_ns: i64,
 }
 
 /// Margins of several loops, and the effect of a run on them.
@@ -46,17 +45,15 @@ impl PlantOfLoops {
         records: &[&R],
         wishes: &Wishes,
     ) -> Result<Self, Error> {
-        let under = several.under_run(records, wishes)?;
-        Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
+        let (under, tasks) = several.under_run(records, wishes)?;
+        Ok(PlantOfLoops { tasks, under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
-    /// Judges a plant by jobs that a schedule makes.
     pub fn under_schedule(several: &Several, schedule: &Schedule, wishes: &Wishes) -> Result<Self, Error> {
-        let under = several.under_schedule(schedule, wishes)?;
-        Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
+        let (under, tasks) = several.under_schedule(schedule, wishes)?;
+        Ok(PlantOfLoops { tasks, under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
-    /// Computes the margins of a plant, without a run.
     pub fn alone(several: &Several) -> Result<Self, Error> {
         Ok(PlantOfLoops {
             plant: several.plant.name.clone(),
@@ -65,13 +62,14 @@ impl PlantOfLoops {
             stands_ns: several.stands()?,
             outputs: several.followed_outputs()?,
             under: None,
+            misses_period_ns: several.owed()?.period_ns,
         })
     }
 }
 
 impl ServoLoops {
     /// The plant with the worst verdict, and its results; `None` without a run.
-    pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
+    pub fn worst(&self) -> Option<(&PlantOfLoops, &LoopAssessment)> {
         let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
         judged.max_by_key(|(_, under)| under.verdict.fitness)
     }

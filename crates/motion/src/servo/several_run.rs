@@ -3,14 +3,13 @@
 use jitterlab_model::Error;
 
 use super::along_trace::{CovarianceAlongTrace, TimeBase};
-use super::assessment::{Wishes, proved_of_seen};
+use super::assessment::{LoopAssessment, LoopFacts, Wishes};
 use super::closed_loop::Loop;
 use super::evaluate::Evaluated;
 use super::execution::Execution;
 use super::job_sequence::{Jobs, Merged};
 use super::jobs::GivenTask;
-use super::late_jobs::under_recorded;
-use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::loops_judged::TaskOfLoops;
 use super::markov_chain::Stationary;
 use super::mean_timing::JobTiming;
 use super::overrun::{Late, OverrunAction};
@@ -21,23 +20,16 @@ use super::schedule::Schedule;
 use super::several::{LoopTask, Several, steady};
 use super::sources::{Made, Recorded, Replayed, Source};
 use super::timing::{Job, Moment, done};
-use super::verdict::{LateTask, of_loops};
 
 impl Several {
-    /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
+    /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`]; also each task of its own.
     pub fn under_run<R: Record + ?Sized>(
         &self,
         records: &[&R],
         wishes: &Wishes,
-    ) -> Result<PlantUnderRun, Error> {
+    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
         let sources = self.recorded(records);
-        let (judged, found) = self.judged(&sources, |late| self.replayed(&sources, late), wishes)?;
-        let redesigns = if wishes.redesign && self.tasks.iter().all(|task| task.loops.is_empty()) {
-            self.redesigns(&found, &sources)?
-        } else {
-            Vec::new()
-        };
-        Ok(PlantUnderRun { redesigns, ..judged })
+        self.judged(&sources, |late| self.replayed(&sources, late), wishes)
     }
 
     pub(super) fn recorded<'a, R: Record + ?Sized>(&self, records: &[&'a R]) -> Vec<Recorded<'a, R>> {
@@ -60,7 +52,11 @@ impl Several {
     ///
     /// # Errors
     /// As [`Several::ideal`], and tasks that are never idle together.
-    pub fn under_schedule(&self, schedule: &Schedule, wishes: &Wishes) -> Result<PlantUnderRun, Error> {
+    pub fn under_schedule(
+        &self,
+        schedule: &Schedule,
+        wishes: &Wishes,
+    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
         let made = |late: Option<Late>| -> Vec<Made> {
             let action = |task: &LoopTask| match late {
                 Some(late) if self.tasks.contains(task) => late,
@@ -70,35 +66,21 @@ impl Several {
                 self.all_tasks().map(|task| (task.name.as_str(), action(task))).collect();
             schedule.jobs(&tasks).into_iter().map(Made).collect()
         };
-        Ok(self.judged(&made(None), |late| made(Some(late)), wishes)?.0)
+        self.judged(&made(None), |late| made(Some(late)), wishes)
     }
 
-    fn judged<S, T>(
+    fn judged<S: Source, T: Source>(
         &self,
         sources: &[S],
         under: impl Fn(Late) -> Vec<T>,
         wishes: &Wishes,
-    ) -> Result<(PlantUnderRun, Evaluated), Error>
-    where
-        S: Source,
-        T: Source,
-    {
+    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
         let found = self.evaluate(sources)?;
-        let Evaluated { evaluation, cycles, timings } = &found;
-        let mut closed = self.closed()?;
-        let alone = self.alone(sources, &closed, &evaluation.ideal)?;
-        let stands = self.stands()?;
-        let late = |i: usize| LateTask {
-            timing: &timings[i].mean,
-            period_ns: self.tasks[i].period_ns,
-            stands_ns: stands[i],
-        };
+        let Evaluated { evaluation, timings, .. } = &found;
+        let alone = self.alone(sources, &self.closed()?, &evaluation.ideal)?;
         // The rate of its slowest part; the covariance decays with twice that.
         let period_s = self.period_ns() as f64 * 1e-9;
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
-        let rate = rate.clamp(1e-6 / period_s, 1.0 / period_s);
-        let responses = self.responses(sources, &closed, rate, timings, wishes)?;
-        let jobs = cycles.steps(&mut closed);
         let task = match (self.tasks.as_slice(), timings.as_slice()) {
             ([task], [timing]) if self.others.is_empty() => Some(GivenTask {
                 period_ns: task.period_ns,
@@ -109,30 +91,17 @@ impl Several {
             }),
             _ => None,
         };
-        let misses = under_recorded(task.as_ref(), &mut closed, &jobs, &wishes.misses);
-        let verdict = of_loops(evaluation, (0..timings.len()).map(late), &misses, &responses);
+        let facts = LoopFacts {
+            rate: rate.clamp(1e-6 / period_s, 1.0 / period_s),
+            alone: task,
+            stands_ns: self.stands()?,
+            margins: None,
+        };
         let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskOfLoops {
             alone: alone.get(i).copied(),
             ..self.described(task, Some(timing.mean.clone()))
         });
-        let (count, computed) = cycles.counts();
-        let judged = PlantUnderRun {
-            verdict,
-            tasks: tasks.collect(),
-            common_ns: self.common_ns()?,
-            cycles: count,
-            computed,
-            evaluation: evaluation.clone(),
-            // A job that another plant's task delays is late, too.
-            actions: self.actions(evaluation, true, under)?,
-            misses_seen: proved_of_seen(&jobs, &cycles.misses_seen()),
-            misses,
-            misses_period_ns: self.owed()?.period_ns,
-            shown: jobs.len() as u64,
-            responses,
-            redesigns: Vec::new(),
-        };
-        Ok((judged, found))
+        Ok((self.assessed(&found, sources, under, wishes, &facts)?, tasks.collect()))
     }
 
     /// Cost of each task along the run with the plant's other tasks punctual; empty if there are no others.
@@ -191,11 +160,9 @@ impl Several {
         let mut jobs: Vec<Vec<Job>> = Vec::new();
         for source in sources.iter().take(self.tasks.len()) {
             let mut within = Vec::new();
-            source.visit(&mut |job| {
-                if (from_ns..=until_ns).contains(&job.due_ns) {
-                    within.push(*job);
-                }
-            })?;
+            for job in source.jobs() {
+                within.extend(Some(job?).filter(|job| (from_ns..=until_ns).contains(&job.due_ns)));
+            }
             jobs.push(within);
         }
         let each = windows.into_iter().map(|window| match moved_ns(&window) {
@@ -288,7 +255,6 @@ impl Several {
         Ok(merged)
     }
 
-    /// The jobs of the plant's own tasks.
     fn merged_own<'a>(&'a self, made: &'a [Made]) -> Result<Merged<'a>, Error> {
         let mut merged = Merged::new(self.common_ns()?);
         for (task, made) in self.tasks.iter().zip(made) {

@@ -23,7 +23,6 @@ fn weight(i: usize, j: usize) -> f64 {
     if i == j { 1.0 } else { SQRT_2 }
 }
 
-/// The vector of a symmetric matrix.
 pub(super) fn vector(m: &DMatrix<f64>) -> DVector<f64> {
     let order = m.nrows();
     DVector::from_iterator(
@@ -32,7 +31,6 @@ pub(super) fn vector(m: &DMatrix<f64>) -> DVector<f64> {
     )
 }
 
-/// The symmetric matrix of a vector.
 pub(super) fn matrix(v: &[f64], order: usize) -> DMatrix<f64> {
     let mut m = DMatrix::zeros(order, order);
     for ((i, j), value) in places(order).zip(v) {
@@ -58,7 +56,6 @@ pub(super) fn add_congruence(to: &mut DMatrix<f64>, f: &DMatrix<f64>, share: f64
     }
 }
 
-/// The vector of the unit matrix.
 pub(super) fn unit(order: usize) -> DVector<f64> {
     vector(&DMatrix::identity(order, order))
 }

@@ -23,8 +23,7 @@ pub enum Actuation {
     /// By the task, when its work is done.
     #[default]
     AtEnd,
-    /// By the task, when it starts, with the output computed from the sample just read (next to no work
-    /// between).
+    /// By the task, when it starts, with the output computed from the sample just read.
     AtStart,
     /// By the task, when it starts next time: one period of delay, but without the jitter of its work.
     AtNextStart,
@@ -63,9 +62,7 @@ impl FromStr for Actuation {
 /// Points in the task at which it samples and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskTiming {
-    /// Point at which the sensors are read.
     pub sampling: Sampling,
-    /// Point at which the output is written.
     pub actuation: Actuation,
 }
 
@@ -92,10 +89,8 @@ impl From<&Activation> for Job {
 /// Something in the course of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// Something happens at a time of the run's clock.
     At(i64, Event),
-    /// A job is due here, and no other is at work: later events do not depend on the end of the work before
-    /// it.
+    /// A job is due and no other at work: later events do not depend on the end of the work before.
     Turn(i64),
     /// Time restarts here: records are lost before it.
     Cut(i64),
@@ -105,7 +100,6 @@ pub enum Moment {
 #[derive(Debug, Clone)]
 pub struct Moments {
     timing: TaskTiming,
-    /// The number of the task's controller.
     by: u8,
     period_ns: i64,
     /// Largest time before its due time at which a job may start and still be the first of its turn.
@@ -119,8 +113,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// The moments of one task whose earliest start is `early_ns` before its due time; limited to half a
-    /// period.
+    /// The moments of a task whose earliest start is `early_ns` before its due time, at most half a period.
     pub fn new(timing: TaskTiming, period_ns: i64, early_ns: i64) -> Moments {
         let early_ns = early_ns.clamp(0, period_ns / 2);
         Moments {
@@ -135,7 +128,6 @@ impl Moments {
         }
     }
 
-    /// The same for the controller of this number.
     #[must_use]
     pub fn by(self, by: u8) -> Moments {
         Moments { by, ..self }
@@ -152,7 +144,6 @@ impl Moments {
         give(Moment::At(self.last_ns, Event { by: self.by, act }));
     }
 
-    /// Takes the next job.
     pub fn job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
         let give = &mut give;
         let turn = (job.due_ns - self.early_ns).min(job.start_ns);

@@ -1,5 +1,4 @@
-//! Verdict on closing a loop on a machine: the worst of the cost of its timing, the margin left, and its
-//! worst event.
+//! Verdict on closing a loop on a machine: the worst of cost, margin left, and worst event.
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
@@ -9,7 +8,6 @@ use super::along_trace::Interval;
 use super::burst_stability::Stability;
 use super::design_margins::Margins;
 use super::evaluate::Evaluation;
-use super::margins::DelayMargin;
 use super::markov_chain::Stationary;
 use super::mean_timing::MeanTiming;
 use super::misses::AtMost;
@@ -21,32 +19,22 @@ use super::weakly_hard::{Guarantee, UnderMisses};
 const GOOD_LOSS: f64 = 0.1;
 /// Loss up to which it is usable: the cost is four times the ideal one, the errors twice.
 const USABLE_LOSS: f64 = 3.0;
-/// Largest deviation of the response through the worst event from the ideal one, as a share of the error with
-/// ideal timing.
+/// Largest deviation of the response through the worst event, as a share of the error with ideal timing.
 const GOOD_EVENT: f64 = 0.1;
 /// The same for a loop of limited use: the errors are twice as large.
 const USABLE_EVENT: f64 = 1.0;
 /// Below this share of the period no latency matters to a loop.
 const NOTHING: f64 = 0.02;
 
-/// One side of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Judgement {
-    /// The loop is not stable in the mean square.
     Unstable {
         #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
     },
     /// Stability is unknown: a growing row of cycles was repeated at once, and may be repeated for longer.
-    StabilityUnknown {
-        /// Cycles of that row.
-        cycles: usize,
-        /// Number of times it came.
-        came: u64,
-        /// Number of times it was repeated at once.
-        again: u64,
-    },
+    StabilityUnknown { cycles: usize, came: u64, again: u64 },
     /// Cost of the timing, as a share of the cost with ideal timing.
     Cost {
         loss: f64,
@@ -55,9 +43,7 @@ pub enum Judgement {
     },
     /// The time from the due time to the output, against the loop's delay margin.
     Delay {
-        /// The longest there was.
         worst_ns: i64,
-        /// The mean of them.
         mean_ns: i64,
         /// The longest constant delay with which the loop is stable; `None` if it is with any.
         margin_ns: Option<i64>,
@@ -78,16 +64,13 @@ pub enum Judgement {
     },
     /// Missed periods in any order, as they were asked for.
     MissesAskedFor {
-        /// The most that may be missed.
         at_most: AtMost,
-        /// Stability proved for them.
         guarantee: Guarantee,
         /// The growth per period of the sequence that grows most of those found.
         growth: f64,
     },
     /// Deviation of the response through the worst event from the ideal one.
     Event {
-        /// Reference that was followed.
         reference: Reference,
         /// As a share of the largest error with ideal timing.
         #[serde(with = "crate::Infinite")]
@@ -95,11 +78,9 @@ pub enum Judgement {
     },
 }
 
-/// A side with its fitness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     pub fitness: Fitness,
-    /// Measure behind it.
     #[serde(flatten)]
     pub judgement: Judgement,
 }
@@ -123,7 +104,6 @@ impl Verdict {
     }
 }
 
-/// Verdict by the misses that were asked for.
 pub(super) fn asked_side(under: &UnderMisses) -> Side {
     let UnderMisses { at_most, guarantee, lower: growth, .. } = *under;
     let fitness = match guarantee {
@@ -165,7 +145,6 @@ fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
     worst_response_ns as f64 <= NOTHING * period_ns as f64
 }
 
-/// Verdict by the cost of a run.
 fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     let stationary = &found.clustered;
     let mut cost = cost_side(stationary, &found.stability, found.believed());
@@ -185,18 +164,20 @@ pub(super) struct LateTask<'a> {
     pub stands_ns: Option<i64>,
 }
 
-/// The verdict on a plant of several tasks: its cost, the delay of the task that is nearest to its margin,
-/// and the response through the worst event.
-pub(super) fn of_loops<'a>(
+/// The verdict on a plant: its cost, the delay of the task that is nearest to its margin, another margin of its loop, and the
+/// response through the worst event.
+pub(super) fn of_loops(
     found: &Evaluation,
-    tasks: impl Iterator<Item = LateTask<'a>> + Clone,
+    tasks: &[LateTask<'_>],
+    margin: Option<Side>,
     asked: &[UnderMisses],
     responses: &[FollowedReference],
 ) -> Verdict {
-    let hardly = tasks.clone().all(|t| hardly_late(t.timing.worst_response_ns, t.period_ns));
+    let hardly = tasks.iter().all(|t| hardly_late(t.timing.worst_response_ns, t.period_ns));
     let mut sides = vec![of_cost(found, hardly)];
-    let delays = tasks.filter(|t| t.stands_ns.is_some()).map(|t| delay_side(t.timing, t.stands_ns));
+    let delays = tasks.iter().filter(|t| t.stands_ns.is_some()).map(|t| delay_side(t.timing, t.stands_ns));
     sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
+    sides.extend(margin);
     sides.extend(asked.iter().map(asked_side));
     sides.extend(event_side(responses));
     Verdict::new(sides)
@@ -214,43 +195,27 @@ fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
     Side { fitness, judgement }
 }
 
-/// Verdict by the worst event: deviation of the response to the first reference (a move by default) from the
-/// ideal one.
+/// Verdict by the worst event: deviation of the response to the first reference from the ideal one.
 fn event_side(responses: &[FollowedReference]) -> Option<Side> {
     let FollowedReference { reference, of_error, .. } = responses.first()?;
     let judgement = Judgement::Event { reference: *reference, of_error: *of_error };
     Some(Side { fitness: graded(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
 }
 
-pub(super) fn of_run(
-    found: &Evaluation,
+/// Verdict by the margin for delays in any order of a loop that misses no period, else by the misses that were seen.
+pub(super) fn margin_side(
+    timing: &MeanTiming,
     margins: &Margins,
-    (seen, asked): (Option<&UnderMisses>, &[UnderMisses]),
-    responses: &[FollowedReference],
-    period_ns: i64,
-) -> Verdict {
-    let timing = &found.timing;
-    let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
-    let hardly = hardly_late(timing.worst_response_ns, period_ns);
-    let stands = match margins.delay {
-        DelayMargin::Never => Some(0),
-        DelayMargin::UpTo(ns) => Some(ns),
-        DelayMargin::Always => None,
-    };
-    let mut sides = vec![of_cost(found, hardly), delay_side(timing, stands)];
+    seen: Option<&UnderMisses>,
+) -> Option<Side> {
     if timing.missed == 0 {
-        let least_ns = timing.least_response_ns.max(0);
-        if let Some(margin_ns) = margins.jitter_on_top_of(least_ns) {
-            let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
-            sides.push(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
-        }
-    } else if let Some(under) = seen {
-        // A missing proof is no reason against a loop.
-        let fitness = if under.guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
-        let judgement = Judgement::Misses { seen: under.at_most, guarantee: under.guarantee };
-        sides.push(Side { fitness, judgement });
+        let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
+        let margin_ns = margins.jitter_on_top_of(timing.least_response_ns.max(0))?;
+        let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
+        return Some(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
     }
-    sides.extend(asked.iter().map(asked_side));
-    sides.extend(event_side(responses));
-    Verdict::new(sides)
+    let UnderMisses { at_most: seen, guarantee, .. } = *seen?;
+    // A missing proof is no reason against a loop.
+    let fitness = if guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
+    Some(Side { fitness, judgement: Judgement::Misses { seen, guarantee } })
 }

@@ -23,9 +23,7 @@ pub struct StepTiming {
     pub period_error_ns: i64,
     /// Period of the thread, if it was measured.
     pub period_ns: Option<i64>,
-    /// Activations that ran and that were missed.
     pub executed: u64,
-    /// Activations that were missed.
     pub missed: Known<u64>,
 }
 
@@ -117,7 +115,6 @@ pub struct SpeedRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
-    /// The timing behind it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: StepTiming,
     /// Base period of the step generator for quantisation and beat, in ns.
@@ -130,7 +127,6 @@ pub struct AxisAssessment {
     pub thresholds: [Threshold; 3],
     /// Speed above which the worst event would lose steps, in full steps per second.
     pub step_loss_steps_per_s: f64,
-    /// LinuxCNC StepConf's answer for this jitter.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub stepconf: StepConf,
     /// Its formulas in the step mode that it does not choose for this drive.
@@ -189,7 +185,7 @@ impl AxisAssessment {
             torque_limit_steps_per_s: axis.torque_limited_steps_per_s()?,
             thresholds: [threshold(0.01)?, threshold(0.1)?, threshold(1.0)?],
             step_loss_steps_per_s: axis.step_loss_speed(timing.worst_late_ns * 1e-9)?,
-            unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode, 0.0)),
+            unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode)),
             risk_at_stepconf: of(stepconf.min_period_ns),
             risk_at_base: of(base_period_ns),
             reversal: Reversal::new(&axis.drive, base_period_ns, timing.jitter_ns),
@@ -202,7 +198,6 @@ impl AxisAssessment {
         })
     }
 
-    /// Step mode: the way step pulses are made.
     pub fn mode(&self) -> StepMode {
         self.stepconf.mode
     }
@@ -233,7 +228,7 @@ fn row(axis: &Axis, f: f64, jitter_s: f64, base_period_ns: i64, ring_hz: f64) ->
         linear_share: linear_share(f, jitter_s),
         exact_share: axis.jitter_share(f, jitter_s)?,
         step_loss_s: carries
-            .then(|| critical_jump(axis.load_torque_nm / torque_nm).map(|jump| jump.late_steps / f))
+            .then(|| critical_jump(axis.load_torque_nm / torque_nm).map(|jump| jump / f))
             .transpose()?,
         quantisation_share: linear_share(f, quantisation.max_error_s),
         quantisation,

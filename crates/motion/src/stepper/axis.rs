@@ -18,12 +18,10 @@ use crate::error;
 /// Facts of an axis beside its motor and its drive's timing; everything left out is assumed and listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AxisFacts {
-    /// Supply voltage in V.
     pub voltage_v: Option<f64>,
     /// Current of each phase, both on, in A.
     pub current_a: Option<f64>,
     pub microsteps: Option<u32>,
-    /// Constant load torque in N m.
     pub load_torque_nm: Option<f64>,
     /// Inertia that moves with the rotor, in kg m^2.
     pub load_inertia_kg_m2: Option<f64>,
@@ -33,16 +31,13 @@ pub struct AxisFacts {
     pub lead_mm: Option<f64>,
 }
 
-/// A motor with everything needed to compute with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,
     pub drive: Drive,
-    /// Voltage and current.
     pub supply: Supply,
     pub microsteps: u32,
-    /// Constant load torque in N m.
     pub load_torque_nm: f64,
     /// Inertia that moves with the rotor, in kg m^2.
     pub load_inertia_kg_m2: f64,
@@ -50,13 +45,10 @@ pub struct Axis {
     pub friction: f64,
     /// Travel of one revolution in mm, if a lead screw or belt was named.
     pub lead_mm: Option<f64>,
-    /// Defaults for facts that were not given.
     pub assumed: Vec<Assumed>,
 }
 
-/// Supply voltage assumed, the usual one.
 const ASSUMED_VOLTAGE_V: f64 = 24.0;
-/// Microsteps assumed, a common setting.
 const ASSUMED_MICROSTEPS: u32 = 8;
 /// Damping ratio assumed for an axis of unknown friction.
 const ASSUMED_DAMPING: f64 = 0.02;
@@ -175,8 +167,7 @@ impl Axis {
         self.fastest_while(|f| Ok(self.torque_at(f)? > self.load_torque_nm))
     }
 
-    /// Exact torque of a jitter as a share of the reserve (torque at that speed less the load); infinite where no
-    /// reserve is left.
+    /// Exact torque of a jitter as a share of the torque left after the load; infinite where none is left.
     pub fn jitter_share(&self, full_steps_per_s: f64, jitter_s: f64) -> Result<f64, Error> {
         let torque = self.torque_at(full_steps_per_s)?;
         if torque <= self.load_torque_nm {
@@ -199,12 +190,11 @@ impl Axis {
         self.fastest_while(|f| {
             let torque = self.torque_at(f)?;
             let holds = torque > self.load_torque_nm;
-            Ok(holds && f * lost_s < critical_jump(self.load_torque_nm / torque)?.late_steps)
+            Ok(holds && f * lost_s < critical_jump(self.load_torque_nm / torque)?)
         })
     }
 
-    /// The largest rate up to which `holds` does, by bisection; `holds` is true at standstill and false from some
-    /// speed on.
+    /// The largest rate up to which `holds` does, by bisection: true at standstill, false from some speed on.
     fn fastest_while(&self, holds: impl Fn(f64) -> Result<bool, Error>) -> Result<f64, Error> {
         let (mut low, mut high) = (0.0, 1e6);
         for _ in 0..60 {

@@ -8,37 +8,15 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "figure", rename_all = "kebab-case")]
 pub enum Assumed {
     /// The motor's rated current, that of another.
-    RatedCurrent {
-        current_a: f64,
-        /// Motor that the current is taken from.
-        like: String,
-    },
+    RatedCurrent { current_a: f64, like: String },
     /// Its winding's resistance, for the same copper with other turns.
-    Resistance {
-        resistance_ohm: f64,
-        /// Motor with the same copper.
-        like: String,
-    },
+    Resistance { resistance_ohm: f64, like: String },
     /// Its winding's inductance, for the same copper with other turns.
-    Inductance {
-        inductance_h: f64,
-        /// Motor with the same copper.
-        like: String,
-    },
+    Inductance { inductance_h: f64, like: String },
     /// Its rotor's inertia, in proportion to the holding torque.
-    RotorInertia {
-        inertia_kg_m2: f64,
-        /// Motor with the same proportions.
-        like: String,
-    },
+    RotorInertia { inertia_kg_m2: f64, like: String },
     /// Its detent torque, in proportion to the holding torque.
-    DetentTorque {
-        torque_nm: f64,
-        /// Of the holding torque.
-        share: f64,
-        /// Motor with the same share.
-        like: String,
-    },
+    DetentTorque { torque_nm: f64, share: f64, like: String },
     /// The drive's times: StepConf's defaults.
     DriveTiming {
         /// Length of a step pulse.
@@ -53,20 +31,9 @@ pub enum Assumed {
     /// Microsteps of a full step, a common setting.
     Microsteps { microsteps: u32 },
     /// The load torque: half of the holding torque, as in NIST's table 1.
-    LoadTorque {
-        /// Torque in N m.
-        torque_nm: f64,
-    },
+    LoadTorque { torque_nm: f64 },
     /// The inertia that moves with the rotor: as much as the rotor's.
-    LoadInertia {
-        /// Inertia in kg m^2.
-        inertia_kg_m2: f64,
-    },
+    LoadInertia { inertia_kg_m2: f64 },
     /// Viscous friction, as a share of critical damping.
-    Friction {
-        /// In N m s/rad.
-        friction: f64,
-        /// Share of the critical damping.
-        damping: f64,
-    },
+    Friction { friction: f64, damping: f64 },
 }

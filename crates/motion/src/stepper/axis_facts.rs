@@ -9,21 +9,14 @@ use jitterlab_model::Error;
 pub struct AxisAsked {
     /// The motor's data sheet: a name, or a TOML file.
     pub motor: Option<String>,
-    /// NEMA frame size, such as 23.
     pub frame: Option<u32>,
-    /// Holding torque, in N m.
     pub torque_nm: Option<f64>,
-    /// Supply, load and mechanics.
     pub facts: AxisFacts,
     /// The drive's timing: a name, or a TOML file.
     pub drive: Option<String>,
-    /// Shortest step pulse the drive takes.
     pub step_time_ns: Option<i64>,
-    /// Shortest pause between pulses.
     pub step_space_ns: Option<i64>,
-    /// Time the direction is set before a step.
     pub direction_setup_ns: Option<i64>,
-    /// Time the direction is held after a step.
     pub direction_hold_ns: Option<i64>,
 }
 
@@ -48,7 +41,6 @@ impl AxisAsked {
         Axis::new(motor, drive, self.facts)
     }
 
-    /// The drive's timing, if anything is known of it.
     fn drive(&self) -> Result<Option<Drive>, Error> {
         let times = [self.step_time_ns, self.step_space_ns, self.direction_setup_ns, self.direction_hold_ns];
         if self.drive.is_none() && times.iter().all(Option::is_none) {

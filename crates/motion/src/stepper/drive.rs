@@ -8,12 +8,10 @@ use jitterlab_model::Error;
 use crate::catalog::{self, Device};
 use crate::error;
 
-/// The shortest times a drive needs on its inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
     /// Maker and type.
     pub name: String,
-    /// Source of the figures.
     pub source: String,
     /// The step pulse stays active for at least this.
     pub step_time_ns: i64,

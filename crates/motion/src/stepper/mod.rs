@@ -42,7 +42,7 @@ pub use result::{
     Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,
     checked_simulation_ns,
 };
-pub use simulate::{AngleRange, RotorResponse, Watch, simulate};
-pub use step_loss::{CriticalJump, critical_jump, load_angle_rad};
+pub use simulate::{RotorResponse, simulate};
+pub use step_loss::{critical_jump, load_angle_rad};
 pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf};
 pub use torque::{JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share};

@@ -11,13 +11,11 @@ use crate::catalog::{self, Device};
 use crate::error;
 use crate::quantity::{Dimension, parse};
 
-/// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
-/// [`Motor::completed`].
+/// A two-phase stepper motor. Figures a data sheet may lack are options; see [`Motor::completed`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Motor {
     /// Maker and type.
     pub name: String,
-    /// Source of the figures.
     pub source: String,
     /// NEMA frame size: 17, 23, 34; 0 when not known.
     pub frame: u32,
@@ -27,11 +25,8 @@ pub struct Motor {
     pub holding_torque_nm: f64,
     /// Rated current of each phase, both phases on, in A.
     pub current_a: Option<f64>,
-    /// Resistance of a phase in ohm.
     pub resistance_ohm: Option<f64>,
-    /// Inductance of a phase in H.
     pub inductance_h: Option<f64>,
-    /// Rotor's moment of inertia in kg m^2.
     pub rotor_inertia_kg_m2: Option<f64>,
     /// Amplitude of the detent (cogging) torque in N m.
     pub detent_torque_nm: Option<f64>,
@@ -136,7 +131,6 @@ impl Motor {
         (90.0 / self.step_angle_deg).round()
     }
 
-    /// Full steps of one revolution.
     pub fn steps_per_revolution(&self) -> f64 {
         4.0 * self.pole_pairs()
     }
@@ -147,7 +141,6 @@ impl Motor {
         self.current_a.map(|i| self.holding_torque_nm / (SQRT_2 * i))
     }
 
-    /// The error for a figure this motor lacks.
     pub(crate) fn lacks(&self, key: &'static str, purpose: &'static str) -> Error {
         let (what, example) = match key {
             "current" => ("rated current", "2.8 A"),
@@ -207,8 +200,7 @@ impl Motor {
         (full, assumed)
     }
 
-    /// The shipped motor with the figures that are needed, of this frame if there is one, closest in holding
-    /// torque.
+    /// The shipped motor with these figures, of this frame if there is one, closest in holding torque.
     fn closest(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
         let distance = |m: &Motor| {
             let other_frame = self.frame != 0 && m.frame != self.frame;

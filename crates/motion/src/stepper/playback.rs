@@ -6,12 +6,10 @@ use jitterlab_model::{Error, Overrun};
 
 use super::axis::Axis;
 use super::pulses::PulseTrain;
-use super::simulate::{RotorResponse, Watch, simulate};
+use super::simulate::{RotorResponse, simulate};
 
 /// Punctual ticks before the recorded ones, so that the start's transient is over when they come.
 const SETTLE_NS: i64 = 500_000_000;
-/// Points of the curve that is kept.
-const CURVE_POINTS: f64 = 500.0;
 
 /// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
 /// second of punctual ticks that is not part of the figures.
@@ -24,12 +22,10 @@ pub fn play(
 ) -> Result<RotorResponse, Error> {
     let base_period_ns = base_period_ns.max(1);
     let settle = (SETTLE_NS / base_period_ns).max(1) as usize;
-    let length_s = (settle + latencies_ns.len()) as f64 * base_period_ns as f64 * 1e-9;
-    let watch =
-        Watch { settle_s: settle as f64 * base_period_ns as f64 * 1e-9, interval_s: length_s / CURVE_POINTS };
+    let settle_s = settle as f64 * base_period_ns as f64 * 1e-9;
     let latencies = repeat_n(0, settle).chain(latencies_ns.iter().copied());
     let pulses = PulseTrain::new(latencies, base_period_ns, axis.pulses_per_s(full_steps_per_s), policy);
-    simulate(axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch)
+    simulate(axis, full_steps_per_s, pulses.map(|p| p.time_ns), settle_s)
 }
 
 /// The fastest of `speeds` (full steps per second) at which base period and motor lose no step with punctual

@@ -10,7 +10,6 @@ use jitterlab_model::Error;
 
 use super::motor::Motor;
 
-/// Supply of a motor by its drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Supply {
     pub voltage_v: f64,
@@ -18,7 +17,6 @@ pub struct Supply {
     pub current_a: f64,
 }
 
-/// The electrical figures a torque curve needs.
 struct Winding {
     km: f64,
     resistance: f64,

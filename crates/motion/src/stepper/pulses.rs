@@ -17,7 +17,6 @@ pub struct PulseTrain<I> {
     policy: Overrun,
     /// Ticks that have run: the accumulator's age.
     ticks_run: u64,
-    /// The next tick of the grid.
     next_tick: u64,
     /// The tick that sends the next pulse, and those of the pulses after it.
     pulse_tick: u64,

@@ -121,15 +121,9 @@ pub enum NoSteps {
     /// Its task had a period that no step generator has, and met other idle states.
     Period { period_ns: i64 },
     /// Too few ticks for a statement about one in a thousand.
-    Length {
-        /// Number of ticks that is enough.
-        ticks: u64,
-    },
+    Length { ticks: u64 },
     /// A tick came later than LinuxCNC's manual holds for good enough.
-    TooLate {
-        /// Lateness, in ns.
-        jitter_ns: i64,
-    },
+    TooLate { jitter_ns: i64 },
 }
 
 impl NoSteps {
@@ -151,16 +145,13 @@ impl NoSteps {
 /// The base thread of a software step generator, where ticks come as those of a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BaseThread {
-    /// Name of the run's task.
     pub task: String,
     /// Largest lateness of a tick in ns: StepConf's Base Period Maximum Jitter.
     pub jitter_ns: i64,
-    /// StepConf's result for it.
     pub stepconf: StepConf,
 }
 
 impl BaseThread {
-    /// True if step generators use such a period.
     pub fn is_of(period_ns: i64) -> bool {
         (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(&period_ns)
     }

@@ -17,7 +17,6 @@ use super::step_rate::IntervalErrors;
 use crate::catalog::{self, Devices};
 use crate::judged_run::JudgedRun;
 
-/// Question about an axis.
 #[derive(Debug, Clone)]
 pub struct StepperQuestion {
     axis: Axis,
@@ -31,7 +30,6 @@ pub struct StepperQuestion {
 pub struct StepperResult {
     /// Verdict on step pulses by software, with the fastest good rate.
     pub verdict: StepperVerdict,
-    /// The motor in its machine, with the assumptions about it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
@@ -55,16 +53,11 @@ pub enum StepperCaveat {
     OtherPeriod {
         /// They are the second run's.
         beside: bool,
-        /// Period of the run.
         period_ns: i64,
-        /// Period of the step generator.
         base_period_ns: i64,
     },
     /// Nothing was simulated.
-    NotSimulated {
-        /// Reason.
-        why: String,
-    },
+    NotSimulated { why: String },
 }
 
 /// Ticks that a simulation plays.
@@ -165,7 +158,6 @@ impl StepperQuestion {
         self.judged(StepTiming::assumed(jitter_ns), None, None)
     }
 
-    /// Judges the axis by a run's task.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, Error> {
         let timing = StepTiming::from_stats(stats).ok_or_else(|| {
             Error::not_measured(
@@ -287,7 +279,6 @@ impl StepperResult {
     }
 }
 
-/// The motors and drives there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepperDevices {
     pub motors: Devices<Motor>,
@@ -295,7 +286,6 @@ pub struct StepperDevices {
 }
 
 impl StepperDevices {
-    /// The shipped and the user's.
     pub fn known() -> StepperDevices {
         StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
     }

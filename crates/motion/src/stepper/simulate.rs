@@ -9,26 +9,6 @@ use jitterlab_model::Error;
 use super::axis::Axis;
 use super::two_phase::TwoPhase;
 
-/// Observation of a simulation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Watch {
-    /// Time left out of the figures at the start, for the transient of starting at speed.
-    pub settle_s: f64,
-    /// Length of one interval of [`RotorResponse::curve`]; zero keeps no curve.
-    pub interval_s: f64,
-}
-
-/// Range of the load angle in one interval: no spike is lost however long the interval is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct AngleRange {
-    /// Begin, in s.
-    pub from_s: f64,
-    /// Smallest load angle in full steps.
-    pub min_steps: f64,
-    /// Largest load angle in full steps.
-    pub max_steps: f64,
-}
-
 /// Response of the motor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -50,13 +30,9 @@ pub struct RotorResponse {
     pub lost_steps: i64,
     /// Time at which the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
-    /// The load angle over time.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub curve: Vec<AngleRange>,
 }
 
 impl RotorResponse {
-    /// True if the motor kept every step.
     pub fn kept_steps(&self) -> bool {
         self.lost_steps == 0 && self.lost_at_s.is_none()
     }
@@ -67,13 +43,12 @@ const STAYS_S: f64 = 0.2;
 /// Cycles after which a rotor counts as stalled and the simulation ends.
 const STALLED_CYCLES: f64 = 50.0;
 
-/// Drives the axis with pulses at these times (nanoseconds, ascending, from any origin), starting at the given
-/// full-step rate.
+/// Drives the axis with pulses at these times (ns, ascending), starting at the given full-step rate.
 pub fn simulate(
     axis: &Axis,
     full_steps_per_s: f64,
     pulses_ns: impl IntoIterator<Item = i64>,
-    watch: Watch,
+    settle_s: f64,
 ) -> Result<RotorResponse, Error> {
     let torque = axis.torque_at(full_steps_per_s)?;
     if torque <= axis.load_torque_nm {
@@ -85,7 +60,7 @@ pub fn simulate(
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
-    let mut seen = RotorFigures::new(torque, wanted, watch, &motor);
+    let mut seen = RotorFigures::new(torque, wanted, settle_s, &motor);
     let mut pulses = pulses_ns.into_iter();
     let mut last_ns = pulses.next().ok_or_else(|| {
         Error::not_measured(
@@ -106,9 +81,8 @@ pub fn simulate(
     Ok(seen.finish())
 }
 
-/// Gathers the figures while time passes.
 struct RotorFigures {
-    watch: Watch,
+    settle_s: f64,
     /// Torque of the motor at its speed, and the part that load and friction take of it, in N m.
     torque: f64,
     wanted: f64,
@@ -125,8 +99,6 @@ struct RotorFigures {
     away: Option<(f64, Kept)>,
     lost_at: Option<f64>,
     stalled: bool,
-    curve: Vec<AngleRange>,
-    next_interval: f64,
 }
 
 /// The load angle as long as no step is lost.
@@ -142,10 +114,10 @@ struct Kept {
 const RECENT_PER_S: f64 = 100.0;
 
 impl RotorFigures {
-    fn new(torque: f64, wanted: f64, watch: Watch, motor: &TwoPhase) -> Self {
+    fn new(torque: f64, wanted: f64, settle_s: f64, motor: &TwoPhase) -> Self {
         let rest = motor.load_angle_steps();
         RotorFigures {
-            watch,
+            settle_s,
             torque,
             wanted,
             rest,
@@ -158,8 +130,6 @@ impl RotorFigures {
             away: None,
             lost_at: None,
             stalled: false,
-            curve: Vec::new(),
-            next_interval: 0.0,
         }
     }
 
@@ -168,17 +138,8 @@ impl RotorFigures {
         let angle = motor.load_angle_steps();
         self.time += step_s;
         self.recent += (angle - self.recent) * (RECENT_PER_S * step_s).min(1.0);
-        if self.watch.interval_s > 0.0 {
-            if self.time >= self.next_interval {
-                self.curve.push(AngleRange { from_s: self.time, min_steps: angle, max_steps: angle });
-                self.next_interval = self.time + self.watch.interval_s;
-            } else if let Some(last) = self.curve.last_mut() {
-                last.min_steps = last.min_steps.min(angle);
-                last.max_steps = last.max_steps.max(angle);
-            }
-        }
-        if self.time < self.watch.settle_s {
-            if self.time > 0.5 * self.watch.settle_s && step_s > 0.0 {
+        if self.time < self.settle_s {
+            if self.time > 0.5 * self.settle_s && step_s > 0.0 {
                 self.settled_for += step_s;
                 self.settled += (angle - self.settled) * step_s / self.settled_for;
             }
@@ -241,7 +202,6 @@ impl RotorFigures {
             reserve_nm: if watched && self.lost_at.is_none() { reserve } else { 0.0 },
             lost_steps,
             lost_at_s: self.lost_at,
-            curve: self.curve,
         }
     }
 }

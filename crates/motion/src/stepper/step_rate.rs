@@ -1,5 +1,4 @@
-//! Fastest rate of a software step generator: LinuxCNC StepConf's formulas, and the probability of breaking a
-//! drive's timing.
+//! Fastest rate of software steps: StepConf's formulas, and the probability of breaking a drive's timing.
 
 use jitterlab_analysis::exact_binomial::poisson_upper;
 use jitterlab_model::distribution::Beyond;
@@ -42,12 +41,10 @@ impl StepMode {
     }
 }
 
-/// StepConf's results for one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
     /// Step mode. StepConf chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
-    /// Shortest base period.
     pub min_period_ns: i64,
     /// Largest step rate in steps (microsteps) per second.
     pub max_rate_hz: f64,
@@ -75,13 +72,6 @@ impl StepConf {
         };
         let max_rate_hz = (1e9 / min_period_ns as f64).floor() / mode.periods_per_step();
         StepConf { mode, min_period_ns, max_rate_hz }
-    }
-
-    /// The base period StepConf writes for an axis that needs this rate of steps per second
-    /// (`ideal_period`, [EMCMOT]BASE_PERIOD).
-    pub fn base_period_ns(&self, steps_per_s: f64) -> i64 {
-        let wanted = 1e9 / (self.mode.periods_per_step() * steps_per_s);
-        wanted.min(STEPCONF_LONGEST_NS as f64).max(self.min_period_ns as f64) as i64
     }
 }
 
@@ -155,8 +145,7 @@ impl<'a> IntervalErrors<'a> {
     }
 }
 
-/// Largest possible number of values below a limit; `None` if most of them are known only by bounds on both
-/// sides of it.
+/// Largest possible number of values below a limit; `None` if bounds on both sides of it leave most open.
 fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
     let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
@@ -192,7 +181,6 @@ pub struct TimingRisk {
     pub base_period_ns: i64,
     /// Intervals of the run that would have been too short (a fraction when only latencies are known).
     pub seen: f64,
-    /// Intervals of the run.
     pub of: u64,
     /// Expected violations in an hour of stepping at the largest rate, from the run's intervals.
     pub expected_per_hour: f64,
@@ -201,8 +189,7 @@ pub struct TimingRisk {
 }
 
 impl TimingRisk {
-    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, for one with only bounds of
-    /// them, or if the period is not positive.
+    /// Risk of a base period in a mode; `None` without known intervals, or for a period of 0.
     pub fn new(
         errors: IntervalErrors,
         drive: &Drive,
@@ -234,21 +221,15 @@ impl TimingRisk {
         -(-self.expected_per_hour).exp_m1()
     }
 
-    /// The shortest base period with at most `per_hour` expected violations in an hour, from the run's
-    /// intervals. With `per_hour` of zero, the shortest that this run would not once have violated.
-    pub fn shortest(
-        errors: IntervalErrors,
-        drive: &Drive,
-        mode: StepMode,
-        per_hour: f64,
-    ) -> Option<TimingRisk> {
+    /// The shortest base period that this run would not once have violated.
+    pub fn shortest(errors: IntervalErrors, drive: &Drive, mode: StepMode) -> Option<TimingRisk> {
         let need = needed_interval_ns(drive, mode).max(1);
         let worst = errors.worst_ns()?.min(0);
         let (mut low, mut high) = (need - 1, need - worst);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             match Self::new(errors, drive, mode, middle) {
-                Some(risk) if risk.expected_per_hour <= per_hour => high = middle,
+                Some(risk) if risk.seen == 0.0 => high = middle,
                 _ => low = middle,
             }
         }
@@ -264,8 +245,7 @@ pub struct Reversal {
     pub hold_ticks: i64,
     /// Ticks the direction is set before the next step.
     pub setup_ticks: i64,
-    /// Smaller of the two times that those ticks leave above the drive's needs, in ns: two ticks may come
-    /// closer by this much.
+    /// Smaller of the times that those ticks leave above the drive's needs, in ns: so much closer may two come.
     pub spare_ns: i64,
     /// Two ticks of the run come closer than that: this jitter has to be added to both times.
     pub broken_by_jitter: bool,
@@ -338,16 +318,6 @@ mod tests {
     }
 
     #[test]
-    fn stepconf_writes_the_period_an_axis_needs_within_its_bounds() {
-        let found = stepconf(15_000, &drive(5_000, 5_000));
-        assert_eq!(found.base_period_ns(20_000.0), 50_000);
-        assert_eq!(found.base_period_ns(1.0), 100_000);
-        assert_eq!(found.base_period_ns(1e6), 30_000);
-        let single = stepconf(15_000, &drive(10_000, 10_000));
-        assert_eq!((single.mode, single.base_period_ns(10_000.0)), (StepMode::SingleStep, 50_000));
-    }
-
-    #[test]
     fn a_reversal_takes_whole_ticks_and_jitter_eats_what_they_leave() {
         let drive = Drive { direction_hold_ns: 10_000, direction_setup_ns: 35_000, ..drive(5_000, 5_000) };
         let steady = Reversal::new(&drive, 20_000, 4_000);
@@ -367,7 +337,7 @@ mod tests {
         let risk = TimingRisk::new(measured, &drive, StepMode::SingleStep, 20_000).unwrap();
         assert_eq!((risk.seen, risk.of), (1.0, 10_000));
         assert!((risk.expected_per_hour - 1e-4 * 3600.0 / 20e-6).abs() < 1e-6);
-        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
+        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 25_000));
         assert!(safe.at_most_per_hour > 10_000.0, "a short run promises little: {safe:?}");
     }
@@ -397,7 +367,7 @@ mod tests {
         let drive = drive(5_000, 5_000);
         let risk = |period| TimingRisk::new(errors, &drive, StepMode::SingleStep, period).unwrap().seen;
         assert_eq!((risk(30_000), risk(64_999), risk(65_000)), (1_000.0, 1_000.0, 0.0));
-        let safe = TimingRisk::shortest(errors, &drive, StepMode::SingleStep, 0.0).unwrap();
+        let safe = TimingRisk::shortest(errors, &drive, StepMode::SingleStep).unwrap();
         assert_eq!(safe.base_period_ns, 65_000);
     }
 
@@ -410,7 +380,7 @@ mod tests {
         let measured = IntervalErrors::Measured(&errors);
         let drive = drive(5_000, 5_000);
         assert!(TimingRisk::new(measured, &drive, StepMode::SingleStep, 12_000).is_none());
-        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
+        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 13_000));
     }
 

@@ -105,7 +105,6 @@ impl TwoPhase {
         self.command as f64 * self.microstep - self.state.angle * (1.0 / FRAC_PI_2)
     }
 
-    /// Reference currents of the phases now.
     fn reference(&self) -> (f64, f64) {
         self.table[self.command.rem_euclid(self.table.len() as i64) as usize]
     }

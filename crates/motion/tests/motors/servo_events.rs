@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_model::Activation;
-use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{FollowedReference, LoopAssessment, Question, Reference, Wishes};
+use jitterlab_motion::servo::{FollowedReference, LoopUnderRun, Question, Reference, Wishes};
+use jitterlab_motion::{JudgedRun, catalog};
 
 /// The worst event of punctual jobs without work but one, under `skip`.
 fn worst_event(period_ns: i64, late: f64) -> FollowedReference {
@@ -17,8 +17,9 @@ fn worst_event(period_ns: i64, late: f64) -> FollowedReference {
     let run: Vec<Activation> =
         (0..count).filter(|k| *k <= place || k * period_ns > free_ns).map(job).collect();
     let question = Question::new(catalog::find("dc-servo", None).unwrap(), period_ns);
-    let mut found = LoopAssessment::new(&question, run.as_slice(), &Wishes::default()).unwrap().0;
-    found.responses.remove(0)
+    let name = JudgedRun::assumed("run".into(), period_ns, 0);
+    let found = LoopUnderRun::new(&question, name, run.as_slice(), &Wishes::default()).unwrap().0;
+    found.assessment.responses.into_iter().next().unwrap()
 }
 
 fn near(found: f64, expected: f64, share: f64) {

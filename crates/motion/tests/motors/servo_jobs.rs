@@ -2,9 +2,10 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what cannot be")]
 
 use jitterlab_model::Activation;
+use jitterlab_motion::JudgedRun;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    AtMost, Execution, Kind, LoopAssessment, OverrunAction, Plant, Question, Stationary, Step, Steps,
+    AtMost, Execution, Kind, LoopUnderRun, OverrunAction, Plant, Question, Stationary, Step, Steps,
     StoppingRule, Wishes,
 };
 use nalgebra::DMatrix;
@@ -193,7 +194,10 @@ fn the_same_run_gives_the_same_figures_each_time() {
         })
         .collect();
     let question = Question::new(plant("dc-servo"), period_ns);
-    let judged = || LoopAssessment::new(&question, run.as_slice(), &Wishes::default()).unwrap().0;
+    let name = JudgedRun::assumed("run".into(), period_ns, 0);
+    let judged = || {
+        LoopUnderRun::new(&question, name.clone(), run.as_slice(), &Wishes::default()).unwrap().0.assessment
+    };
     let (first, second) = (judged(), judged());
     assert_eq!(first.misses, second.misses);
     assert_eq!(format!("{first:?}"), format!("{second:?}"));

@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_PI_2, SQRT_2, TAU};
 
 use jitterlab_model::Overrun;
 use jitterlab_motion::catalog;
-use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, Watch, simulate};
+use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, simulate};
 
 /// AS1050 on 48 V, 10 microsteps, J = 2 Jr, B = 5e-4 N m s, half load, no detent torque.
 fn axis() -> Axis {
@@ -49,9 +49,8 @@ fn train(full_steps_per_s: f64, lost_steps: f64, burst: bool, stall_s: f64, end_
 }
 
 fn keeps_steps(full_steps_per_s: f64, lost_steps: f64, burst: bool) -> bool {
-    let watch = Watch { settle_s: 0.8, interval_s: 0.0 };
     let pulses = train(full_steps_per_s, lost_steps, burst, 1.2, 2.0);
-    simulate(&axis(), full_steps_per_s, pulses, watch).unwrap().kept_steps()
+    simulate(&axis(), full_steps_per_s, pulses, 0.8).unwrap().kept_steps()
 }
 
 fn critical_loss(full_steps_per_s: f64, burst: bool, mut high: f64) -> f64 {
@@ -91,8 +90,7 @@ fn half_step_ripple(full_steps_per_s: f64, base_period_ns: i64) -> f64 {
     let ticks = (2e9 / base_period_ns as f64) as usize;
     let latencies = std::iter::repeat_n(0, ticks);
     let pulses = PulseTrain::new(latencies, base_period_ns, 2.0 * full_steps_per_s, Overrun::Skip);
-    let watch = Watch { settle_s: 1.0, interval_s: 0.0 };
-    simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch).unwrap().ripple_steps
+    simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), 1.0).unwrap().ripple_steps
 }
 
 #[test]

@@ -78,7 +78,6 @@ const FIGURES: &[Figure] = &[
     of_result("servo-cost", "what `jitterlab servo --json` prints for a run"),
     of_result("step-response", "what `jitterlab servo --json` prints for a run"),
     of_result("servo-period", "what `jitterlab servo --json` prints for a run"),
-    of_result("servo-delay", "what `jitterlab servo --json` prints"),
     of_result("jitter-margin", "what `jitterlab servo --json` prints"),
     of_result("matrix", "what `jitterlab matrix` left: name its directory"),
 ];

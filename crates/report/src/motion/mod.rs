@@ -47,7 +47,6 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
     })
 }
 
-/// All caveats of a run, as clauses.
 fn of_run(run: &JudgedRun) -> Vec<String> {
     foremost(run).into_iter().chain(further(run)).collect()
 }
@@ -70,7 +69,6 @@ fn foremost(run: &JudgedRun) -> Vec<String> {
     taken.into_iter().chain(clauses(clocks)).chain(untold).collect()
 }
 
-/// The other caveats of a run.
 fn further(run: &JudgedRun) -> Vec<String> {
     let others = run.caveats.iter().filter(|caveat| !is_of_clocks(caveat));
     run.warnings.iter().map(sentence).chain(clauses(others)).collect()
@@ -80,7 +78,6 @@ fn is_of_clocks(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::TwoClocks { .. })
 }
 
-/// Caveats of runs as clauses.
 fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
     caveats.into_iter().map(clause).collect()
 }
@@ -196,7 +193,7 @@ mod tests {
         let section = section(&stalled());
         let captions: Vec<&str> = section.charts().iter().map(|chart| chart.caption.as_str()).collect();
         assert!(captions[0].contains("the loop is no longer stable"), "{captions:?}");
-        assert_eq!(captions.len(), 6, "cost, step, sine, periods, delays, margin: {captions:?}");
+        assert_eq!(captions.len(), 5, "cost, step, sine, periods, margin: {captions:?}");
     }
 
     #[test]
@@ -207,7 +204,7 @@ mod tests {
         let result = of(None);
         let section = section(&result);
         let names: Vec<&str> = section.charts().iter().map(|chart| chart.name.as_ref()).collect();
-        assert_eq!(names, ["torque", "torque", "step-rate"]);
+        assert_eq!(names, ["torque", "step-rate"]);
         assert!(result.head().unwrap().verdict.contains("rev/min"));
         let one = text(&of(Some("1rev/s")));
         assert!(!one.contains("left under the jitter"), "{one}");

@@ -57,7 +57,7 @@ fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
     let mut pieces = vec![basis(&result.closed, under)];
     pieces.extend(tables::costs(&found.evaluation));
     pieces.extend(tables::misses(&found.misses));
-    pieces.extend(tables::remedies(&found.remedies));
+    pieces.extend(tables::remedies(&under.remedies));
     pieces.extend(servo_redesign::pieces(&found.redesigns));
     pieces.extend(super::notes(super::of_run(&under.run)));
     pieces
@@ -66,7 +66,7 @@ fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
 /// Pieces that a terminal shows under `--details` alone.
 fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
     let found = &under.assessment;
-    let mut pieces = tables::actions(&found.actions, found.evaluation.ideal.cost);
+    let mut pieces = vec![tables::actions(&found.actions, found.evaluation.ideal.cost)];
     pieces.extend(tables::misses(&found.misses_seen));
     if found.misses_seen.is_some() || !found.misses.is_empty() {
         let cycles = count(found.shown);
@@ -74,7 +74,7 @@ fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
             "These jobs: {cycles} cycles of the run, evenly from all of each kind."
         )));
     }
-    pieces.push(tables::velocity(&found.velocity));
+    pieces.push(tables::velocity(&under.velocity));
     let caption = "What the loop is asked to follow, through the worst event of the run";
     pieces.extend(tables::followed(caption, &found.responses));
     pieces
@@ -93,9 +93,9 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution) -> Vec<Piece> 
             " It never catches up: its lateness grows without bound; the figures are of jobs back to back.",
         );
     }
-    let misses = tables::misses(under.misses.iter().chain(&under.misses_as_given));
+    let misses = tables::misses(&under.misses);
     let actions = tables::actions(&under.actions, under.ideal.cost);
-    [vec![Piece::text(basis)], tables::execution(under), actions, misses].concat()
+    [vec![Piece::text(basis)], tables::execution(under), vec![actions], misses].concat()
 }
 
 fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {

@@ -1,54 +1,44 @@
-//! Figures of a loop: cost of each part of the timing, responses to references, cost with other periods and
-//! delays, and jitter margin.
+//! Figures of a loop: cost of each part of the timing, responses to references, cost with other periods, and jitter margin.
 
 use jitterlab_motion::servo::{
-    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PeriodCost,
-    PlantOfLoops, PlantUnderRun, Point, ServoLoops, ServoResult, Stationary,
+    Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, LoopUnderRun, PeriodCost,
+    PlantOfLoops, Point, ServoLoops, ServoResult,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
-/// Every figure of a result.
 pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
     let closed = &result.closed;
     let mut charts = Vec::new();
-    match &result.judged {
-        Judged::Run(under) => {
-            let found = &under.assessment;
-            let title = format!("{} under {}", closed.plant, closed.controller);
-            charts.push(cost(&title, &found.evaluation));
-            charts.extend(responses(result));
-            charts.push(over_periods(closed, found));
-            charts.push(over_delays(closed, &found.over_delays, Some(machine(found))));
-        }
-        Judged::Execution(_) => {}
-        Judged::ConstantDelays { costs } => charts.push(over_delays(closed, costs, None)),
+    if let Judged::Run(under) = &result.judged {
+        let found = &under.assessment;
+        let title = format!("{} under {}", closed.plant, closed.controller);
+        charts.push(cost(&title, &found.evaluation));
+        charts.extend(responses(result));
+        charts.push(over_periods(closed, under));
     }
     charts.extend(jitter_margin(result));
     charts
 }
 
-/// Cost of each part of the timing, for each plant.
 pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
     let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
-    let of = |(plant, under): (&PlantOfLoops, &PlantUnderRun)| {
+    let of = |(plant, under): (&PlantOfLoops, &LoopAssessment)| {
         let responses = plant_responses(plant, under);
         std::iter::once(cost(&plant.plant, &under.evaluation)).chain(responses).collect::<Vec<_>>()
     };
     judged.flat_map(of).collect()
 }
 
-/// Responses of several loops to each reference.
 pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
     let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
     judged.flat_map(|(plant, under)| plant_responses(plant, under)).collect()
 }
 
-fn plant_responses(plant: &PlantOfLoops, under: &PlantUnderRun) -> Vec<Chart> {
+fn plant_responses(plant: &PlantOfLoops, under: &LoopAssessment) -> Vec<Chart> {
     under.responses.iter().flat_map(|f| all_outputs(&plant.plant, &plant.outputs, f)).collect()
 }
 
-/// Response of each output to each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
     let Judged::Run(under) = &result.judged else { return Vec::new() };
     let LoopDescription { plant, controller, outputs, .. } = &result.closed;
@@ -60,33 +50,29 @@ fn all_outputs(title: &str, outputs: &[String], followed: &FollowedReference) ->
     outputs.iter().enumerate().map(|(i, name)| response(title, (i, name), followed)).collect()
 }
 
-/// Cost of each part of the timing.
+/// Cost of each part of the timing, up to the first with which the loop is no longer stable.
 fn cost(title: &str, found: &Evaluation) -> Chart {
-    let steps = [
-        ("mean latency and execution", &found.mean_delay, &found.ideal),
-        ("jitter", &found.jitter, &found.mean_delay),
-        ("overruns, at random", &found.independent, &found.jitter),
-        ("their order", &found.clustered, &found.independent),
+    let loss = found.loss();
+    let parts = [
+        ("mean latency and execution", loss.mean_delay),
+        ("jitter", loss.jitter),
+        ("overruns, at random", loss.missed),
+        ("their order", loss.clusters),
     ];
-    let ideal = found.ideal.cost;
-    let part = |now: &Stationary, before: &Stationary| {
-        Some(100.0 * (now.cost - before.cost) / ideal).filter(|part| part.is_finite())
-    };
-    let bars = steps.iter().zip(0u32..).filter_map(|((_, now, before), i)| {
-        Some([f64::from(i) - 0.35, f64::from(i) + 0.35, part(now, before)?])
-    });
-    let end = match steps.iter().find(|(_, now, _)| !now.is_stable()) {
-        Some((what, ..)) => {
+    let stable = parts.iter().zip(0u32..).take_while(|((_, part), _)| part.is_finite());
+    let bars = stable.map(|((_, part), i)| [f64::from(i) - 0.35, f64::from(i) + 0.35, 100.0 * part]);
+    let end = match parts.iter().find(|(_, part)| !part.is_finite()) {
+        Some((what, _)) => {
             format!("With {what} the loop is no longer stable in the mean square: no cost from there on.")
         }
-        None => format!("All together: {:+.3} %.", 100.0 * (found.clustered.cost / ideal - 1.0)),
+        None => format!("All together: {:+.3} %.", 100.0 * loss.total),
     };
     Chart {
         name: "servo-cost".into(),
         caption: format!(
             "{title}: what each part of the timing adds to the cost, as a share of the cost with punctual activations. {end}"
         ),
-        x: Axis::names("", steps.map(|step| step.0)),
+        x: Axis::names("", parts.map(|part| part.0)),
         y: Axis::linear("added cost, %"),
         layers: vec![Layer::new("", 0, Shape::Bars(bars.collect()))],
         height: 360,
@@ -122,26 +108,22 @@ fn response(title: &str, (output, name): (usize, &str), response: &FollowedRefer
     }
 }
 
-/// This machine: its mean delay in ns and its cost.
-fn machine(found: &LoopAssessment) -> (f64, f64) {
-    let timing = &found.evaluation.timing;
-    (timing.latency_ns + timing.execution_ns, found.evaluation.clustered.cost)
-}
-
 fn finite(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
     points.filter(|[_, y]| y.is_finite()).collect()
 }
 
-fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
-    let (delay_ns, _) = machine(found);
+fn over_periods(closed: &LoopDescription, under: &LoopUnderRun) -> Chart {
+    let found = &under.assessment;
+    let timing = &found.evaluation.timing;
+    let delay_ns = timing.latency_ns + timing.execution_ns;
     // A job that is longer than the period is another question: of overruns, not of delay.
     let fits = |p: &&PeriodCost| p.period_ns as f64 > delay_ns;
     let points = |of: fn(&PeriodCost) -> f64| move |p: &PeriodCost| [p.period_ns as f64, of(p)];
     let line = |points: Vec<[f64; 2]>| Shape::Line { points, stroke: Stroke::Solid };
-    let punctual = finite(found.over_periods.iter().map(points(|p| p.ideal)));
-    let delayed = finite(found.over_periods.iter().filter(fits).map(points(|p| p.delayed)));
+    let punctual = finite(under.over_periods.iter().map(points(|p| p.ideal)));
+    let delayed = finite(under.over_periods.iter().filter(fits).map(points(|p| p.delayed)));
     let point = finite([[closed.period_ns as f64, found.evaluation.clustered.cost]].into_iter());
-    let ends = found.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
+    let ends = under.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
     let end = ends.map_or(String::new(), |_| " Where a line ends the loop is no longer stable.".into());
     Chart {
         name: "servo-period".into(),
@@ -158,29 +140,6 @@ fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
             Layer::new("mean delay of this machine", 1, line(delayed)),
             Layer::new("this machine", 3, Shape::Points(point)),
         ],
-        height: 360,
-    }
-}
-
-fn over_delays(closed: &LoopDescription, costs: &[DelayCost], machine: Option<(f64, f64)>) -> Chart {
-    let line = finite(costs.iter().map(|c| [c.delay_ns as f64, c.cost]));
-    let mut layers =
-        vec![Layer::new("constant delay", 0, Shape::Line { points: line, stroke: Stroke::Solid })];
-    let mut told = "";
-    if let Some((delay_ns, cost)) = machine {
-        layers.push(Layer::new("this machine", 3, Shape::Points(finite([[delay_ns, cost]].into_iter()))));
-        told = " The point is this machine, at its mean delay: how far it lies above the line (or below it) is what its variation \
-                and its overruns cost (or save).";
-    }
-    Chart {
-        name: "servo-delay".into(),
-        caption: format!(
-            "{} under {}: the cost of a constant delay from sampling to the output, up to a period.{told}",
-            closed.plant, closed.controller
-        ),
-        x: Axis::linear("delay").time(),
-        y: Axis::linear("mean cost"),
-        layers,
         height: 360,
     }
 }

@@ -38,8 +38,7 @@ const ALIKE: f64 = 0.01;
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
-/// Ways that ran as asked for under every load, each with its worst run, the best first. A way that did not
-/// run under some load is not ranked.
+/// Ways that ran as asked for under every load, each with its worst run, the best first.
 fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
     let ranked = live.ranked();
     let loads = by_load(live).count();
@@ -151,8 +150,7 @@ fn caveats(live: &ServoLive) -> Vec<String> {
     super::clauses(all).into_iter().chain(own).collect()
 }
 
-/// The ways under one load next to punctual activations: latencies, the errors of each output, and the excess of the worst
-/// output.
+/// The ways under one load next to punctual activations: latencies, errors, and the worst output's excess.
 fn table(live: &ServoLive, load: String, ways: &[LiveWay]) -> Piece {
     let outputs = 0..live.closed.outputs.len();
     let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| -> Vec<String> {

@@ -1,11 +1,11 @@
 //! Several loops of one run: the joint effect of each plant's tasks.
 
-use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
+use jitterlab_motion::servo::{LoopAssessment, PlantOfLoops, ServoLoops, TaskOfLoops};
 
-use super::servo_verdict::{asked, deciding, is_asked, not_known, reason};
+use super::servo_verdict::{deciding, reason, sentence};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
 use crate::document::Present;
-use crate::head::{Head, word};
+use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::words::{count, exact, time};
 
@@ -30,7 +30,6 @@ impl Present for ServoLoops {
     }
 }
 
-/// The loops of a task in a few words.
 fn loops(task: &TaskOfLoops) -> String {
     let named = task.loops.iter().map(|l| match &l.name {
         Some(name) => format!("{name} ({})", l.controller),
@@ -39,7 +38,6 @@ fn loops(task: &TaskOfLoops) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// A plant in a few words.
 fn described(plant: &PlantOfLoops) -> String {
     let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loops(t), exact(t.period_ns)));
     format!("{}: {}", plant.plant, tasks.collect::<Vec<_>>().join("; "))
@@ -50,23 +48,9 @@ fn head(result: &ServoLoops) -> Option<Head> {
     use jitterlab_model::Fitness;
     let (plant, under) = result.worst()?;
     let fitness = under.verdict.fitness;
-    let capital = word(fitness);
     let several = if result.plants.len() > 1 { "the worst of the plants" } else { "the plant" };
-    let verdict = match fitness {
-        Fitness::Good => format!("{capital} for {}.", plant.plant),
-        _ if is_asked(under.verdict.sides.first()) => format!("{capital} for {}.", plant.plant),
-        Fitness::Limited => {
-            format!("{capital}: the loops of {} can be closed, and it costs something.", plant.plant)
-        }
-        Fitness::CannotTell => {
-            format!("{capital} for {}: {}.", plant.plant, not_known(&under.verdict.sides, "its loops"))
-        }
-        Fitness::Unfit if result.run.is_none() => {
-            format!("{capital}: do not close the loops of {} with these times.", plant.plant)
-        }
-        Fitness::Unfit => format!("{capital}: do not close the loops of {} on this machine.", plant.plant),
-    };
-    let verdict = verdict + &asked(&under.verdict.sides);
+    let with = if result.run.is_none() { "with these times" } else { "on this machine" };
+    let verdict = sentence(&under.verdict, &plant.plant, ["the loops of ", "its loops", with]);
     let deciding =
         deciding(&under.verdict.sides).map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
     let number = format!("For {several}, {deciding}.{}", super::timing_alone(result.run.as_ref(), fitness));
@@ -102,28 +86,24 @@ fn of_plant(plant: &PlantOfLoops) -> Vec<Piece> {
     pieces.extend(tables::misses(&under.misses));
     pieces.extend(tasks(plant));
     pieces.extend(servo_redesign::pieces(&under.redesigns));
-    let mut details = vec![Piece::text(exactness(under))];
-    details.extend(actions(under));
+    let mut details = actions(under);
     details.extend(tables::misses(&under.misses_seen));
-    details.extend(shown(under));
+    details.extend(shown(plant, under));
     let caption = "What the outer loops are asked to follow, through the worst event";
     details.extend(tables::followed(caption, &under.responses));
     pieces.push(Piece::details(format!("{}: overrun actions and responses", plant.plant), details));
     pieces
 }
 
-/// Cost of each overrun action.
-fn actions(under: &PlantUnderRun) -> Vec<Piece> {
+fn actions(under: &LoopAssessment) -> Vec<Piece> {
     let note = "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after \
                 a late job is not among them: tasks of several periods would never be due together again.";
-    let mut pieces = tables::actions(&under.actions, under.evaluation.ideal.cost);
-    pieces.push(Piece::text(note));
-    pieces
+    vec![tables::actions(&under.actions, under.evaluation.ideal.cost), Piece::text(note)]
 }
 
 /// Jobs that the proofs are about, and the meaning of a missed one.
-fn shown(under: &PlantUnderRun) -> Option<Piece> {
-    let missed = if under.tasks.len() > 1 {
+fn shown(plant: &PlantOfLoops, under: &LoopAssessment) -> Option<Piece> {
+    let missed = if plant.tasks.len() > 1 {
         "missed where any of these tasks writes less often than it is due"
     } else {
         "missed where no output comes"
@@ -133,12 +113,11 @@ fn shown(under: &PlantUnderRun) -> Option<Piece> {
         Piece::text(format!(
             "These jobs: {} cycles, evenly from all. A period here is {}, {missed}.",
             count(under.shown),
-            exact(under.misses_period_ns)
+            exact(plant.misses_period_ns)
         ))
     })
 }
 
-/// Execution times that were given instead of a run.
 fn given(result: &ServoLoops) -> Option<Piece> {
     let tasks =
         result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
@@ -148,20 +127,6 @@ fn given(result: &ServoLoops) -> Option<Piece> {
         tasks.collect::<Vec<_>>().join(", ")
     );
     (!result.given.is_empty()).then(|| Piece::text(said))
-}
-
-/// Explains how the figures were computed.
-fn exactness(under: &PlantUnderRun) -> String {
-    let of = if under.computed < under.cycles {
-        format!("{} of {}", count(under.computed), count(under.cycles))
-    } else {
-        count(under.cycles)
-    };
-    format!(
-        "Random order: {of} cycles of all tasks together, each from a time at which all are due and none is at work to the next ({} in \
-         time).",
-        exact(under.common_ns)
-    )
 }
 
 /// Each task: its timing, its cost alone, its margin.

@@ -15,7 +15,6 @@ fn exactly(value: f64) -> String {
     if plain.len() <= 12 { plain } else { format!("{value:e}") }
 }
 
-/// A redesign as something to do.
 fn way(redesign: &Redesign) -> String {
     match redesign.redesign {
         RedesignKind::MeanDelay { delay_ns } => {
@@ -28,7 +27,6 @@ fn way(redesign: &Redesign) -> String {
     }
 }
 
-/// Gain from each redesign, and its numbers.
 pub(super) fn pieces(all: &[Redesign]) -> Vec<Piece> {
     let share = |new: f64, old: f64, interval: Option<Interval>| {
         if !new.is_finite() || !old.is_finite() {
@@ -85,7 +83,6 @@ fn numbers(redesign: &Redesign) -> String {
     }
 }
 
-/// The terms of LinuxCNC's pid.
 fn terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
     let [ff0, ff1, ff2] = gains.feedforward.unwrap_or_default();
     let feedforward = [("FF0", ff0), ("FF1", ff1), ("FF2", ff2)];

@@ -10,7 +10,6 @@ use super::{change, percent, said};
 use crate::section::{Cell, Piece};
 use crate::words::{exact, share, time};
 
-/// The loop in a few words.
 pub(super) fn described(closed: &LoopDescription) -> String {
     format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
@@ -23,12 +22,10 @@ pub(super) fn cost(value: f64) -> String {
     }
 }
 
-/// A cost against another.
 pub(super) fn against(value: f64, ideal: f64) -> String {
     if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
 }
 
-/// Cost of each part of a run's timing.
 pub(super) fn costs(found: &Evaluation) -> Vec<Piece> {
     let ideal = found.ideal.cost;
     let row = |(name, s): (&str, &Stationary)| {
@@ -66,7 +63,6 @@ fn radius(s: &Stationary) -> String {
     format!("{:.5}", s.radius_per_period)
 }
 
-/// Confidence in the cost of a run.
 fn certainty(found: &Evaluation) -> String {
     let share = |cost: f64| percent(cost / found.ideal.cost - 1.0);
     match (&found.stability, found.cost_interval) {
@@ -81,20 +77,14 @@ fn certainty(found: &Evaluation) -> String {
     }
 }
 
-pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
-    let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
+pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Piece {
+    let rows = actions.iter().map(|ActionCost { action: a, stationary: s }| {
         vec![action(*a), a.to_string(), cost(s.cost), against(s.cost, ideal), radius(s)]
     });
     let header = ["when a job overruns its period", "action", "cost", "against ideal", "radius"];
-    let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
-    let widest = actions.iter().filter_map(half).reduce(f64::max).map(|half| {
-        let sure = percent(half);
-        format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence")
-    });
-    std::iter::once(Piece::table("", &header, rows)).chain(said(widest)).collect()
+    Piece::table("", &header, rows)
 }
 
-/// An overrun action as something to do.
 pub(super) fn action(action: OverrunAction) -> String {
     match (action.late, action.without) {
         (Late::Skip, MissedOutput::Hold) => "finish it, skip what it missed",
@@ -109,7 +99,6 @@ pub(super) fn action(action: OverrunAction) -> String {
     .into()
 }
 
-/// Stability proved for any sequence with these numbers of misses.
 pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Vec<Piece> {
     let clauses = all.into_iter().map(|under| {
         let (m, k) = (under.at_most.misses, under.at_most.of);
@@ -233,7 +222,6 @@ pub(super) fn remedies(remedies: &[Remedy]) -> Option<Piece> {
     (!remedies.is_empty()).then(|| Piece::table("", &["what would change the cost", "by"], rows))
 }
 
-/// A remedy as something to do.
 pub(super) fn remedy(remedy: RemedyKind) -> String {
     match remedy {
         RemedyKind::DesignForDelay { .. } => "design the controller for the mean delay".into(),
@@ -246,7 +234,6 @@ pub(super) fn remedy(remedy: RemedyKind) -> String {
     }
 }
 
-/// How well references are followed.
 pub(super) fn followed(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
     let number = |value: f64| Cell::Text(format!("{value:.4}"));
     let rows = responses.iter().map(|of| {
@@ -264,7 +251,6 @@ pub(super) fn delays(rows: &[DelayCost]) -> Piece {
     Piece::table("", &["constant delay", "cost", "against none"], rows)
 }
 
-/// The loop under given execution times.
 pub(super) fn execution(under: &LoopUnderExecution) -> Vec<Piece> {
     let s = &under.stationary;
     let facts = [

@@ -3,8 +3,8 @@
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
-    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
-    Reference, ServoResult, Side,
+    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopUnderExecution, LoopUnderRun, Loss,
+    Reference, ServoResult, Side, Verdict,
 };
 
 use super::servo_tables::{self as tables, action, described, remedy};
@@ -37,22 +37,18 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
                 Some(peak) if result.margins.design_is_poor() && verdict.fitness != Fitness::CannotTell => {
                     format!("--redesign, or other gains: {peak}")
                 }
-                _ => next(found, result.closed.period_ns),
+                _ => next(under, result.closed.period_ns),
             };
             (Some(&found.evaluation), next)
         }
         Judged::Execution(under) => (None, after_execution(under)),
         Judged::ConstantDelays { .. } => return None,
     };
-    let fit = word(verdict.fitness);
-    let sentence = match verdict.fitness {
-        Fitness::Good => format!("{fit} for {closed}."),
-        _ if is_asked(verdict.sides.first()) => format!("{fit} for {closed}."),
-        Fitness::Limited => format!("{fit}: {closed} can be closed, and it costs something."),
-        Fitness::CannotTell => format!("{fit} for {closed}: {}.", not_known(&verdict.sides, "this loop")),
-        Fitness::Unfit => format!("{fit}: do not close {closed} on this machine."),
+    let with = match &result.judged {
+        Judged::Execution(_) => "with these times",
+        _ => "on this machine",
     };
-    let sentence = sentence + &asked(&verdict.sides);
+    let sentence = sentence(verdict, &closed, ["", "this loop", with]);
     let deciding = deciding(&verdict.sides).map_or(String::new(), |side| reason(side, found));
     let run = match &result.judged {
         Judged::Run(under) => Some(&under.run),
@@ -69,8 +65,21 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capital(&number), next })
 }
 
+/// The verdict on a plant in a sentence, with what was asked for; words before and behind its name, and a cause.
+pub(super) fn sentence(verdict: &Verdict, name: &str, [of, loops, with]: [&str; 3]) -> String {
+    let (fit, sides) = (word(verdict.fitness), &verdict.sides);
+    let sentence = match verdict.fitness {
+        Fitness::Good => format!("{fit} for {name}."),
+        _ if is_asked(sides.first()) => format!("{fit} for {name}."),
+        Fitness::Limited => format!("{fit}: {of}{name} can be closed, and it costs something."),
+        Fitness::CannotTell => format!("{fit} for {name}: {}.", not_known(sides, loops)),
+        Fitness::Unfit => format!("{fit}: do not close {of}{name} {with}."),
+    };
+    sentence + &asked(sides)
+}
+
 /// True if a side is about misses that were asked for.
-pub(super) fn is_asked(side: Option<&Side>) -> bool {
+fn is_asked(side: Option<&Side>) -> bool {
     side.is_some_and(|side| matches!(side.judgement, Judgement::MissesAskedFor { .. }))
 }
 
@@ -80,13 +89,12 @@ pub(super) fn deciding(sides: &[Side]) -> Option<&Side> {
 }
 
 /// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
-pub(super) fn asked(sides: &[Side]) -> String {
+fn asked(sides: &[Side]) -> String {
     let of_asked = sides.iter().filter(|side| is_asked(Some(side)));
     of_asked.map(|side| format!(" {}.", capital(&reason(side, None)))).collect()
 }
 
-/// Why a verdict cannot be given.
-pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
+fn not_known(sides: &[Side], loops: &str) -> String {
     match sides.first().map(|side| side.judgement) {
         Some(Judgement::MissesAskedFor { .. }) => "a guarantee that was asked for is not proved".into(),
         Some(Judgement::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
@@ -207,7 +215,6 @@ fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
     format!("{text}; {most} is {what}")
 }
 
-/// Cause of a loop's instability.
 fn cause(found: &Evaluation) -> &'static str {
     match () {
         () if !found.mean_delay.is_stable() => "its mean delay alone is too much",
@@ -217,8 +224,8 @@ fn cause(found: &Evaluation) -> &'static str {
     }
 }
 
-/// Next step after a run.
-fn next(found: &LoopAssessment, period_ns: i64) -> String {
+fn next(under: &LoopUnderRun, period_ns: i64) -> String {
+    let found = &under.assessment;
     let evaluation = &found.evaluation;
     if found.verdict.fitness == Fitness::CannotTell && !is_asked(found.verdict.sides.first()) {
         let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
@@ -227,10 +234,9 @@ fn next(found: &LoopAssessment, period_ns: i64) -> String {
     }
     let ideal = evaluation.ideal.cost;
     let now = evaluation.clustered.cost;
-    let remedies = found.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
+    let remedies = under.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
     let actions = found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, acted(a)));
-    // Remedies are computed for jobs in random order. If their order matters, no remedy saves more than the
-    // whole cost of the timing.
+    // Remedies are computed in random order: if order matters, none saves more than the timing costs.
     let (whole, _) = evaluation.believed();
     let gain = |gain: f64, cost: f64| {
         if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { (gain / ideal).min(whole.max(0.0)) }
@@ -260,7 +266,6 @@ fn acted(cost: &ActionCost) -> String {
     format!("when a job overruns, {}", action(cost.action))
 }
 
-/// Next step after given execution times were judged.
 fn after_execution(under: &LoopUnderExecution) -> String {
     let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
     let now = under.stationary.cost;

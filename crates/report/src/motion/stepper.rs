@@ -36,11 +36,9 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     pieces.extend(super::notes(result.run.as_ref().map_or_else(Vec::new, super::foremost)));
     // One speed makes no curve.
     if found.rows.len() > 1 {
-        pieces.extend(torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure));
+        pieces.extend([torque(result), step_rate(result)].map(Piece::Figure));
     }
-    let mut details =
-        vec![highest_speeds(result), basis(result), thresholds(axis, found), speeds(axis, found)];
-    details.extend(resonances(axis, found));
+    let mut details = vec![highest_speeds(result), basis(result), speeds(axis, found)];
     details.push(base_periods(axis, found));
     details.extend(simulations.as_ref().map(|simulations| simulated(axis, simulations)));
     details.extend(assumptions(axis));
@@ -71,7 +69,6 @@ fn speed_cells(axis: &Axis, steps_per_s: f64) -> impl Iterator<Item = Cell> {
     speeds.into_iter().flatten().map(cell)
 }
 
-/// Highest speeds of the axis by each of its limits.
 fn highest_speeds(result: &StepperResult) -> Piece {
     let StepperResult { axis, assessment: found, verdict, .. } = result;
     let (motor, [_, tenth, _]) = (found.torque_limit_steps_per_s, found.thresholds);
@@ -127,7 +124,6 @@ fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     }))
 }
 
-/// The other caveats of the figures, as clauses.
 fn further(result: &StepperResult) -> Vec<String> {
     let mut all = result.run.as_ref().map_or_else(Vec::new, super::further);
     all.extend(result.caveats.iter().map(|caveat| match caveat {
@@ -149,7 +145,6 @@ fn further(result: &StepperResult) -> Vec<String> {
     all
 }
 
-/// Axis, timing and drive in facts.
 fn basis(result: &StepperResult) -> Piece {
     let StepperResult { axis, run, assessment: found, verdict, .. } = result;
     let timing = &found.timing;
@@ -217,18 +212,6 @@ fn revolutions(axis: &Axis, steps_per_s: f64) -> Cell {
     Cell::Text(digits(axis.revolutions_per_s(steps_per_s), 2))
 }
 
-fn thresholds(axis: &Axis, found: &AxisAssessment) -> Piece {
-    let at = |speed: f64| match axis.revolutions_per_s(speed) {
-        rev if rev > 1e5 => Cell::from("any"),
-        _ => revolutions(axis, speed),
-    };
-    let rows = found.thresholds.iter().map(|t| {
-        let name = format!("{:.0} % of torque lost to jitter", t.share * 100.0);
-        vec![Cell::Text(name), at(t.linear_steps_per_s), at(t.exact_steps_per_s)]
-    });
-    Piece::table("", &["", "NIST rev/s", "exact rev/s"], rows)
-}
-
 fn speeds(axis: &Axis, found: &AxisAssessment) -> Piece {
     let second = if axis.lead_mm.is_some() { "mm/min" } else { "steps/s" };
     let header = ["rev/s", second, "N m", "NIST", "of half", "exact", "lose µs", "grid µs", "beat Hz"];
@@ -263,23 +246,7 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<Cell> {
     ]
 }
 
-fn resonances(axis: &Axis, found: &AxisAssessment) -> Option<Piece> {
-    let resonant = found.rows.iter().filter(|row| row.beat.excites_resonance());
-    let resonant: Vec<String> =
-        resonant.map(|row| format!("{:.2} rev/s", axis.revolutions_per_s(row.steps_per_s))).collect();
-    (!resonant.is_empty()).then(|| {
-        Piece::text(format!(
-            "On a base period of {} the intervals beat near the resonance of {:.0} Hz at {} (marked !): the rotor swings more \
-             there; change the speed or the base period a little.",
-            exact(found.base_period_ns),
-            found.ring_hz,
-            resonant.join(", ")
-        ))
-    })
-}
-
-/// Base periods, the step rate of each, and the frequency with which the run would have broken the drive's
-/// timing on it.
+/// Base periods, their step rates, and how often the run would have broken the drive's timing on each.
 fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
     let (conf, other) = (&found.stepconf, &found.stepconf_other);
     let mode = |mode| match mode {
@@ -516,7 +483,6 @@ mod tests {
                 reserve_nm: 0.0,
                 lost_steps: -148,
                 lost_at_s,
-                curve: Vec::new(),
             },
             loses_from_steps_per_s: Some(450.0),
         };

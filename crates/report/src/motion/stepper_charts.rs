@@ -5,8 +5,8 @@ use jitterlab_motion::stepper::{SpeedRow, StepperResult};
 use crate::chart::{Axis as ChartAxis, Chart, Layer, Shape, Stroke};
 use crate::words::{count, time};
 
-/// Torque over speed, and the share of it that jitter takes.
-pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
+/// Torque over speed, and what jitter leaves of it.
+pub(super) fn torque(result: &StepperResult) -> Chart {
     let axis = &result.axis;
     let motor =
         format!("{}, release jitter {}", axis.motor.name, time(result.assessment.timing.jitter_ns as f64));
@@ -20,16 +20,14 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
         let jitter = row.jitter.filter(|_| row.exact_share.is_finite())?;
         Some(row.torque_nm - jitter.early_nm.abs().max(jitter.late_nm.abs()))
     };
-    let percent = |share: f64| share.is_finite().then_some(100.0 * share);
-    let x = ChartAxis::linear("speed, revolutions per second");
-    let curves = Chart {
+    Chart {
         name: "torque".into(),
         caption: format!(
             "{motor}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step \
              pulse; below the load the motor falls back, and may lose steps; the exact curve ends where jitter leaves \
              nothing."
         ),
-        x: x.clone(),
+        x: ChartAxis::linear("speed, revolutions per second"),
         y: ChartAxis::linear("torque, N m"),
         layers: vec![
             Layer::new("load", 4, Shape::Level(axis.load_torque_nm)),
@@ -40,26 +38,9 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
             }),
         ],
         height: 380,
-    };
-    let shares = Chart {
-        name: "torque".into(),
-        caption: format!(
-            "{motor}: share of the torque that jitter takes. Exact: of what the motor has left at the load; NIST: of half \
-             the holding torque. At 100 % nothing is left."
-        ),
-        x,
-        y: ChartAxis::log("torque of the jitter, %"),
-        layers: vec![
-            Layer::new("", 4, Shape::Level(100.0)),
-            line("exact", 1, Stroke::Dotted, &|row| percent(row.exact_share)),
-            line("NIST's linear formula", 2, Stroke::Dashed, &|row| percent(row.linear_share)),
-        ],
-        height: 340,
-    };
-    [curves, shares]
+    }
 }
 
-/// Fastest step rate by software.
 pub(super) fn step_rate(result: &StepperResult) -> Chart {
     let found = &result.assessment;
     let conf = &found.stepconf;

@@ -10,7 +10,6 @@ use super::timing_alone;
 use crate::head::{Head, word};
 use crate::words::{count, exact, plural, time};
 
-/// The three lines.
 pub(crate) fn head(result: &StepperResult) -> Head {
     let fitness = result.verdict.fitness;
     let number = number(result) + &timing_alone(result.run.as_ref(), fitness);

@@ -25,16 +25,13 @@ pub struct Certificate {
     pub bound: f64,
 }
 
-/// Bounds of the growth per period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
     /// A sequence that grows like this exists.
     pub lower: f64,
-    /// No sequence grows faster.
     pub upper: f64,
     /// The arcs of the closed walk that grows most.
     pub word: Vec<usize>,
-    /// Certificate of the upper bound.
     pub certificate: Certificate,
 }
 
@@ -77,12 +74,10 @@ pub enum StoppingRule {
     Gap(f64),
 }
 
-/// Walks that are looked at, at most.
 const MOST_WALKS: usize = 60_000;
-/// The same where the bound does not come from them: only to raise the lower one.
+/// Walks that are looked at where the bound does not come from them: only to raise the lower one.
 const FEW_WALKS: usize = 2_000;
 
-/// A walk that is being made longer.
 #[derive(Clone)]
 struct GrowingPath {
     start: usize,
@@ -92,16 +87,14 @@ struct GrowingPath {
     product: DMatrix<f64>,
     /// The least growth of any of its beginnings.
     least: f64,
-    /// Growth of the walk itself.
     last: f64,
 }
 
-/// Bounds the growth of all walks of a graph.
 pub fn growth(graph: &Graph, aim: StoppingRule) -> Growth {
     growth_within(graph, aim, MOST_WALKS)
 }
 
-/// The same for the sake of its norms, with few walks.
+/// Bounds for the sake of their norms, with few walks.
 pub(super) fn growth_by_norms(graph: &Graph, aim: StoppingRule) -> Growth {
     growth_within(graph, aim, FEW_WALKS)
 }
@@ -178,7 +171,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// All walks that are one arc longer.
     fn longer(&self, walk: &GrowingPath) -> Vec<GrowingPath> {
         let graph = self.graph;
         let mut found = Vec::new();

@@ -18,9 +18,7 @@ pub struct Step {
 /// A step from one memory of misses to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arc {
-    /// Node it begins in.
     pub from: usize,
-    /// Node it ends in.
     pub to: usize,
     pub step: usize,
 }
@@ -38,8 +36,7 @@ pub struct Graph {
 const MOST_NODES: usize = 600;
 
 impl Graph {
-    /// Makes the graph of the sequences of these steps that keep the requirement. `None` if it has more
-    /// memories than can be handled.
+    /// The sequences of these steps that keep the requirement; `None` with too many memories.
     pub fn new(at_most: AtMost, steps: Vec<Step>) -> Option<Graph> {
         let AtMost { misses, of } = at_most;
         if of > 63 {
@@ -113,7 +110,6 @@ impl Graph {
         (first..).zip(&self.arcs[first..]).take_while(move |(_, arc)| arc.from == node)
     }
 
-    /// Periods that a step covers.
     pub fn periods(&self, step: usize) -> usize {
         self.steps[step].missed.len()
     }

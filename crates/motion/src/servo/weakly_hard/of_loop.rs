@@ -9,7 +9,6 @@ use super::norms::growth_bound;
 use crate::servo::markov_chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
-/// Missed jobs that a guarantee covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissedJobs {
@@ -18,12 +17,8 @@ pub enum MissedJobs {
     /// Any that is killed when its task is due again.
     Killed,
     /// Any job that ends late, at this number of places of each period, both edges among them.
-    EndingAt {
-        /// Number of places in each period.
-        places: u32,
-    },
-    /// None: no job is missed, and the effect of a missed one depends on the jobs before it or on other
-    /// tasks.
+    EndingAt { places: u32 },
+    /// None: the effect of a missed job depends on the jobs before it or on other tasks.
     None,
 }
 
@@ -33,7 +28,6 @@ pub enum MissedJobs {
 pub struct UnderMisses {
     #[serde(flatten)]
     pub at_most: AtMost,
-    /// The missed jobs that it is proved of.
     pub missed: MissedJobs,
     pub guarantee: Guarantee,
     /// A sequence of the loop's jobs grows like this in each period.
@@ -52,8 +46,7 @@ impl UnderMisses {
     }
 }
 
-/// Number of jobs in time that represent all others in the search for norms; the bound is then computed for
-/// all.
+/// Jobs in time that represent all others in the search for norms; the bound is then of all.
 const SHOWN: usize = 6;
 
 /// All steps of a loop, with those that represent the others.
@@ -83,25 +76,22 @@ impl Steps {
         Steps { all, shown }
     }
 
-    /// True if any step misses a period.
     pub fn misses(&self) -> bool {
         self.all.iter().any(|step| step.missed.contains(&true))
     }
 
-    /// Proves stability for all sequences that keep the requirement `at_most`.
     pub fn under(&self, at_most: AtMost, aim: StoppingRule) -> UnderMisses {
         self.under_missed(at_most, aim, MissedJobs::AsSeen)
     }
 
-    /// The same of missed jobs of this kind.
+    /// Proves stability for all sequences with missed jobs of this kind that keep the requirement.
     pub(in crate::servo) fn under_missed(
         &self,
         at_most: AtMost,
         aim: StoppingRule,
         missed: MissedJobs,
     ) -> UnderMisses {
-        // Shrinking with as many misses in fewer periods implies shrinking with these, and has fewer memories
-        // to go through.
+        // Shrinking with as many misses in fewer periods implies it, and has fewer memories to go through.
         let quick = (aim == StoppingRule::Decide)
             .then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
         if let Some(upper) = quick.flatten() {
@@ -127,7 +117,6 @@ impl Steps {
         upper.filter(|upper| *upper < SHRINKS)
     }
 
-    /// The graph of the steps that represent all.
     fn shown(&self, at_most: AtMost) -> Option<Graph> {
         Graph::new(at_most, self.shown.iter().map(|i| self.all[*i].clone()).collect())
     }
