@@ -158,9 +158,9 @@ const LOADS: [Case; CONDITIONS.len() + 2] = [
     Case { name: "cache", load: "cache:4@all" },
 ];
 
-/// Name of the ordinary system, and its load: tasks that compute on its processor.
+/// Name of the ordinary system, and its load: tasks that compute and take memory on its processor.
 const ORDINARY: &str = "ordinary";
-const COMPUTING: [Case; 1] = [Case { name: "computing", load: "cpu:4@all" }];
+const STRESS: [Case; 1] = [Case { name: "stress", load: "twente@all" }];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
 const GUEST_LOADS: [Case; CONDITIONS.len()] = [
@@ -248,7 +248,7 @@ fn real_time(mut systems: Vec<System>) -> Vec<System> {
 /// The task as an ordinary one, which is no real-time system.
 fn ordinary(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<Vec<SystemUnderLoads>, Error> {
     systems.retain(System::is_ordinary);
-    Ok(at.under_loads(&systems, &COMPUTING, &task(), latencies)?.figures.systems)
+    Ok(at.under_loads(&systems, &STRESS, &task(), latencies)?.figures.systems)
 }
 
 fn task() -> TaskSpec {
@@ -331,7 +331,7 @@ mod tests {
     fn an_ordinary_system_takes_milliseconds_or_does_not() {
         let statements = Paper::Nist.statements();
         let verdict = |range_ns| {
-            let loads = vec![under("computing", Some(range_ns))];
+            let loads = vec![under("stress", Some(range_ns))];
             let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
             let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
             statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
