@@ -136,9 +136,9 @@ const LOADS: [Case; 5] = [
     Case { name: CACHE[1], load: "cache:4@all" },
 ];
 
-/// Name of the ordinary system, and its load: tasks that compute on its processor.
+/// Name of the ordinary system, and its load: tasks that compute and take memory on its processor.
 const ORDINARY: &str = "ordinary";
-const COMPUTING: [Case; 1] = [Case { name: "computing", load: "cpu:4@all" }];
+const STRESS: [Case; 1] = [Case { name: "stress", load: "twente@all" }];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
 const GUEST_LOADS: [Case; 3] = [
@@ -226,7 +226,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 fn ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemUnderLoads>, Error> {
     let mut systems = at.systems();
     systems.retain(System::is_ordinary);
-    Ok(at.under_loads(&systems, &COMPUTING, &task(), latencies)?.figures.systems)
+    Ok(at.under_loads(&systems, &STRESS, &task(), latencies)?.figures.systems)
 }
 
 fn task() -> TaskSpec {
@@ -318,7 +318,7 @@ mod tests {
     fn an_ordinary_system_takes_milliseconds_or_does_not() {
         let statements = Paper::Nist.statements();
         let verdict = |range_ns| {
-            let loads = vec![under("computing", Some(range_ns))];
+            let loads = vec![under("stress", Some(range_ns))];
             let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
             let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
             statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
