@@ -42,7 +42,7 @@ pub const READING: &str = "proc";
 /// Measurements of each cell here. The report made one; a spread needs more.
 pub const REPETITIONS: u32 = 3;
 
-/// A test series of the report: base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
+/// Base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
 #[derive(Deserialize)]
 struct Series {
     load: String,
@@ -163,7 +163,6 @@ impl AthlonReproduction {
         all
     }
 
-    /// Evidence of the report's tables on what it says of them.
     fn of_tables(&self) -> impl Iterator<Item = Evidence> {
         let same = |servo: u16, base: u16| servo == base;
         let apart = |servo: u16, base: u16| servo != base;
@@ -177,7 +176,6 @@ impl AthlonReproduction {
     }
 }
 
-/// Both series of the report.
 const SERIES: [&str; 2] = [NO_LOAD, HOGS];
 
 /// Largest period errors of a task in the cells of a series whose CPUs, the servo thread's and the base thread's, are these.
@@ -230,7 +228,6 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     )
 }
 
-/// The results with the description of their cells.
 fn finish(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
     let (left, duration_ns) = (index.left(), index.duration_ns);
     let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
@@ -294,7 +291,6 @@ fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Erro
     Ok(MatrixIndex::new(tasks(wake).into(), settings, &chosen.cpus, REPETITIONS, at.duration_ns, 2012))
 }
 
-/// The report's threads, which wait so.
 fn tasks(wake: WakeMethod) -> [TaskSpec; 2] {
     let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
         name: name.into(),

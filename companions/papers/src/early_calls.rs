@@ -63,7 +63,6 @@ impl EarlyCalls {
         Some(EarlyCalls { of, mean_polled_ns, ..middle })
     }
 
-    /// Share of A that the last calls polled on average.
     pub fn polled_share(&self) -> f64 {
         self.mean_polled_ns as f64 / self.every_ns as f64
     }
@@ -119,7 +118,6 @@ pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Err
     Ok(EarlyCalls::most_ordinary(every_ns, &waits, &starts))
 }
 
-/// Due time and start of each activation.
 fn called(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Result<Vec<(i64, i64)>, Error> {
     let sleep = Box::new(Noting { sleep: Nanosleep::on(spec.clock), waits });
     let period = Duration::from_nanos(spec.period_ns.unsigned_abs());

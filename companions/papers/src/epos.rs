@@ -47,7 +47,6 @@ fn printed_error_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Optio
     Some(f64::from(table_1_us(strategy, prescaler, period_us)?) - f64::from(period_us))
 }
 
-/// Counts of the timer in a second.
 pub fn timer_hz(prescaler: u16) -> f64 {
     f64::from(CLOCK_HZ) / f64::from(prescaler)
 }
@@ -58,7 +57,6 @@ pub enum Source {
     Printed,
     /// Measured with the period itself in the compare register, as the paper's equation 1 reads.
     AsPaper,
-    /// Measured with the register rightly programmed.
     Right,
 }
 
@@ -73,7 +71,6 @@ pub const COLUMNS: [(Strategy, Source); 7] = [
     (Strategy::Anchored, Source::Right),
 ];
 
-/// A row of table 1 as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub period_us: u32,
@@ -85,7 +82,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row without errors.
     pub fn new(period_us: u32, timer_hz: f64) -> Self {
         Row { period_us, timer_hz, count_us: 1e6 / timer_hz, errors_us: [None; 7] }
     }
@@ -330,7 +326,6 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     at.finish(&found, found.evidence())
 }
 
-/// The program of figure 3, with the paper's 100 events of 100 ms.
 fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, Error> {
     let (board, program) = services(strategy);
     // It stops its processor a period after the last event.

@@ -5,7 +5,6 @@ use std::path::Path;
 use jitterlab_model::Error;
 use jitterlab_rt::xenomai::Core;
 
-/// A file that would be replaced.
 pub(crate) fn in_the_way(path: &Path) -> Error {
     Error::refused(format!("{} is in the way", path.display()))
         .remedy("remove it, or choose another directory with --output")

@@ -42,13 +42,11 @@ pub const RESULT: &str = "result.json";
 
 /// Place and settings for the repetition of a document.
 pub struct Workplace<'a> {
-    /// Folder of run files, figures and results.
     pub directory: &'a Path,
     /// Machine or chip that it is measured on, for captions.
     pub machine: String,
     /// Kernels that are booted in virtual time; `None` to measure on this machine.
     pub kernels: Option<&'a Kernels>,
-    /// Length of each measurement.
     pub duration_ns: i64,
     /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
@@ -57,7 +55,6 @@ pub struct Workplace<'a> {
 }
 
 impl Workplace<'_> {
-    /// The systems to measure, the ordinary one first.
     fn systems(&self) -> Vec<System> {
         self.kernels.map_or_else(System::of_this_machine, Kernels::systems)
     }
@@ -96,7 +93,6 @@ impl Workplace<'_> {
         }
     }
 
-    /// Writes figures as SVG and PNG.
     fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
             let mut charts = charts.clone();
@@ -128,7 +124,6 @@ fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
     Ok((scratch, file))
 }
 
-/// Run files as figures show them.
 fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
     page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)

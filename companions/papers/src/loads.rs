@@ -19,12 +19,10 @@ pub fn latencies(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.latency_ns() as f64).collect()
 }
 
-/// From each start to the next.
 pub fn loop_durations(activations: &[Activation]) -> Vec<f64> {
     activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].start_ns) as f64).collect()
 }
 
-/// From each start to its end.
 pub fn executions(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.execution_ns() as f64).collect()
 }
@@ -67,7 +65,6 @@ pub fn stretches(values: &[f64]) -> impl Iterator<Item = Spread> {
 /// One measurement of a document, repeated.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct UnderLoad {
-    /// Name of the condition in tables and files.
     pub condition: String,
     /// The load of the measurement, as `--load` takes it.
     pub load: String,
@@ -86,12 +83,10 @@ pub struct UnderLoad {
 /// A system under the loads of a document, from none to most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemUnderLoads {
-    /// Name of the system in tables and files.
     pub system: String,
     pub loads: Vec<UnderLoad>,
 }
 
-/// Measurements of several systems.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LoadFigures {
     pub systems: Vec<SystemUnderLoads>,

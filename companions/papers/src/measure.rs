@@ -27,10 +27,8 @@ const MEMORY_MIB: u32 = 3_072;
 /// A boot with all its measurements takes less.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
 
-/// Systems under all loads, with the first run of each.
 pub(crate) struct Measured {
     pub figures: LoadFigures,
-    /// Runs of each system under each load.
     pub runs: Vec<Vec<PageRun>>,
 }
 
@@ -224,14 +222,12 @@ pub(crate) fn save_run(guest: &GuestRun, step: &str, file: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Devices of the guest that these loads use.
 fn devices(loads: &[Case]) -> Devices {
     let is_named = |what: &str| loads.iter().any(|case| case.load.ends_with(what));
     let network = is_named(&PEER.to_string()).then_some(NetworkCard::E1000);
     Devices { disk: is_named(DISK), network }
 }
 
-/// The figures of all runs under a load.
 pub(crate) fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoad, Error> {
     let (condition, load) = (case.name.into(), case.load.into());
     let mut all = UnderLoad { condition, load, ..UnderLoad::default() };

@@ -23,7 +23,6 @@ use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 use jitterlab_runs::{Hints, Run};
 
-/// The loads of its figure 3.
 pub const CONDITIONS: [&str; 3] = ["normal", "network", "disk"];
 /// Two more that differ in the cache only: other tasks leave it alone, or rewrite it.
 const CACHE: [&str; 2] = ["computing", "cache"];
@@ -76,7 +75,6 @@ fn each(system: &SystemUnderLoads, conditions: &[&str], number: Number) -> Vec<O
     conditions.iter().map(|name| system.under(name)?.number(number)).collect()
 }
 
-/// Systems that are meant to be real-time ones.
 fn hard(found: &LoadFigures) -> impl Iterator<Item = &SystemUnderLoads> {
     found.systems.iter().filter(|system| system.system != ORDINARY)
 }
@@ -154,24 +152,19 @@ const AFTER_INTERRUPT: [Step; 4] = [Step::Interrupt, Step::InterruptEnd, Step::S
 const TRACED: usize = 8;
 const TRACED_PART: i64 = 8;
 
-/// NIST's report, repeated.
 #[derive(Debug, Serialize)]
 pub struct NistReproduction {
     /// Parts that virtual time has nothing to say about; `None` there.
     #[serde(flatten)]
     pub machine: Option<MachineResults>,
-    /// Causes of the clusters in figures 1 and 2.
     pub clusters: ClusterCauses,
-    /// Figure 3.
     pub loads: LoadFigures,
 }
 
 #[derive(Debug, Serialize)]
 pub struct MachineResults {
     pub torques: Vec<TorqueRow>,
-    /// Figures 1, 2, 4, 5 and 6.
     pub jitter: NistJitter,
-    /// Control without feedback and with it.
     pub control: NistControl,
 }
 

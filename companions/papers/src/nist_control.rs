@@ -22,7 +22,6 @@ const LEAST_COST: f64 = 1e-6;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ControlRow {
     pub computer: String,
-    /// Range of its latency.
     pub jitter_ns: f64,
     /// Share of the first motor's torque by equation 7.
     pub torque: f64,
@@ -35,7 +34,6 @@ pub struct NistControl {
     pub rows: Vec<ControlRow>,
     /// Jitter of a microcontroller that polls for its due time, with interrupts on and off.
     pub polled_ns: Vec<f64>,
-    /// Reason why there is no microcontroller.
     pub without_microcontroller: Option<String>,
 }
 

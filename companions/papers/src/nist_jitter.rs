@@ -24,7 +24,6 @@ use jitterlab_model::{Activation, ClockFit, Compensation, Error, ReadClock, Task
 use jitterlab_report::compensation::note;
 use jitterlab_trace::Parts;
 
-/// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
 
 /// Service time that the paper assumes for its figure 5, and the distance of wake-ups with the least load there.
@@ -68,7 +67,6 @@ pub struct NistJitter {
 }
 
 impl NistJitter {
-    /// Evidence on the paper's statements about its figures 1 to 6.
     pub fn evidence(&self) -> Vec<Evidence> {
         let least = self.load_curve.iter().min_by(|a, b| a.measured.total_cmp(&b.measured));
         let measured = least.map(|point| point.measured);
@@ -108,7 +106,6 @@ fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error
     Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few)
 }
 
-/// Every series of samples in a block.
 fn series(block: &Block) -> impl Iterator<Item = Deviations> {
     block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series)
 }
@@ -134,10 +131,8 @@ fn first_sample(block: &Block) -> Option<f64> {
     Some(first.abs() / others.median.max(1.0))
 }
 
-/// Run files of figures 2 and 6.
 pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
 
-/// Measures, and writes the run files.
 pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
     let files = RUN_FILES.map(|name| at.run_file(name));

@@ -59,7 +59,6 @@ pub struct Item {
     pub id: String,
     #[serde(skip_deserializing)]
     pub document: Paper,
-    /// Its content or statement.
     pub says: String,
     pub stands: Reproducibility,
     /// Reason for this, or the result to expect.
@@ -88,7 +87,6 @@ pub(crate) struct Heading {
     pub title: String,
     /// The question that it answers.
     pub lead: String,
-    /// The command to go on with.
     pub next: String,
 }
 
@@ -109,7 +107,6 @@ struct TableText {
 }
 
 impl Paper {
-    /// Name in commands.
     pub fn name(self) -> &'static str {
         self.parts().0
     }
@@ -134,7 +131,6 @@ impl Paper {
         data.and_then(|mut data| data.remove(name)?.try_into().ok()).unwrap_or_default()
     }
 
-    /// Everything in the document, in its order.
     pub fn items(self) -> Vec<Item> {
         let mut items: Vec<Item> = self.part("items");
         for item in &mut items {
@@ -144,7 +140,6 @@ impl Paper {
         items
     }
 
-    /// Its statements that measurements or its own numbers decide.
     pub fn statements(self) -> Vec<Statement> {
         self.part("statements")
     }
@@ -160,7 +155,6 @@ impl Paper {
         self.part::<BTreeMap<String, T>>(part).remove(name)
     }
 
-    /// The heading of one of its results.
     pub(crate) fn heading(self, result: &str) -> Heading {
         self.entry("sections", result).unwrap_or_default()
     }

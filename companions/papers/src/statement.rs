@@ -23,9 +23,7 @@ pub struct Statement {
     pub printed: Value,
     #[serde(default)]
     pub decides: String,
-    /// It holds above this value.
     above: Option<f64>,
-    /// It holds below this value.
     below: Option<f64>,
     /// It holds from the first to the second value, both included.
     between: Option<[f64; 2]>,
@@ -80,7 +78,6 @@ impl Evidence {
 }
 
 impl Statement {
-    /// The document's item that it belongs to.
     pub fn item(&self) -> &str {
         self.item.as_deref().unwrap_or(&self.name)
     }
@@ -116,14 +113,12 @@ impl Statement {
     }
 }
 
-/// A statement of a document, tested.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested {
     /// The item of the document with the statement.
     pub item: String,
     pub says: String,
     pub standing: StatementVerdict,
-    /// The numbers that decide, in words.
     pub numbers: String,
     pub values: Value,
 }

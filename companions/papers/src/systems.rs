@@ -11,7 +11,6 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_rt::xenomai::Core;
 
-/// Kernels for the documents' systems.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Kernels {
     /// The ordinary kernel
@@ -31,7 +30,6 @@ pub struct Kernels {
     pub with: Vec<String>,
 }
 
-/// A system of a document.
 #[derive(Debug, Clone)]
 pub struct System {
     /// Name in tables and files.
@@ -107,12 +105,10 @@ impl System {
         on_core.or_else(|| real_time.next()).cloned()
     }
 
-    /// True if its tasks run on a core of Xenomai.
     pub(crate) fn has_core(&self) -> bool {
         Core::for_wake(self.wake).is_some()
     }
 
-    /// True if it is no real-time system.
     pub fn is_ordinary(&self) -> bool {
         self.policy == Policy::Other
     }
@@ -170,7 +166,6 @@ fn version(release: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// One condition of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// Name in tables and files.

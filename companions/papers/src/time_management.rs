@@ -46,7 +46,6 @@ fn on_linux(parameters: &str) -> String {
 #[derive(Debug, Serialize)]
 pub struct ManagedDelays(pub Vec<ManagedDelay>);
 
-/// The delays of the microcontroller's strategies.
 pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
     let one = |of: &DelayFigures| ManagedDelay {
         system: on_avr(of.strategy),
@@ -74,7 +73,6 @@ pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
     evidence
 }
 
-/// Evidence on a system with a tick and without one.
 fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDelay>) -> Vec<Evidence> {
     let Some(ticking) = ticking else { return Vec::new() };
     let ticks = ticking.tick_us.map(|tick_us| (ticking.longest_us - ASKED_US) / tick_us);
@@ -89,7 +87,6 @@ fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDe
 
 /// Work before a delay, so that each is asked for at another place between two ticks, in microseconds.
 const PLACES_US: [i64; 8] = [200, 700, 1_200, 1_700, 2_200, 2_700, 3_200, 3_700];
-/// Delays at each place.
 const EACH: u64 = 6;
 /// Delays of a run without work, few and many: what starting and closing a run interrupts is in both, once the guest has run it.
 const FEW_AND_MANY: [u64; 2] = [4, 260];

@@ -38,7 +38,6 @@ pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
 /// A jitter from which the uncompensated column does follow, in seconds.
 pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 
-/// One motor of the table, printed and computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TorqueRow {
     pub printed: Motor,

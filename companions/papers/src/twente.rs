@@ -30,7 +30,6 @@ use jitterlab_trace::atomic_file;
 
 pub const PERIOD_NS: i64 = 1_000_000;
 
-/// The numbers of divisions that the report weighs, least first.
 pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
 
 /// Duration of a number of divisions; `None` where it is not known.
@@ -59,7 +58,6 @@ impl WorkTime {
     }
 }
 
-/// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TwenteReproduction {
     pub loops: LoadFigures,
@@ -68,7 +66,6 @@ pub struct TwenteReproduction {
     pub work: Vec<WorkTime>,
     /// Execution times of the loop on the ordinary system under each load; on a machine only.
     pub executions: Option<SystemUnderLoads>,
-    /// The report's listing; `None` where it was not run.
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
     pub control: Vec<ControlFit>,
@@ -194,7 +191,6 @@ fn concentrated(load: &UnderLoad) -> Option<f64> {
     load.found.map(|_| there as f64 / load.first.len().max(1) as f64)
 }
 
-/// The report's loads, from none to most.
 const LOADS: [Case; 3] = [
     Case { name: "idle", load: "none" },
     Case { name: "stress-4-2", load: "stress -c 4 -m 2" },

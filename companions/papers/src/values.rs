@@ -15,7 +15,6 @@ pub fn value(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or_default()
 }
 
-/// Fills the fields of a text.
 pub fn filled(text: &str, values: &Value) -> String {
     let mut out = String::new();
     let mut rest = text;

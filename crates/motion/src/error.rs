@@ -44,7 +44,7 @@ pub fn no_timing() -> Error {
 }
 
 pub fn no_period() -> Error {
-    Error::bad_use("no timing to judge: name a run file, or say --period 1ms to see what the loop stands")
+    Error::bad_use("no timing to judge: name a run file, or say --period 1ms to see what the loop tolerates")
 }
 
 pub fn not_a_controller(text: &str) -> Error {

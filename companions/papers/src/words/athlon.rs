@@ -29,7 +29,6 @@ impl Results for AthlonReproduction {
         pieces
     }
 
-    /// The table of today as a picture.
     fn figures(&self) -> Vec<PaperFigure> {
         let caption = caption(&self.tasks, self.duration_ns, &self.today);
         vec![("matrix".into(), charts(&self.today, CellStatistic::PeriodError, &caption))]

@@ -33,7 +33,6 @@ impl ItemResult {
 }
 
 impl Item {
-    /// Its name for people: `figure 3a`, `hogs`.
     fn title(&self) -> String {
         self.name.replace('-', " ")
     }
@@ -59,7 +58,12 @@ impl Item {
         Some(if self.both_ways { command.replace(" --virtual", "") } else { command.clone() })
     }
 
-    /// Its state here, in words.
+    fn words(&self) -> String {
+        let command =
+            self.command.as_ref().map_or_else(String::new, |command| format!(". Command: {command}"));
+        format!("{}: {}; {}{command}", self.says, self.state(), self.why)
+    }
+
     fn state(&self) -> String {
         match self.results[..] {
             [] if self.repetition().is_some() => "not yet run here".into(),
@@ -71,7 +75,6 @@ impl Item {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
-    /// Everything, in the order of the documents.
     pub items: Vec<Item>,
 }
 
@@ -122,7 +125,7 @@ fn section(contents: &PaperContents) -> Section {
     let header: Vec<&str> = std::iter::once("").chain(WAYS.map(|(_, heading, _)| heading)).collect();
     let mut pieces = vec![Piece::table("", &header, counts.collect::<Vec<Vec<String>>>())];
     pieces.extend(contents.by_document().map(|(paper, items)| {
-        Piece::table(paper.name(), &["", "says", "here", "why", "command"], items.into_iter().map(cells))
+        Piece::facts(paper.name(), items.into_iter().map(|item| (item.title(), item.words())))
     }));
     Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
@@ -175,11 +178,6 @@ impl Present for PaperContents {
     fn sections(&self) -> Vec<Section> {
         vec![section(self)]
     }
-}
-
-fn cells(item: &Item) -> Vec<String> {
-    let command = item.command.clone().unwrap_or_default();
-    vec![item.title(), item.says.clone(), item.state(), item.why.clone(), command]
 }
 
 #[cfg(test)]

@@ -41,7 +41,6 @@ impl Results for EposReproduction {
         pieces
     }
 
-    /// Figures 5 and 7.
     fn figures(&self) -> Vec<PaperFigure> {
         vec![("figure-5".into(), figure_5(&self.rows())), ("figure-7".into(), figure_7(&self.led_thread))]
     }
@@ -102,7 +101,6 @@ fn rounds(thread: &LedThread) -> Value {
     })
 }
 
-/// The rounds that are longer than the usual ones.
 fn longer(figures: &ThreadFigures) -> Piece {
     let each = figures.interruptions.iter().map(|of| format!("{} by {} cycles", of.rounds, of.cycles));
     let longer = if figures.interruptions.is_empty() {
@@ -126,7 +124,6 @@ fn longer(figures: &ThreadFigures) -> Piece {
 /// Smallest error drawn, in percent: an exact value lies at the foot of a logarithmic axis.
 const LEAST_PERCENT: f64 = 1e-7;
 
-/// The strategy's colour in figures 5 and 7.
 fn colour(strategy: Strategy) -> usize {
     Strategy::ALL.iter().position(|of| *of == strategy).unwrap_or_default()
 }

@@ -55,10 +55,8 @@ pub trait Results: Serialize {
 /// A source document's experiments, repeated.
 #[derive(Debug, Serialize)]
 pub struct Reproduction {
-    /// Folder of the run files and figures.
     pub directory: PathBuf,
     pub found: Found,
-    /// Statements of the document, tested.
     pub statements: Vec<Tested>,
     /// Verdicts on items of the document, by their names in its list.
     pub verdicts: BTreeMap<String, StatementVerdict>,
@@ -150,7 +148,6 @@ fn statements_table(all: &[Tested]) -> Piece {
     )
 }
 
-/// Bars of one width: the number of values in each that has any.
 fn bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
     let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
     for value in values {
@@ -168,7 +165,6 @@ fn loads_table(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
     paper.table("loads", loads_rows(found))
 }
 
-/// Intensity of each load.
 fn loads_done(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
     let loaded = loads_rows(found).into_iter().filter(|row| row["done"] != "");
     paper.table("done", loaded.collect::<Vec<_>>())
@@ -205,12 +201,10 @@ fn loads_basis(found: &LoadFigures, more: &str) -> Piece {
 pub const WITHOUT_CORES: &str =
     "epos compares the timers of Linux: the kernels of --cobalt and --evl are not measured";
 
-/// A run file that is not measured again.
 pub fn kept(file: &Path) -> String {
     format!("{} is there already and is taken as it is", file.display())
 }
 
-/// A guest that is booted a second time.
 pub fn again(name: &str) -> String {
     format!(
         "{name}: the guest ended without an answer, as can happen on a busy machine; booting it once more"
@@ -222,7 +216,6 @@ pub fn without_devices(error: &Error) -> String {
     format!("{error}; booting it again without disk and network cards: loads work memory and the loopback")
 }
 
-/// Machine of a repetition, in words.
 pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
     match (paper, in_virtual_time) {
         (Paper::Epos, false) => "a simulated microcontroller".into(),

@@ -41,7 +41,6 @@ impl Results for NistReproduction {
         pieces
     }
 
-    /// Figures 1, 2, 4, 5 and 6.
     fn figures(&self) -> Vec<PaperFigure> {
         let Some(MachineResults { jitter, .. }) = &self.machine else { return Vec::new() };
         let printed = Nist.words("equation-1", ());
@@ -59,7 +58,6 @@ impl Results for NistReproduction {
     }
 }
 
-/// Figures 1, 2, 4, 5 and 6 in numbers.
 fn jitter(found: &NistJitter) -> Vec<Piece> {
     let read = match &found.clock_fit {
         Some(fit) => clock(ReadClock::Tsc, fit),
@@ -117,7 +115,6 @@ fn clusters(found: &ClusterCauses) -> Option<Piece> {
     found.typical().and_then(why::clusters)
 }
 
-/// Computers with what their jitter takes without feedback and with it.
 fn control(found: &NistControl) -> Vec<Piece> {
     let mut pieces = Nist.table("control", &found.rows);
     let missing = found.without_microcontroller.as_ref();

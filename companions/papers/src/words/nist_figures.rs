@@ -13,7 +13,6 @@ use jitterlab_report::words::{count, plural};
 use jitterlab_report::chart::{Chart, Layer, Shape, Span, Stroke};
 use jitterlab_report::figure::histogram::cluster_words;
 
-/// Bars of the histogram.
 const BARS: f64 = 60.0;
 /// Number of samples beyond which their points would hide the line between them.
 const CONNECTED: usize = 1_000;

@@ -32,7 +32,6 @@ fn printed() -> Vec<Value> {
     Twente.part("printed")
 }
 
-/// Bins of the report's histograms.
 const BIN_NS: f64 = 100_000.0;
 
 /// The figures of a system under the load of this number, as in the report: over the loops the duration of each, its jitter, mean

@@ -422,6 +422,6 @@ fn what_was_taken_and_what_is_not_told_is_said() {
     fs::write(&starts, "due_ns,start_ns\n".to_owned() + &(0..5_000).map(row).collect::<String>()).unwrap();
     let text = words(answered(folder.path(), &["servo", starts.to_str().unwrap()]));
     assert!(text.contains("as far as its starts go") || text.contains("As far as its starts go"), "{text}");
-    assert!(text.contains("execution not told") && !text.contains("mean execution 0 ns"), "{text}");
+    assert!(text.contains("execution unknown") && !text.contains("mean execution 0 ns"), "{text}");
     assert!(text.contains("what the work takes comes on top"), "{text}");
 }

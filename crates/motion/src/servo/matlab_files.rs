@@ -101,7 +101,7 @@ fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, Error> {
             Some(seconds) if seconds > 0.0 => Ok(Some(Period::Seconds(seconds))),
             // True (python-control) and -1 (MATLAB) mean an unknown period.
             _ => Err(Error::bad_use(
-                "it is discrete, and its period is not told (dt is True, Ts is -1): write the sampling period in seconds, such as \
+                "it is discrete, and its period is unknown (dt is True, Ts is -1): write the sampling period in seconds, such as \
                  \"dt\": 0.001",
             )
             .within(name)),

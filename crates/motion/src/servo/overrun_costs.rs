@@ -1,11 +1,13 @@
-//! Cost of each overrun action: the run's waits and execution times are replayed under it.
+//! Cost of each overrun action on the same machine: the run's waits and execution times are replayed under
+//! it.
 
 use serde::Serialize;
 
 use jitterlab_model::Error;
 
+use super::along_trace::{AlongTrace, Interval};
 use super::closed_loop::{Loop, LoopAction};
-use super::covariance_course::{Warmed, along_cycles};
+use super::covariance_course::{Warmed, along_cycles, parts_of, spread};
 use super::cycles::{Cycles, FEW_KEPT, IdleInstant};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
@@ -22,6 +24,9 @@ pub struct ActionCost {
     pub action: OverrunAction,
     #[serde(flatten)]
     pub stationary: Stationary,
+    /// Confidence interval of its cost along the run, if only parts of the run were followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
 }
 
 /// The actions that a loop's controller can take, under given execution times.
@@ -30,7 +35,7 @@ pub(super) fn under_execution(question: &Question, execution: &Execution) -> Res
     possible(&closed)
         .map(|action| {
             let task = GivenTask { action, ..question.task(execution.clone()) };
-            Ok(ActionCost { action, stationary: task.stationary(&mut closed)? })
+            Ok(ActionCost { action, stationary: task.stationary(&mut closed)?, interval: None })
         })
         .collect()
 }
@@ -44,6 +49,37 @@ fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
 /// Remainder of a disturbance below which cycles in time are no longer followed one by one.
 const LEFT: f64 = 1e-4;
 
+/// Parts of a run that are followed where all of it is too much.
+const PARTS: i64 = 40;
+/// Fewest periods of the parts together, and their share of a longer run.
+const FEWEST: u64 = 6_000;
+const SHARE: u64 = 30;
+
+/// Even parts of a run, as long as each other.
+#[derive(Clone, Copy)]
+struct Parts {
+    begin_ns: i64,
+    /// From the begin of one to that of the next.
+    spacing_ns: i64,
+    length_ns: i64,
+}
+
+impl Parts {
+    /// Parts of a run with `periods` periods when `followed` of them would have to be followed; `None` if all
+    /// are followed.
+    fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
+        let enough = (periods / SHARE).max(FEWEST);
+        (followed > 2 * enough).then(|| {
+            let spacing_ns = (periods as i64 / PARTS).max(1).saturating_mul(period_ns);
+            Parts { begin_ns, spacing_ns, length_ns: spacing_ns / periods.max(1) as i64 * enough as i64 }
+        })
+    }
+
+    fn holds(&self, time_ns: i64) -> bool {
+        (time_ns - self.begin_ns).rem_euclid(self.spacing_ns) < self.length_ns
+    }
+}
+
 /// A plant under actions that treat a late job alike. After a long time with all cycles in time, further ones
 /// cost the same as those of the run.
 struct Alternatives {
@@ -53,11 +89,27 @@ struct Alternatives {
     moments: Vec<Moment>,
     begin_ns: i64,
     calm: u64,
+    /// Parts of the run that are followed (`None`: all of it); `is_followed` is true if the last cycle was in
+    /// one.
+    parts: Option<Parts>,
+    is_followed: bool,
 }
 
 impl Alternatives {
     /// The next moment, or a time at which all tasks are together.
     fn pass(&mut self, moment: Result<Moment, IdleInstant>, longest_calm: u64, calm_cost: f64) {
+        if let Some(parts) = self.parts.filter(|_| !self.is_followed) {
+            if let Err(together) = moment
+                && parts.holds(together.time_ns)
+            {
+                self.is_followed = true;
+                self.begin_ns = together.time_ns;
+                self.cycles.pass(Ok(Moment::Cut(together.time_ns)));
+                self.cycles.pass(moment);
+                self.along.iter_mut().for_each(|(_, warmed)| warmed.pass(Moment::Cut(together.time_ns)));
+            }
+            return;
+        }
         let in_time = self.cycles.pass(moment);
         let together = match moment {
             Ok(moment) => return self.moments.push(moment),
@@ -87,6 +139,7 @@ impl Alternatives {
         self.along.iter_mut().for_each(|(_, warmed)| warmed.turn(together.time_ns));
         self.moments.clear();
         self.begin_ns = together.time_ns;
+        self.is_followed = self.parts.is_none_or(|parts| parts.holds(together.time_ns));
     }
 }
 
@@ -105,12 +158,17 @@ impl Several {
         if !is_late {
             let stationary = &now.clustered;
             return Ok(actions()
-                .map(|action| ActionCost { action, stationary: stationary.clone() })
+                .map(|action| ActionCost { action, stationary: stationary.clone(), interval: None })
                 .collect());
         }
         let remembered = LEFT.ln() / now.ideal.radius_per_period.clamp(f64::MIN_POSITIVE, 1.0 - 1e-9).ln();
         let actions: Vec<OverrunAction> = actions().collect();
-        let mut found: Vec<ActionCost> = Vec::new();
+        let periods = now.timing.periods;
+        let followed = (now.timing.missed.max(1) as f64 * (remembered + 1.0)).min(periods as f64) as u64;
+        let parts = Parts::new(periods, followed, self.period_ns(), 0);
+        let own = self.tasks.first().map(|task| task.overrun);
+        let own = own.filter(|own| self.tasks.iter().all(|task| task.overrun == *own));
+        let mut found: Vec<(ActionCost, AlongTrace)> = Vec::new();
         for late in [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill] {
             let of_late = actions.iter().filter(|action| action.late == late);
             let along: Vec<(OverrunAction, Warmed)> =
@@ -119,11 +177,13 @@ impl Several {
                 continue;
             }
             let cycles = self.cycles()?.keeping(FEW_KEPT);
-            let mut all = Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0 };
+            let is_followed = parts.is_none();
+            let mut all =
+                Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0, parts, is_followed };
             let own = self.tasks.len();
             self.with_action(late).follow(&under(late), |moment| {
                 if let Ok(Moment::At(_, event)) = moment {
-                    if usize::from(event.by) >= own {
+                    if usize::from(event.by) >= own || !all.is_followed {
                         return;
                     }
                     if event.act == LoopAction::Zero {
@@ -135,10 +195,26 @@ impl Several {
             let Alternatives { cycles, along, .. } = all;
             for (action, warmed) in along.into_iter().filter(|_| !cycles.is_empty()) {
                 let (stability, rates) = cycles.stability(&mut closed, action.without);
-                let stationary = along_cycles(&stability, &rates, warmed.finish().cost);
-                found.push(ActionCost { action, stationary });
+                let along = warmed.finish();
+                let stationary = along_cycles(&stability, &rates, along.cost);
+                found.push((ActionCost { action, stationary, interval: None }, along));
             }
         }
+        if parts.is_some() {
+            let along = own.and_then(|own| found.iter().find(|(cost, _)| cost.action == own));
+            if let Some(now_along) = along.map(|(_, along)| along.clone()) {
+                let of_all = now.along.cost;
+                for (cost, along) in &mut found {
+                    let (ratio, half) = ratio(along, &now_along);
+                    let interval = Interval { low: of_all * (ratio - half), high: of_all * (ratio + half) };
+                    if cost.stationary.cost.is_finite() && interval.low.is_finite() {
+                        cost.stationary.cost = of_all * ratio;
+                        cost.interval = Some(interval);
+                    }
+                }
+            }
+        }
+        let mut found: Vec<ActionCost> = found.into_iter().map(|(cost, _)| cost).collect();
         found.sort_by_key(|cost| OverrunAction::ALL.iter().position(|action| *action == cost.action));
         Ok(found)
     }
@@ -149,4 +225,18 @@ impl Several {
         other.tasks.iter_mut().for_each(|task| task.overrun = OverrunAction::holding(late));
         other
     }
+}
+
+/// Relative difference of a cost from another along the same parts of a run, and half the interval of that.
+fn ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
+    let ratio = along.cost / other.cost;
+    let half = match (parts_of(along), parts_of(other)) {
+        (Some(parts), Some(others)) => {
+            let apart: Vec<f64> =
+                parts.iter().zip(&others).map(|(part, other)| part - ratio * other).collect();
+            spread(&apart).map_or(f64::NAN, |half| half / other.cost)
+        }
+        _ => f64::NAN,
+    };
+    (ratio, half)
 }

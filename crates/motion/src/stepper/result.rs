@@ -161,7 +161,7 @@ impl StepperQuestion {
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, Error> {
         let timing = StepTiming::from_stats(stats).ok_or_else(|| {
             Error::not_measured(
-                "how late its latest tick was is not told by this run's source, and a motor is judged by that: take an output that \
+                "how late its latest tick was is unknown from this run's source, and a motor is judged by that: take an output that \
                  holds the largest latency, or measure with `jitterlab run`",
             )
         })?;

@@ -91,7 +91,7 @@ fn what_is_no_plant_is_refused_with_the_reason() {
         (r#"{"Ax": [[1]], "Q": [[1]]}"#, "holds A, B, C"),
         (r#"{"num": [0], "den": [0]}"#, "numerator that is not zero"),
         (r#"{"num": [1, 0, 0], "den": [1, 1]}"#, "improper"),
-        (r#"{"num": [1], "den": [1, 1], "dt": -1}"#, "period is not told"),
+        (r#"{"num": [1], "den": [1, 1], "dt": -1}"#, "period is unknown"),
         (r#"{"A": [[0.5]], "B": [[1]], "C": [[1]], "dt": 1e-12}"#, "unstable"),
         (&large, "at most 12"),
     ];

@@ -190,7 +190,7 @@ def servo(
     """Whether a control loop may be closed with a run's timing: its cost, its stability, what would help.
 
     Args:
-        run: The run to judge, or its file. Without it, what the loop stands, or what `execution` would cost.
+        run: The run to judge, or its file. Without it, what the loop tolerates, or what `execution` would cost.
         task: The task that closes the loop; the one with the longest period without it.
         plant: The plant: a name, a TOML file, or what python-control wrote; "dc-servo" without it.
         controller: Another controller than the plant's: "pd:GAIN:TD", "pid:GAIN:TI:TD", "state-feedback" or "lqg".

@@ -61,7 +61,7 @@ fn foremost(run: &JudgedRun) -> Vec<String> {
         )
     });
     let untold = run.unknown.contains(&Gap::Execution).then(|| {
-        "how long its jobs work is not told: outputs are taken to go out as soon as jobs start, and what the work takes comes on top \
+        "how long its jobs work is unknown: outputs are taken to go out as soon as jobs start, and what the work takes comes on top \
          (--execution judges times you know or fear)"
             .into()
     });

@@ -47,7 +47,7 @@ pub(crate) fn section(result: &ServoResult) -> Section {
         "servo",
         "What it does to the control loop",
         "The mean quadratic cost of the loop under this timing against punctual activations, which part of the timing \
-         costs how much, and how much more the loop stands.",
+         costs how much, and how much more delay the loop tolerates.",
         pieces,
     )
 }
@@ -66,7 +66,7 @@ fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
 /// Pieces that a terminal shows under `--details` alone.
 fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
     let found = &under.assessment;
-    let mut pieces = vec![tables::actions(&found.actions, found.evaluation.ideal.cost)];
+    let mut pieces = tables::actions(&found.actions, found.evaluation.ideal.cost);
     pieces.extend(tables::misses(&found.misses_seen));
     if found.misses_seen.is_some() || !found.misses.is_empty() {
         let cycles = count(found.shown);
@@ -95,7 +95,7 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution) -> Vec<Piece> 
     }
     let misses = tables::misses(&under.misses);
     let actions = tables::actions(&under.actions, under.ideal.cost);
-    [vec![Piece::text(basis)], tables::execution(under), vec![actions], misses].concat()
+    [vec![Piece::text(basis)], tables::execution(under), actions, misses].concat()
 }
 
 fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
@@ -107,12 +107,12 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
     };
     let untold = |gap| under.run.unknown.contains(&gap);
     let execution = if untold(Gap::Execution) {
-        "execution not told".into()
+        "execution unknown".into()
     } else {
         format!("mean execution {}", time(timing.execution_ns))
     };
     let missed = if untold(Gap::Missed) && timing.missed == 0 {
-        "how many periods had no output is not told".into()
+        "how many periods had no output is unknown".into()
     } else {
         format!("{} of {} periods without an output{row}", count(timing.missed), count(timing.periods))
     };

@@ -169,7 +169,7 @@ fn jitter_margin(result: &ServoResult) -> Option<Chart> {
     Some(Chart {
         name: "jitter-margin".into(),
         caption: format!(
-            "{} under {}: how much jitter it stands, in any order, on top of a constant delay (sufficient, not necessary).{told}",
+            "{} under {}: how much jitter it tolerates, in any order, on top of a constant delay (sufficient, not necessary).{told}",
             result.closed.plant, result.closed.controller
         ),
         x: Axis::linear("constant delay").time(),

@@ -98,7 +98,9 @@ fn of_plant(plant: &PlantOfLoops) -> Vec<Piece> {
 fn actions(under: &LoopAssessment) -> Vec<Piece> {
     let note = "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after \
                 a late job is not among them: tasks of several periods would never be due together again.";
-    vec![tables::actions(&under.actions, under.evaluation.ideal.cost), Piece::text(note)]
+    let mut pieces = tables::actions(&under.actions, under.evaluation.ideal.cost);
+    pieces.push(Piece::text(note));
+    pieces
 }
 
 /// Jobs that the proofs are about, and the meaning of a missed one.
@@ -133,7 +135,7 @@ fn given(result: &ServoLoops) -> Option<Piece> {
 fn tasks(plant: &PlantOfLoops) -> Vec<Piece> {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;
-    let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, stands)| {
+    let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, tolerated)| {
         let mut row = vec![task.name.clone(), exact(task.period_ns)];
         if let Some(timing) = &task.timing {
             row.push(time(timing.latency_ns + timing.execution_ns));
@@ -141,19 +143,20 @@ fn tasks(plant: &PlantOfLoops) -> Vec<Piece> {
             row.push(count(timing.missed));
             row.push(task.alone.map_or("-".into(), |cost| tables::against(cost, ideal)));
         }
-        row.push(stands.map_or("its period".into(), |ns| time(ns as f64)));
+        row.push(tolerated.map_or("its period".into(), |ns| time(ns as f64)));
         row
     });
     let mut header = vec!["task", "every"];
     if is_run {
         header.extend(["mean delay", "worst", "missed", "alone costs"]);
     }
-    header.push("stands");
+    header.push("tolerates");
     let alone = if plant.tasks.len() > 1 && is_run {
         "alone costs: along the run, with the other tasks of this plant punctual. "
     } else {
         ""
     };
-    let stands = "stands: the longest constant delay of its outputs, the others punctual, up to its period.";
-    vec![Piece::table("", &header, rows), Piece::text(format!("{alone}{stands}"))]
+    let tolerates =
+        "tolerates: the longest constant delay of its outputs, the others punctual, up to its period.";
+    vec![Piece::table("", &header, rows), Piece::text(format!("{alone}{tolerates}"))]
 }

@@ -44,7 +44,7 @@ pub(super) fn pieces(all: &[Redesign]) -> Vec<Piece> {
     let rows = all.iter().map(|r| vec![way(r), cost(r.cost), share(r.cost, r.instead_of, r.recovered)]);
     let table = Piece::table("", &["designed anew", "cost along the run", "recovers"], rows);
     let each = all.iter().map(|redesign| {
-        let stands = match redesign.delay {
+        let tolerates = match redesign.delay {
             DelayMargin::Always => "any constant delay".into(),
             DelayMargin::UpTo(ns) => format!("a constant delay of {}", time(ns as f64)),
             DelayMargin::Never => "no delay".into(),
@@ -54,7 +54,7 @@ pub(super) fn pieces(all: &[Redesign]) -> Vec<Piece> {
         } else {
             String::new()
         };
-        Piece::text(format!("{}; stands {stands}{peak}.", numbers(redesign)))
+        Piece::text(format!("{}; tolerates {tolerates}{peak}.", numbers(redesign)))
     });
     std::iter::once(table).chain(each).collect()
 }

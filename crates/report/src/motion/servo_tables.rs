@@ -77,12 +77,17 @@ fn certainty(found: &Evaluation) -> String {
     }
 }
 
-pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Piece {
-    let rows = actions.iter().map(|ActionCost { action: a, stationary: s }| {
+pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
+    let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
         vec![action(*a), a.to_string(), cost(s.cost), against(s.cost, ideal), radius(s)]
     });
     let header = ["when a job overruns its period", "action", "cost", "against ideal", "radius"];
-    Piece::table("", &header, rows)
+    let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
+    let widest = actions.iter().filter_map(half).reduce(f64::max).map(|half| {
+        let sure = percent(half);
+        format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence")
+    });
+    std::iter::once(Piece::table("", &header, rows)).chain(said(widest)).collect()
 }
 
 pub(super) fn action(action: OverrunAction) -> String {

@@ -58,7 +58,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let so_far = match verdict.fitness {
         Fitness::CannotTell => "As far as it goes, ",
         // Unknown execution times must not be judged as zero.
-        _ if only_starts => "As far as its starts go (how long its jobs work is not told), ",
+        _ if only_starts => "As far as its starts go (how long its jobs work is unknown), ",
         _ => "",
     };
     let number = format!("{so_far}{deciding}.{}", timing_alone(run, verdict.fitness));
@@ -128,10 +128,10 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
             let mean = time(mean_ns as f64);
             match side.fitness {
                 Fitness::Unfit => format!(
-                    "its outputs come {mean} after their due time, and it stands no more than {margin}"
+                    "its outputs come {mean} after their due time, and it tolerates no more than {margin}"
                 ),
                 _ => format!(
-                    "its outputs come {mean} after their due time, at worst {}, and it stands {margin}",
+                    "its outputs come {mean} after their due time, at worst {}, and it tolerates {margin}",
                     time(worst_ns as f64)
                 ),
             }

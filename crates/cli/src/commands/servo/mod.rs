@@ -24,7 +24,7 @@ use crate::run_args::RunArgs;
 
 /// Say whether a control loop may be closed with a run's timing
 ///
-/// Without a run, what given execution times would cost (--execution), or what the loop stands: its margins, and its cost
+/// Without a run, what given execution times would cost (--execution), or what the loop tolerates: its margins, and its cost
 /// under constant delays.
 #[derive(clap::Args)]
 pub struct Args {
