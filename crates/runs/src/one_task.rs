@@ -199,6 +199,17 @@ impl OneTask {
         Ok(worst.saturating_sub(before)..worst.saturating_add(after))
     }
 
+    /// Goes through all of its activations in order of time, with their times and flags.
+    ///
+    /// # Errors
+    /// Not every activation is kept, or the file cannot be read.
+    pub fn visit(&self, mut visit: impl FnMut(&[Activation])) -> Result<(), Error> {
+        if !self.run.keeps_all(self.number) {
+            return Err(self.run.needs_activations());
+        }
+        self.run.visit(self.number, Columns::TIMING, |rows| visit(&TwoClocks::on_one(self.clocks, rows)))
+    }
+
     /// Activations by their place among the task's rows.
     ///
     /// # Errors

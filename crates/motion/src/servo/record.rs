@@ -5,8 +5,13 @@ use std::ops::Range;
 use jitterlab_model::{Activation, Error};
 use jitterlab_runs::OneTask;
 
-/// The activations of one task in order of time, read piece by piece and any number of times.
+/// The activations of one task in order of time. They can be read any number of times, so that a run of any
+/// length needs no more memory than a short one.
 pub trait Record {
+    /// Goes through all of them.
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error>;
+
+    /// Reads the activations with these numbers.
     fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error>;
 
     /// The smallest latency: how early an activation began; negative before its due time.
@@ -14,6 +19,11 @@ pub trait Record {
 }
 
 impl Record for [Activation] {
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error> {
+        give(self);
+        Ok(())
+    }
+
     fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).min(self.len());
         Ok(self.get(place(rows.start)..place(rows.end)).unwrap_or_default().to_vec())
@@ -25,6 +35,10 @@ impl Record for [Activation] {
 }
 
 impl Record for OneTask {
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error> {
+        OneTask::visit(self, give)
+    }
+
     fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         self.activations(rows)
     }

@@ -160,9 +160,9 @@ impl Several {
         let mut jobs: Vec<Vec<Job>> = Vec::new();
         for source in sources.iter().take(self.tasks.len()) {
             let mut within = Vec::new();
-            for job in source.jobs() {
-                within.extend(Some(job?).filter(|job| (from_ns..=until_ns).contains(&job.due_ns)));
-            }
+            source.visit(&mut |job| {
+                within.extend(Some(*job).filter(|job| (from_ns..=until_ns).contains(&job.due_ns)));
+            })?;
             jobs.push(within);
         }
         let each = windows.into_iter().map(|window| match moved_ns(&window) {

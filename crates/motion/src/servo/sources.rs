@@ -1,4 +1,7 @@
-//! Sources of a task's jobs: a record, a record under another overrun action, or a schedule.
+//! Sources of a task's jobs: a record, a record under another overrun action, or given times put through a
+//! schedule.
+
+use std::collections::VecDeque;
 
 use super::job_sequence::Jobs;
 use super::overrun::Late;
@@ -10,7 +13,16 @@ use jitterlab_model::{Activation, Error};
 
 /// The jobs of one task in order, which can be read any number of times.
 pub(super) trait Source {
+    /// All of them, one by one.
     fn jobs(&self) -> Jobs<'_>;
+
+    /// Goes through all of them.
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
+        for job in self.jobs() {
+            give(&job?);
+        }
+        Ok(())
+    }
 
     /// Largest time by which a job starts before its due time, in ns.
     fn early_ns(&self) -> i64;
@@ -63,6 +75,22 @@ impl<R: Record + ?Sized> Source for Recorded<'_, R> {
         }))
     }
 
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
+        let (mut before, mut outage) = (None, None);
+        self.record.visit(&mut |rows| {
+            for a in rows.iter().take(if outage.is_some() { 0 } else { rows.len() }) {
+                match self.job(a, &mut before) {
+                    Ok(job) => give(&job),
+                    Err(error) => {
+                        outage = Some(error);
+                        return;
+                    }
+                }
+            }
+        })?;
+        outage.map_or(Ok(()), Err)
+    }
+
     fn early_ns(&self) -> i64 {
         -self.record.least_latency_ns()
     }
@@ -89,29 +117,58 @@ pub(super) struct Replayed<'a, S> {
     pub period_ns: i64,
 }
 
+struct Replaying {
+    late: Late,
+    period_ns: i64,
+    replay: Option<Replay>,
+    free_ns: Option<i64>,
+}
+
+impl Replaying {
+    /// Takes the next recorded job; gives the replayed jobs with its wait and execution time.
+    fn job(&mut self, job: &Job, give: &mut dyn FnMut(&Job)) {
+        let mut after_gap = job.after_gap || self.replay.is_none();
+        if after_gap {
+            (self.replay, self.free_ns) = (Some(Replay::from(self.late, self.period_ns, job.due_ns)), None);
+        }
+        let ready_ns = self.free_ns.map_or(job.due_ns, |free| free.max(job.due_ns));
+        self.free_ns = Some(job.end_ns);
+        let (wait_ns, work_ns) = (job.start_ns - ready_ns, job.end_ns - job.start_ns);
+        let Some(replay) = &mut self.replay else { return };
+        while job.due_ns >= replay.due_ns() - self.period_ns / 2 {
+            give(&replay.job(wait_ns, work_ns, std::mem::take(&mut after_gap)));
+        }
+    }
+}
+
+impl<S: Source> Replayed<'_, S> {
+    fn replaying(&self) -> Option<Replaying> {
+        let (period_ns, replay, free_ns) = (self.period_ns, None, None);
+        Some(Replaying { late: self.late?, period_ns, replay, free_ns })
+    }
+}
+
 impl<S: Source> Source for Replayed<'_, S> {
     fn jobs(&self) -> Jobs<'_> {
-        let (recorded, period_ns) = (self.source.jobs(), self.period_ns);
-        let Some(late) = self.late else { return recorded };
-        let (mut replay, mut free_ns) = (None::<Replay>, None::<i64>);
-        Box::new(recorded.flat_map(move |job| {
-            let job = match job {
-                Ok(job) => job,
-                Err(error) => return vec![Err(error)],
-            };
-            if job.after_gap {
-                (replay, free_ns) = (None, None);
+        let mut recorded = self.source.jobs();
+        let Some(mut replaying) = self.replaying() else { return recorded };
+        let mut ready = VecDeque::new();
+        Box::new(std::iter::from_fn(move || {
+            while ready.is_empty() {
+                match recorded.next()? {
+                    Ok(job) => replaying.job(&job, &mut |job| ready.push_back(*job)),
+                    Err(error) => return Some(Err(error)),
+                }
             }
-            let mut after_gap = replay.is_none();
-            let replay = replay.get_or_insert_with(|| Replay::from(late, period_ns, job.due_ns));
-            let ready_ns = free_ns.replace(job.end_ns).map_or(job.due_ns, |free| free.max(job.due_ns));
-            let (wait_ns, work_ns) = (job.start_ns - ready_ns, job.end_ns - job.start_ns);
-            let mut jobs = Vec::new();
-            while job.due_ns >= replay.due_ns() - period_ns / 2 {
-                jobs.push(Ok(replay.job(wait_ns, work_ns, std::mem::take(&mut after_gap))));
-            }
-            jobs
+            ready.pop_front().map(Ok)
         }))
+    }
+
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
+        match self.replaying() {
+            Some(mut replaying) => self.source.visit(&mut |job| replaying.job(job, give)),
+            None => self.source.visit(give),
+        }
     }
 
     fn early_ns(&self) -> i64 {
