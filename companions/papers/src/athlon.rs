@@ -256,9 +256,7 @@ fn usage(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<(Option<LoadRu
 /// Share of the time between two readings that a processor was idle; `None` if its times were not counted.
 fn idle_share(before: Option<&SystemFacts>, after: Option<&SystemFacts>, cpu: u16) -> Option<f64> {
     let times = |facts: Option<&SystemFacts>| facts?.cpus.iter().find(|of| of.id == cpu)?.times;
-    let (before, after) = times(before).zip(times(after))?;
-    let all_ns = after.total_ns().checked_sub(before.total_ns()).filter(|ns| *ns > 0)?;
-    Some(after.idle_ns.saturating_sub(before.idle_ns) as f64 / all_ns as f64)
+    times(after)?.share_since(&times(before)?, |times| times.idle_ns)
 }
 
 /// The report's threads on a machine's CPUs; says which ones where these are not all.

@@ -184,11 +184,7 @@ impl Disturbance {
         let times = |facts: &SystemFacts| -> Option<CpuTimes> {
             facts.cpus.iter().find(|c| Some(c.id) == cpu)?.times
         };
-        let steal = || {
-            let (before, after) = (times(before)?, times(after)?);
-            let total = after.total_ns().checked_sub(before.total_ns()).filter(|total| *total > 0)?;
-            Some(after.steal_ns.saturating_sub(before.steal_ns) as f64 / total as f64)
-        };
+        let steal = || times(after)?.share_since(&times(before)?, |times| times.steal_ns);
         let interrupts = || {
             let counted = |facts: &SystemFacts| facts.interrupts.on_cpu(cpu.unwrap_or_default());
             let known = cpu.is_some() && !after.interrupts.lines.is_empty();

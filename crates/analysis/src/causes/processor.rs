@@ -65,7 +65,7 @@ pub struct TimerInterrupt {
     pub let_in_ns: i64,
 }
 
-/// A thread that gave up the processor; no event of a switch shows the number -1.
+/// A thread that gave up the processor; its number is -1 where no event shows which one it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     pub t_ns: i64,

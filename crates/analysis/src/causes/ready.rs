@@ -56,10 +56,9 @@ impl FragmentContext<'_> {
             let class = if moved { Class::Migration } else { Class::Idle };
             return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
         }
-        // The quota's part of this time is unknown.
-        let since_ns = wake.map_or(fragment.from_ns, |wake| wake.t_ns);
         let shared = match self.has_quota(own) {
-            true if self.used_up_quota(since_ns, fragment.to_ns) => Evidence::None,
+            // The quota's part of this time is unknown.
+            true if self.used_up_quota(self.ready_since_ns(fragment, wake), fragment.to_ns) => Evidence::None,
             true => Evidence::UpTo,
             false => Evidence::Events,
         };
@@ -95,6 +94,11 @@ impl FragmentContext<'_> {
         }
     }
 
+    /// Time of the wake-up that made it ready, or of the loss of its processor.
+    fn ready_since_ns(&self, fragment: &Fragment, wake: Option<&Wake>) -> i64 {
+        wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns)
+    }
+
     fn has_quota(&self, priority: i16) -> bool {
         self.thread.quota.is_set && priority >= ORDINARY
     }
@@ -114,7 +118,7 @@ impl FragmentContext<'_> {
     ) -> Option<Verdict> {
         let on = self.of(fragment.cpu)?;
         let own = self.thread.priority_at(fragment.from_ns);
-        let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
+        let since_ns = self.ready_since_ns(fragment, wake);
         let back_ns = self.back_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
         let got = wake.is_none() || on.stay(fragment.from_ns).0 > since_ns;

@@ -194,9 +194,8 @@ fn steal(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for (old, new) in interval.cpus() {
         let (Some(before), Some(after)) = (old.times, new.times) else { continue };
         let stolen_ns = after.steal_ns.saturating_sub(before.steal_ns);
-        let total = after.total_ns().saturating_sub(before.total_ns());
-        if stolen_ns > 0 && total > 0 {
-            all.push(Change::Steal { cpu: new.id, stolen_ns, share: stolen_ns as f64 / total as f64 });
+        if let Some(share) = after.share_since(&before, |times| times.steal_ns).filter(|_| stolen_ns > 0) {
+            all.push(Change::Steal { cpu: new.id, stolen_ns, share });
         }
     }
 }

@@ -126,6 +126,13 @@ impl CpuTimes {
     pub const fn total_ns(&self) -> u64 {
         self.user_ns + self.system_ns + self.idle_ns + self.irq_ns + self.softirq_ns + self.steal_ns
     }
+
+    /// Returns the share of the time since an earlier reading, 0 to 1, that `of` counts; `None` if no time was counted.
+    #[must_use]
+    pub fn share_since(&self, before: &Self, of: impl Fn(&Self) -> u64) -> Option<f64> {
+        let total_ns = self.total_ns().checked_sub(before.total_ns()).filter(|ns| *ns > 0)?;
+        Some(of(self).saturating_sub(of(before)) as f64 / total_ns as f64)
+    }
 }
 
 /// A data or unified cache.

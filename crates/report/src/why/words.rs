@@ -91,7 +91,7 @@ fn brings(messenger: &str) -> Option<&'static str> {
             Some("a device, or work of the kernel")
         }
         // Callbacks of timers, by the kernel's usual names.
-        "timerfd_tmrproc" | "posix_timer_fn" | "it_real_fn" | "alarmtimer_fired" | "hrtimer_wakeup" => {
+        "timerfd_tmrproc" | "posix_timer_fn" | "it_real_fn" | "alarmtimer_fired" => {
             Some("a timer of another thread")
         }
         _ if messenger.contains("timer") && messenger.contains('_') => Some("a timer of a device"),

@@ -253,7 +253,7 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
     }
 }
 
-/// Seconds that it takes to explain a start that waits for so many switches between two ordinary threads.
+/// Seconds to explain a start that waits while two ordinary threads switch this often.
 fn seconds_for(switches: i64) -> f64 {
     let mut scene = Scene::new();
     let there_and_back = [scene.switch(OTHER, 20), scene.switch(20, OTHER)];
