@@ -1,10 +1,11 @@
 //! Sessions of sigrok (`.sr`, as PulseView and sigrok-cli save them): a ZIP archive with a description and the samples.
 
-use std::collections::HashSet;
-use std::io::{Cursor, Read};
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
 
+use flate2::bufread::DeflateDecoder;
 use jitterlab_model::bounds::VOLTAGES;
-use zip::ZipArchive;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
 use super::super::{Hints, Import, Input, LONGEST, Mistake, Peer};
 use super::{Captured, Channel, check_edges, threshold};
@@ -13,7 +14,42 @@ use crate::error::{Counted, Unreadable};
 pub(in crate::import) const PEER: Peer =
     Peer { name: "sigrok session", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
 
-type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+/// The files of a session.
+struct Archive<'a> {
+    zip: ZipSliceArchive<&'a [u8]>,
+    files: HashMap<Vec<u8>, (CompressionMethod, ZipArchiveEntryWayfinder)>,
+}
+
+impl<'a> Archive<'a> {
+    fn open(bytes: &'a [u8]) -> Result<Self, Mistake> {
+        let zip = ZipArchive::from_slice(bytes).map_err(|error| damaged(&error))?;
+        let (mut files, mut begins_at) = (HashMap::new(), None);
+        let mut entries = zip.entries();
+        while let Some(entry) = entries.next_entry().map_err(|error| damaged(&error))? {
+            let at = entry.local_header_offset();
+            begins_at = Some(begins_at.map_or(at, |first: u64| first.min(at)));
+            let name = entry.file_path().as_ref().to_vec();
+            files.insert(name, (entry.compression_method(), entry.wayfinder()));
+        }
+        match begins_at {
+            // Another archive stands before it.
+            Some(1..) => Err(Unreadable::Second.into()),
+            _ => Ok(Self { zip, files }),
+        }
+    }
+
+    /// Unpacks a file, whose length and checksum are compared at its end; `None` if it is not there.
+    fn file(&self, name: &str) -> Result<Option<impl Read>, Mistake> {
+        let Some((method, found)) = self.files.get(name.as_bytes()) else { return Ok(None) };
+        let entry = self.zip.get_entry(*found).map_err(|error| damaged(&error))?;
+        let unpacked: Box<dyn Read> = match *method {
+            CompressionMethod::STORE => Box::new(entry.data()),
+            CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(entry.data())),
+            other => return Err(damaged(&format!("{name} is compressed by method {}", other.as_u16()))),
+        };
+        Ok(Some(entry.verifying_reader(unpacked)))
+    }
+}
 
 /// Archives begin with their first entry, which is `version`.
 fn recognise(input: &Input) -> bool {
@@ -43,9 +79,8 @@ const LONGEST_METADATA: u64 = 1 << 20;
 const WIDEST: usize = 1 << 10;
 
 /// The description; `None` if it is not there.
-fn metadata(archive: &mut Archive) -> Result<Option<String>, Mistake> {
-    let Some(index) = archive.index_for_name("metadata") else { return Ok(None) };
-    let file = archive.by_index(index).map_err(|error| damaged(&error))?;
+fn metadata(archive: &Archive) -> Result<Option<String>, Mistake> {
+    let Some(file) = archive.file("metadata")? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST_METADATA).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -54,7 +89,7 @@ fn metadata(archive: &mut Archive) -> Result<Option<String>, Mistake> {
 /// Hands on the samples of `name`, in one file or in numbered parts, each sample of the same number of bytes, piece by
 /// piece as they are unpacked: no more than `left` allows.
 fn samples(
-    archive: &mut Archive,
+    archive: &Archive,
     name: &str,
     width: usize,
     left: &mut u64,
@@ -63,8 +98,7 @@ fn samples(
     let parts = (1..).map(|part| format!("{name}-{part}"));
     let (mut piece, mut begun) = (vec![0; PIECE.next_multiple_of(width)], 0);
     for (part, name) in std::iter::once(name.to_owned()).chain(parts).enumerate() {
-        let Some(index) = archive.index_for_name(&name) else { if part == 0 { continue } else { break } };
-        let mut file = archive.by_index(index).map_err(|error| damaged(&error))?;
+        let Some(mut file) = archive.file(&name)? else { if part == 0 { continue } else { break } };
         loop {
             let read = file.read(&mut piece[begun..]).map_err(|error| damaged(&error))?;
             if read == 0 {
@@ -107,12 +141,9 @@ fn levels(
 }
 
 pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
-    let mut archive = ZipArchive::new(Cursor::new(input.bytes)).map_err(|error| damaged(&error))?;
-    if archive.offset() != 0 {
-        return Err(Unreadable::Second.into());
-    }
+    let archive = Archive::open(input.bytes)?;
     let mut left = LONGEST;
-    let metadata = metadata(&mut archive)?.ok_or(Unreadable::Cut)?;
+    let metadata = metadata(&archive)?.ok_or(Unreadable::Cut)?;
     // Older versions write blanks around it.
     let pair = |line: &'_ str| {
         line.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
@@ -139,13 +170,13 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
             }
             probes.push((bit, Channel::new(name)));
         }
-        samples(&mut archive, file, width, &mut left, levels(&mut probes, width, at))?;
+        samples(&archive, file, width, &mut left, levels(&mut probes, width, at))?;
         channels.extend(probes.into_iter().map(|(_, channel)| channel));
     }
     for (key, name) in pairs() {
         let Some(number) = key.strip_prefix("analog").and_then(|n| n.parse::<usize>().ok()) else { continue };
         let mut volts: threshold::Samples = Vec::new();
-        samples(&mut archive, &format!("analog-1-{number}"), 4, &mut left, |piece| {
+        samples(&archive, &format!("analog-1-{number}"), 4, &mut left, |piece| {
             let each = piece.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
             volts.extend((volts.len()..).map(at).zip(each));
             match volts.len() {
