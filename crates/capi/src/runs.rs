@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use jitterlab_recording::{Error, Recording, forked, origin};
+use jitterlab_recording::{Error, Figures, Recording, forked, origin};
 
 use crate::error::{freed, last, not_one, noted, null, remember_begin_error};
 use crate::handle::caught;
@@ -84,24 +84,6 @@ impl Run {
     }
 }
 
-/// Figures of a task so far.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Figures {
-    /// Activations that ran.
-    pub executed: u64,
-    /// Activations that ran and are not in the file.
-    pub lost: u64,
-    /// True if the following fields are known: from the first activation on, or from the fit of a grid to the starts.
-    pub has_timing: bool,
-    /// Due times that were never served.
-    pub missed: u64,
-    /// The smallest latency, in nanoseconds.
-    pub min_latency_ns: i64,
-    /// The largest latency, in nanoseconds.
-    pub max_latency_ns: i64,
-}
-
 /// The release of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn jitterlab_version() -> *const c_char {
@@ -173,14 +155,8 @@ pub unsafe extern "C" fn jitterlab_run_figures(
         noted(run.and_then(|run| run.with(|recording| recording.figures(task?))))
     });
     // SAFETY: as the caller promises.
-    let (Some(s), Some(figures)) = (found.flatten(), unsafe { figures.as_mut() }) else { return -1 };
-    *figures =
-        Figures { executed: s.executed, lost: s.lost, has_timing: s.timing.is_some(), ..Figures::default() };
-    if let Some(timing) = s.timing {
-        figures.missed = timing.missed;
-        figures.min_latency_ns = timing.min_latency_ns;
-        figures.max_latency_ns = timing.max_latency_ns;
-    }
+    let (Some(found), Some(figures)) = (found.flatten(), unsafe { figures.as_mut() }) else { return -1 };
+    *figures = found;
     0
 }
 

@@ -61,7 +61,7 @@ impl Recording {
     /// Returns the figures of a task so far.
     fn figures(&self, task: &str) -> PyResult<Figures> {
         let seen = self.with(|run| run.figures(task))?;
-        let timing = seen.timing;
+        let timing = Some(seen).filter(|seen| seen.has_timing);
         Ok((
             seen.executed,
             seen.lost,

@@ -4,9 +4,6 @@ use jitterlab_analysis::causes::Call;
 use jitterlab_analysis::watch::{Follower, Found, Pass, WaitKey, find};
 use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
-use jitterlab_rt::Snapshot;
-
-use crate::figures::Timing;
 
 /// The grid is fitted to the starts of this time at least, and to this many at most.
 const WITHIN_NS: i64 = 2_000_000_000;
@@ -173,11 +170,10 @@ impl Fitting {
         self.last.map_or(0, |last| (last.index + 1).saturating_sub(executed))
     }
 
-    /// Returns the timing on the grid, once there is one.
-    pub(crate) fn timing(&self, counted: &Snapshot) -> Option<Timing> {
-        let TaskResult { executed, min_latency_ns, max_latency_ns, .. } = self.result;
-        let missed = self.missed(executed + counted.dropped);
-        (executed > 0).then_some(Timing { missed, min_latency_ns, max_latency_ns })
+    /// Returns the counters of the activations on the grid: none before there is one.
+    pub(crate) fn timing(&self, counted: &TaskResult) -> TaskResult {
+        let missed = self.missed(self.result.executed + counted.dropped);
+        TaskResult { missed, ..self.result.clone() }
     }
 
     /// Adds its results to the description of the task.

@@ -7,7 +7,7 @@ mod probes;
 mod recording;
 mod shared;
 
-pub use figures::{Figures, Timing};
+pub use figures::Figures;
 pub use jitterlab_model::Error;
 pub use jitterlab_rt::sys::origin;
 pub use loops::{Begun, Loop};

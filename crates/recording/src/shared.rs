@@ -10,7 +10,7 @@ use jitterlab_rt::sys::origin;
 use jitterlab_rt::{Drain, Linux, Recorder, System, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
-use crate::figures::{Figures, Timing};
+use crate::figures::Figures;
 use crate::fitting::Fitting;
 
 /// Error for a use of a run in a child of its process.
@@ -186,15 +186,11 @@ impl Shared {
         let shared = self.lock_run();
         let lane = &shared.lanes[shared.number(name)?];
         let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
-        let timing = match &lane.fitting {
-            Some(fitting) => fitting.timing(&counted),
-            None => (counted.executed > 0).then_some(Timing {
-                missed: counted.missed,
-                min_latency_ns: counted.min_latency_ns,
-                max_latency_ns: counted.max_latency_ns,
-            }),
-        };
-        Ok(Figures { executed: counted.executed, lost: counted.dropped, timing })
+        let timing =
+            lane.fitting.as_ref().map_or_else(|| counted.clone(), |fitting| fitting.timing(&counted));
+        let TaskResult { missed, min_latency_ns, max_latency_ns, .. } = timing;
+        let (executed, lost, has_timing) = (counted.executed, counted.dropped, timing.executed > 0);
+        Ok(Figures { executed, lost, has_timing, missed, min_latency_ns, max_latency_ns })
     }
 
     /// Returns the requests refused so far.
@@ -214,7 +210,7 @@ impl Shared {
         let mut info = shared.info.clone();
         for (task, lane) in info.tasks.iter_mut().zip(&shared.lanes) {
             // Its loop or probe goes on, but is not recorded any more.
-            let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
+            let shown = || lane.counters.as_ref().map(|counters| counters.snapshot());
             task.result = task.result.take().or_else(shown);
             info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
             let ended_ns = lane.ended_ns.unwrap_or_else(|| Linux.now_ns());

@@ -7,12 +7,14 @@ use std::time::Duration;
 use jitterlab_model::{Compensation, Error, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
 
 use crate::compensate;
-use crate::counters::TaskCounters;
+use crate::counters::{CounterWriter, TaskCounters};
 use crate::error::Wanted;
+use crate::guard::Guard;
 use crate::linux::Linux;
-use crate::periodic::{Limits, Parts, PeriodicLoop};
+use crate::periodic::{Limits, PeriodicLoop};
 use crate::polling;
 use crate::record::Recorder;
+use crate::schedule::Schedule;
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::{self, signal};
 use crate::system::{Kernel, System};
@@ -235,21 +237,20 @@ impl<S: System> Builder<S> {
         let now_ns = system.now_ns();
         let first_due_ns =
             epoch_ns.unwrap_or_else(|| now_ns.saturating_add(spec.period_ns)).saturating_add(spec.offset_ns);
-        Ok(PeriodicLoop::new(
+        Ok(PeriodicLoop {
             system,
-            &spec,
-            first_due_ns,
+            schedule: Schedule::new(first_due_ns, spec.period_ns, spec.overrun),
             wake,
-            Parts {
-                granted,
-                refused,
-                stop: self.stop,
-                recorder: self.recorder,
-                counters: self.counters,
-                limits,
-                guarded,
-            },
-        ))
+            counters: CounterWriter::new(self.counters),
+            recorder: self.recorder,
+            stop: self.stop,
+            limits,
+            guard: guarded.then(|| Guard::new(spec.period_ns, now_ns)),
+            last_end_ns: i64::MIN,
+            end: None,
+            granted,
+            refused,
+        })
     }
 }
 

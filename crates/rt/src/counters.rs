@@ -12,9 +12,9 @@ use jitterlab_model::{Activation, Flags, TaskResult};
 
 use crate::wake::Arrival;
 
-/// Makes the counters and their snapshot out of one table.
+/// Makes the counters, and their values before the first activation.
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident: $atomic:ident = $begin:expr => $kind:ty),+ $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident: $atomic:ident = $begin:expr),+ $(,)?) => {
         /// Counters of one task. Only its own thread writes them, by plain stores to cache lines of their own.
         ///
         /// ```
@@ -31,13 +31,7 @@ macro_rules! counters {
         #[derive(Debug)]
         #[repr(align(128))]
         pub struct TaskCounters {
-            $($name: $atomic),+
-        }
-
-        /// Values of the counters at one moment.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        pub struct Snapshot {
-            $($(#[$doc])* pub $name: $kind),+
+            $($(#[$doc])* $name: $atomic),+
         }
 
         impl Default for TaskCounters {
@@ -45,70 +39,58 @@ macro_rules! counters {
                 TaskCounters { $($name: $atomic::new($begin)),+ }
             }
         }
-
-        impl TaskCounters {
-            /// Returns the present values of the counters. While the task runs, counts of two neighbouring activations
-            /// may mix.
-            pub fn snapshot(&self) -> Snapshot {
-                // First: everything that the counted activations left behind is then visible too.
-                if self.executed.load(Acquire) == 0 {
-                    return Snapshot::default();
-                }
-                Snapshot { $($name: self.$name.load(Acquire)),+ }
-            }
-        }
     };
 }
 
+// As the fields of [`TaskResult`], and what they are made of.
 counters! {
-    /// Activations that ran.
-    executed: AtomicU64 = 0 => u64,
-    /// Due times skipped so far.
-    missed: AtomicU64 = 0 => u64,
-    /// Records lost because the ring was full.
-    dropped: AtomicU64 = 0 => u64,
-    /// t_0, 0 before the first activation.
-    first_due_ns: AtomicI64 = 0 => i64,
-    /// The end of the last activation; its due time, if it ended before that.
-    last_end_ns: AtomicI64 = 0 => i64,
-    /// Sum of the shifts of the grid (policy re-phase).
-    phase_loss_ns: AtomicI64 = 0 => i64,
-    /// Smallest latency of all, 0 before the first activation.
-    min_latency_ns: AtomicI64 = i64::MAX => i64,
-    /// Largest latency of all, 0 before the first activation.
-    max_latency_ns: AtomicI64 = i64::MIN => i64,
-    /// Time spent polling the clock for due times.
-    polled_ns: AtomicI64 = 0 => i64,
-    /// Longest time between two readings while polling.
-    longest_hole_ns: AtomicI64 = 0 => i64,
+    executed: AtomicU64 = 0,
+    missed: AtomicU64 = 0,
+    dropped: AtomicU64 = 0,
+    first_due_ns: AtomicI64 = 0,
+    last_end_ns: AtomicI64 = 0,
+    phase_loss_ns: AtomicI64 = 0,
+    min_latency_ns: AtomicI64 = i64::MAX,
+    max_latency_ns: AtomicI64 = i64::MIN,
+    polled_ns: AtomicI64 = 0,
+    longest_hole_ns: AtomicI64 = 0,
     /// Activations that began outside real-time mode (Xenomai).
-    not_real_time: AtomicU64 = 0 => u64,
+    not_real_time: AtomicU64 = 0,
     /// The processor that the first activation began on.
-    first_cpu: AtomicU64 = 0 => u64,
-    /// Activations that began on another processor than the first.
-    elsewhere: AtomicU64 = 0 => u64,
-    /// The last such other processor.
-    other_cpu: AtomicU64 = 0 => u64,
+    first_cpu: AtomicU64 = 0,
+    elsewhere: AtomicU64 = 0,
+    other_cpu: AtomicU64 = 0,
 }
 
-impl From<Snapshot> for TaskResult {
-    /// Fills in the part of a task's result that the counters alone know.
-    fn from(s: Snapshot) -> Self {
+impl TaskCounters {
+    /// Returns the part of a task's result that the counters alone know, at this moment. While the task runs, counts of two
+    /// neighbouring activations may mix.
+    pub fn snapshot(&self) -> TaskResult {
+        // First: everything that the counted activations left behind is then visible too.
+        if self.executed.load(Acquire) == 0 {
+            return TaskResult::default();
+        }
+        let elsewhere = self.elsewhere.load(Acquire);
         TaskResult {
-            executed: s.executed,
-            missed: s.missed,
-            dropped: s.dropped,
-            first_due_ns: s.first_due_ns,
-            last_end_ns: s.last_end_ns,
-            phase_loss_ns: s.phase_loss_ns,
-            min_latency_ns: s.min_latency_ns,
-            max_latency_ns: s.max_latency_ns,
-            polled_ns: s.polled_ns,
-            longest_hole_ns: s.longest_hole_ns,
-            elsewhere: s.elsewhere,
-            other_cpu: u16::try_from(s.other_cpu).ok().filter(|_| s.elsewhere > 0),
+            executed: self.executed.load(Acquire),
+            missed: self.missed.load(Acquire),
+            dropped: self.dropped.load(Acquire),
+            first_due_ns: self.first_due_ns.load(Acquire),
+            last_end_ns: self.last_end_ns.load(Acquire),
+            phase_loss_ns: self.phase_loss_ns.load(Acquire),
+            min_latency_ns: self.min_latency_ns.load(Acquire),
+            max_latency_ns: self.max_latency_ns.load(Acquire),
+            polled_ns: self.polled_ns.load(Acquire),
+            longest_hole_ns: self.longest_hole_ns.load(Acquire),
+            elsewhere,
+            other_cpu: u16::try_from(self.other_cpu.load(Acquire)).ok().filter(|_| elsewhere > 0),
             ..TaskResult::default()
         }
+    }
+
+    /// Activations that began outside real-time mode.
+    pub(crate) fn not_real_time(&self) -> u64 {
+        self.not_real_time.load(Acquire)
     }
 }
 
@@ -229,7 +211,7 @@ mod tests {
                 let seen = shown.snapshot();
                 let n = seen.executed;
                 if n == 0 {
-                    return assert_eq!(seen, Snapshot::default());
+                    return assert_eq!(seen, TaskResult::default());
                 }
                 assert!(n <= 2 && seen.first_due_ns == 1_000 && seen.max_latency_ns == 10, "{seen:?}");
                 assert!(seen.missed >= n && seen.last_end_ns >= 1_020 + 1_000 * (n as i64 - 1), "{seen:?}");

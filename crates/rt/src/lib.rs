@@ -25,7 +25,7 @@ pub mod workload;
 pub mod xenomai;
 
 pub use builder::Builder;
-pub use counters::{Snapshot, TaskCounters};
+pub use counters::TaskCounters;
 pub use error::{broken, no_thread};
 pub use jitterlab_model::Error;
 pub use jitterlab_model::OwnWork;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult};
 
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::guard::Guard;
@@ -31,17 +31,6 @@ impl Default for Limits {
     fn default() -> Self {
         Limits { until_ns: i64::MAX, count: u64::MAX, stop_above_ns: i64::MAX, may_poll: false }
     }
-}
-
-/// Parts that a builder gives to the loop it makes.
-pub(crate) struct Parts {
-    pub granted: Option<Granted>,
-    pub refused: Vec<Refusal>,
-    pub stop: Arc<AtomicBool>,
-    pub recorder: Option<Recorder>,
-    pub counters: Arc<TaskCounters>,
-    pub limits: Limits,
-    pub guarded: bool,
 }
 
 /// Reason for a loop's end.
@@ -77,45 +66,21 @@ pub enum End {
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 pub struct PeriodicLoop<S: System = Linux> {
-    system: S,
-    schedule: Schedule,
-    wake: Box<dyn WakeUp<S>>,
-    counters: CounterWriter,
-    recorder: Option<Recorder>,
-    stop: Arc<AtomicBool>,
-    limits: Limits,
-    guard: Option<Guard>,
-    last_end_ns: i64,
-    end: Option<End>,
-    granted: Option<Granted>,
-    refused: Vec<Refusal>,
+    pub(crate) system: S,
+    pub(crate) schedule: Schedule,
+    pub(crate) wake: Box<dyn WakeUp<S>>,
+    pub(crate) counters: CounterWriter,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) limits: Limits,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) last_end_ns: i64,
+    pub(crate) end: Option<End>,
+    pub(crate) granted: Option<Granted>,
+    pub(crate) refused: Vec<Refusal>,
 }
 
 impl<S: System> PeriodicLoop<S> {
-    pub(crate) fn new(
-        system: S,
-        spec: &TaskSpec,
-        first_due_ns: i64,
-        wake: Box<dyn WakeUp<S>>,
-        parts: Parts,
-    ) -> Self {
-        let now_ns = system.now_ns();
-        PeriodicLoop {
-            schedule: Schedule::new(first_due_ns, spec.period_ns, spec.overrun),
-            system,
-            wake,
-            counters: CounterWriter::new(parts.counters),
-            recorder: parts.recorder,
-            stop: parts.stop,
-            limits: parts.limits,
-            guard: parts.guarded.then(|| Guard::new(spec.period_ns, now_ns)),
-            last_end_ns: i64::MIN,
-            end: None,
-            granted: parts.granted,
-            refused: parts.refused,
-        }
-    }
-
     /// Waits for the next activation, which lasts until the answer is dropped. `None` once the loop has come to
     /// its end, for the reason that [`PeriodicLoop::end`] gives.
     #[inline]
@@ -245,20 +210,20 @@ impl<S: System> PeriodicLoop<S> {
     /// Returns the task's result so far, with the due times it still has to catch up counted as missed. The thread's
     /// resource usage is left to [`crate::sys::usage`].
     pub fn result(&self) -> TaskResult {
-        let s = self.counters.shared().snapshot();
-        let (wake, system) = (self.wake.report(), self.system.report());
+        let counters = self.counters.shared();
+        let (wake, system, counted) = (self.wake.report(), self.system.report(), counters.snapshot());
         TaskResult {
-            missed: s.missed + self.schedule.backlog(),
+            missed: counted.missed + self.schedule.backlog(),
             margin: wake.margin,
             clock_steps: wake.clock_steps,
             clock_moved_ns: wake.clock_moved_ns,
             clock_fit: system.clock_fit,
             core: system.core.map(|core| CoreUse {
-                outside: s.not_real_time,
+                outside: counters.not_real_time(),
                 gravity_ns: wake.gravity_ns,
                 ..core
             }),
-            ..TaskResult::from(s)
+            ..counted
         }
     }
 

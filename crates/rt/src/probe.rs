@@ -348,7 +348,7 @@ impl<S: System> Probe<S> {
             self.record();
         }
         let backlog = if self.stage == Stage::OnGrid { self.grid.backlog() } else { 0 };
-        let result = TaskResult::from(self.counters.shared().snapshot());
+        let result = self.counters.shared().snapshot();
         TaskResult { missed: result.missed + backlog, ..result }
     }
 }

@@ -10,24 +10,12 @@ use jitterlab_model::RunCauses;
 use jitterlab_model::causes::{CauseSum, LateStart, TaskCauses, Tracer};
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Source, check_crc};
+use crate::column::FileRange;
 
 /// Most bytes that are written; of the latest activations, the least late are left out first, and counted.
 const MOST_BYTES: usize = 32 << 20;
 /// Most bytes that are read.
 const LARGEST_BYTES: usize = 64 << 20;
-
-/// Range of the causes in the run file.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct FileRange {
-    /// First byte.
-    pub(crate) offset: u64,
-    /// Length in bytes.
-    pub(crate) length: u64,
-    /// CRC-32 of these bytes; files of before have none.
-    #[serde(default)]
-    pub(crate) crc32: Option<u32>,
-}
 
 /// A row.
 #[derive(Serialize, Deserialize)]
@@ -106,9 +94,7 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
 }
 
 pub(crate) fn read(file: &File, place: FileRange) -> io::Result<RunCauses> {
-    let bytes = file.part(place.offset, place.length).map_err(io::Error::other)?;
-    check_crc(&bytes, place.crc32).map_err(io::Error::other)?;
-    decode(&bytes)
+    decode(&place.read(file).map_err(io::Error::other)?)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use parquet::errors::Result;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{changed, damage};
 use crate::thrift;
@@ -48,6 +49,32 @@ impl Source for Bytes {
             Some(end) if end <= self.len() as u64 => Ok(self.slice(offset as usize..end as usize)),
             _ => Err(damage("a part of it lies behind its end")),
         }
+    }
+}
+
+/// Bytes in a run file besides its columns.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct FileRange {
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Length in bytes.
+    pub(crate) length: u64,
+    /// CRC-32 of these bytes; files of before have none.
+    #[serde(default)]
+    crc32: Option<u32>,
+}
+
+impl FileRange {
+    /// Where these bytes will be that are written from here on.
+    pub(crate) fn new(offset: usize, bytes: &[u8]) -> Self {
+        let (length, crc32) = (bytes.len() as u64, Some(crc32fast::hash(bytes)));
+        FileRange { offset: offset as u64, length, crc32 }
+    }
+
+    pub(crate) fn read(self, file: &File) -> Result<Bytes> {
+        let bytes = file.part(self.offset, self.length)?;
+        check_crc(&bytes, self.crc32)?;
+        Ok(bytes)
     }
 }
 
@@ -121,7 +148,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Checks bytes against their checksum; a file without one passes.
-pub(crate) fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
+fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     match expected {
         Some(crc) if crc != crc32fast::hash(bytes) => Err(changed()),
         _ => Ok(()),

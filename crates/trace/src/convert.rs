@@ -27,31 +27,23 @@ use crate::walk::{JournalParts, Part};
 /// There is no such journal, it is still being recorded, it is not a journal, another file has the name of its run file, or
 /// that cannot be written.
 pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
-    recover_with(path, |_, _| ())
+    recover_to(path, None, |_, _| ())
 }
 
-/// Like [`recover`], telling now and then how many bytes of how many are done.
-///
-/// # Errors
-/// As [`recover`].
-pub fn recover_with(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> Result<FinishedRun, Error> {
-    let path = path.as_ref();
-    let beside = journal_path(path);
-    let journal = if beside.exists() { &beside } else { path };
-    recover_to(journal, target_of(journal), progress)
-}
-
-/// Like [`recover`], into a file of any name, on another disk for instance; reports now and then the bytes done and the
-/// bytes in all.
+/// Like [`recover`], into a file of any name where one is given, on another disk for instance; reports now and then the bytes
+/// done and the bytes in all.
 ///
 /// # Errors
 /// As [`recover`].
 pub fn recover_to(
-    journal: impl AsRef<Path>,
-    target: impl AsRef<Path>,
+    path: impl AsRef<Path>,
+    target: Option<&Path>,
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
-    let (journal, target) = (journal.as_ref(), target.as_ref());
+    let path = path.as_ref();
+    let beside = journal_path(path);
+    let journal = if target.is_none() && beside.exists() { &beside } else { path };
+    let target = &target.map_or_else(|| target_of(journal), Path::to_path_buf);
     let file = File::open(journal).map_err(Error::file("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(still_recording(journal));

@@ -1,13 +1,11 @@
 //! Errors about run files, as sentences with the remedy.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
 use jitterlab_model::Error;
 use parquet::errors::ParquetError;
-
-use crate::role::Role;
 
 /// Problem of a file, as far as callers decide by it ([`Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,143 +204,43 @@ pub(crate) fn damage_of(error: ParquetError) -> Cause {
     }
 }
 
-impl From<Error> for Unreadable {
-    fn from(why: Error) -> Self {
-        Unreadable::Impossible(why)
-    }
-}
-
 /// Reason why an output that was recognised cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("it holds no measurement")]
     Nothing,
-    #[error(
-        "it holds no timer that wakes a thread, so nothing says when one was due: record timer:hrtimer_expire_entry beside \
-         sched_waking and sched_switch"
-    )]
-    NoTimers,
     #[error("a second measurement begins; split the file before it, and read each part for itself")]
     Second,
     #[error("it is cut short: its last figures are missing")]
     Cut,
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
     PeriodOfEach { tasks: Vec<String> },
-    #[error(
-        "these are not the periods of {}: --period is given once, or once for each of them in this order where they have \
-         different ones and the output does not say them", .tasks.join(", ")
-    )]
-    OtherPeriods { tasks: Vec<String> },
-    #[error("it does not say how many samples it is of")]
-    NoSampleCount,
-    #[error("it has no bins")]
-    NoBins,
-    #[error("the width of its bins is missing")]
-    NoWidth,
-    #[error("{text:?} is not {}", .wanted)]
-    Not { text: String, wanted: Wanted },
-    #[error("it is not a number")]
-    NotANumber,
-    #[error("a row has fewer columns than the {threads} threads")]
-    FewColumns { threads: usize },
+    #[error("{text:?} is not {wanted}")]
+    Not { text: String, wanted: &'static str },
     #[error("a row has {counts} counts for {columns} columns; header and index are needed")]
     CountsOfRow { counts: usize, columns: usize },
     #[error("it holds something that is no sample")]
     Samples,
     #[error(
-        "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
-    )]
-    NoUnit { column: usize, role: Role },
-    #[error("there is no column {wanted}: the head line names {names}")]
-    NoColumn { wanted: String, names: String },
-    #[error(
         "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
     )]
     NoTimes,
-    #[error(
-        "{values} values of {role}, and {length} of the first column: every activation needs one of each"
-    )]
-    Uneven { role: Role, values: usize, length: usize },
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,
     #[error("time goes back: a second measurement begins here, or the column is not what it is taken for")]
     Backwards,
-    #[error("a line has less than iteration, timestamp and latency")]
-    ShortLine,
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
-    #[error("it holds what cannot be: {0}")]
-    Impossible(Error),
-    #[error("there is no channel {wanted}: it has {names}")]
-    NoChannel { wanted: String, names: String },
-    #[error(
-        "channel {channel} shows {activations} activations, and 3 are the fewest that tell a period: name another edge (--edge)"
-    )]
-    Quiet { channel: String, activations: usize },
-    #[error(
-        "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
-    )]
-    AllQuiet,
     #[error("it does not say the unit of its times: say it with --unit")]
     NoTimeUnit,
     #[error("it does not say its sample rate")]
     NoSampleRate,
-    #[error("it is of version {version} of its format, of which only version 0 is read: export it as CSV")]
-    Version { version: i64 },
     #[error("it holds more than {most} {what}: save a shorter part of it")]
-    TooMany { what: Counted, most: usize },
-    #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
-    TooMuch,
-    #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
-    NotEthernet { link: i32 },
-    #[error("which packets are meant? Name them with --packets; most are {found}")]
-    WhichPackets { found: String },
+    TooMany { what: &'static str, most: usize },
     #[error("it is damaged: {what}")]
     Damaged { what: String },
     #[error("{0}")]
     Json(serde_json::Error),
-}
-
-/// Things that an output can hold too many of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counted {
-    Tasks,
-    Edges,
-    Voltages,
-}
-
-impl Display for Counted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Counted::Tasks => "tasks",
-            Counted::Edges => "edges",
-            Counted::Voltages => "samples of voltages",
-        })
-    }
-}
-
-/// Kind of text in a place of another tool's output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    Numbers,
-    Count,
-    Bin,
-    BinAndCount,
-    Sample,
-    Row,
-    Time,
-}
-
-impl Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Wanted::Numbers => "a row of numbers",
-            Wanted::Count => "a count",
-            Wanted::Bin => "a bin",
-            Wanted::BinAndCount => "a bin and its count",
-            Wanted::Sample => "thread, time and latency",
-            Wanted::Row => "a row with all columns",
-            Wanted::Time => "a number",
-        })
-    }
+    #[error(transparent)]
+    Other(#[from] Error),
 }

@@ -19,7 +19,7 @@ use parquet::schema::types::ColumnPath;
 
 use crate::column::{footer, guarded, open};
 use crate::error::damage;
-use crate::layout::{properties, schema, zstd};
+use crate::layout::{properties, put, put_levels, schema, zstd};
 
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 20;
@@ -124,7 +124,7 @@ impl FlatTable {
                 match values {
                     Values::Texts(texts) => {
                         let texts = texts[rows.clone()].iter().map(|text| ByteArray::from(text.as_str()));
-                        put::<ByteArrayType>(&mut group, &texts.collect::<Vec<_>>(), None)?;
+                        put::<ByteArrayType>(&mut group, &texts.collect::<Vec<_>>())?;
                     }
                     Values::Numbers(numbers) => put_numbers(&mut group, *kind, &numbers[rows.clone()])?,
                 }
@@ -149,24 +149,14 @@ fn put_numbers(
         Kind::Short => {
             let short = known.iter().map(|number| i8::try_from(*number).map(i32::from));
             let short = short.collect::<Result<Vec<_>, _>>().map_err(|_| damage("a number is too large"))?;
-            put::<Int32Type>(group, &short, None)
+            put::<Int32Type>(group, &short)
         }
         Kind::MaybeWhole => {
             let levels: Vec<i16> = numbers.iter().map(|number| i16::from(number.is_some())).collect();
-            put::<Int64Type>(group, &known, Some(&levels))
+            put_levels::<Int64Type>(group, &known, Some(&levels))
         }
-        _ => put::<Int64Type>(group, &known, None),
+        _ => put::<Int64Type>(group, &known),
     }
-}
-
-fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let mut column = group.next_column()?.ok_or_else(|| damage("too many columns"))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
 }
 
 /// Parquet file that may hold a flat table.

@@ -4,8 +4,6 @@
 //! the payload, CRC-32 (IEEE) of these four and of the payload; five u32, little endian) and its payload. The description is
 //! written twice at the beginning, in blocks of 4096 bytes of their own.
 
-use std::io::{self, Read};
-
 /// The first bytes of every journal.
 pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
 /// First bytes of the file with a measurement's finished parts, their version at the end (see [`crate::Parts`]).
@@ -45,6 +43,13 @@ pub(crate) struct Frame<'a> {
     pub(crate) task: usize,
     pub(crate) rows: usize,
     pub(crate) payload: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// Length with its header.
+    pub(crate) fn bytes(&self) -> u64 {
+        (HEADER + self.payload.len()) as u64
+    }
 }
 
 /// The bytes every journal begins with.
@@ -108,47 +113,15 @@ pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, task: usize, fill: impl FnOnce(
     out[start + 16..start + HEADER].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Reads frames one after the other from the bytes after the preamble.
-pub(crate) struct FrameReader<R> {
-    input: R,
-    buffer: Vec<u8>,
-    good_bytes: u64,
-}
-
-impl<R: Read> FrameReader<R> {
-    pub(crate) fn new(input: R) -> Self {
-        FrameReader { input, buffer: Vec::new(), good_bytes: PREAMBLE as u64 }
-    }
-
-    /// Length of the journal up to the end of the last whole frame.
-    pub(crate) fn good_bytes(&self) -> u64 {
-        self.good_bytes
-    }
-
-    /// The next whole frame; `None` at the end of the journal or where it is cut off or damaged.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
-        let mut header = [0u8; HEADER];
-        if !fill(&mut self.input, &mut header)? {
-            return Ok(None);
-        }
-        let Some(header) = Header::read(&header) else { return Ok(None) };
-        self.buffer.clear();
-        (&mut self.input).take(u64::from(header.length)).read_to_end(&mut self.buffer)?;
-        if !header.holds(&self.buffer) {
-            return Ok(None);
-        }
-        self.good_bytes += header.frame_bytes();
-        Ok(Some(header.frame(&self.buffer)))
-    }
-}
-
-/// Fills the buffer; `false` if the input ends before.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-    match input.read_exact(buffer) {
-        Ok(()) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(e) => Err(e),
-    }
+/// The whole frames at the beginning of these bytes: it ends where one is cut off or damaged.
+pub(crate) fn whole_frames(mut bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
+    std::iter::from_fn(move || {
+        let (header, rest) = bytes.split_first_chunk()?;
+        let header = Header::read(header)?;
+        let payload = rest.get(..header.length as usize).filter(|payload| header.holds(payload))?;
+        bytes = &rest[payload.len()..];
+        Some(header.frame(payload))
+    })
 }
 
 /// Returns true if these are the first bytes of a journal.
@@ -220,9 +193,8 @@ pub(crate) mod tests {
                 put(&mut bytes, Kind::Rows, task, |out| { out.extend(payload); 7 });
             }
             let end = bytes.len() - cut.min(payloads[payloads.len() - 1].len() + HEADER);
-            let mut reader = FrameReader::new(&bytes[..end]);
             let mut found = Vec::new();
-            while let Some(frame) = reader.next().unwrap() {
+            for frame in whole_frames(&bytes[..end]) {
                 prop_assert_eq!((frame.kind, frame.task, frame.rows), (Kind::Rows, found.len(), 7));
                 found.push(frame.payload.to_vec());
             }
@@ -236,7 +208,7 @@ pub(crate) mod tests {
             put(&mut bytes, Kind::Rows, 3, |out| { out.extend(&payload); 7 });
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            prop_assert!(FrameReader::new(&bytes[..]).next().unwrap().is_none());
+            prop_assert!(whole_frames(&bytes).next().is_none());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::{Error, RunInfo};
 
 use crate::error::recording_ended;
-use crate::frame::{self, FrameReader, Kind};
+use crate::frame::{self, Kind, whole_frames};
 use crate::own_file::OwnFile;
 
 /// Bytes that disks write, and lose, at once.
@@ -74,12 +74,10 @@ impl Journal {
                 break;
             }
         }
-        let mut whole = FrameReader::new(&frames[..written]);
-        let begin = whole.good_bytes();
-        while let Ok(Some(frame)) = whole.next() {
+        for frame in whole_frames(&frames[..written]) {
             self.rows += frame.rows as u64;
+            self.good_bytes += frame.bytes();
         }
-        self.good_bytes += whole.good_bytes() - begin;
         let Some(source) = failure else { return Ok(()) };
         // Without the cut frame at the end, nothing has to be skipped when the journal is read.
         let _ = file.set_len(self.good_bytes);

@@ -14,6 +14,8 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
+use crate::error::damage;
+
 /// Metadata key of the run's description.
 pub(crate) const RUN_KEY: &str = "jitterlab.run";
 /// Metadata key of the format's version.
@@ -77,9 +79,16 @@ pub(crate) fn put<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
-    let Some(mut column) = group.next_column()? else {
-        return Err(ParquetError::General("too many columns".into()));
-    };
-    column.typed::<T>().write_batch(values, None, None)?;
+    put_levels::<T>(group, values, None)
+}
+
+/// Writes the next column, with the definition levels of its rows where it is optional.
+pub(crate) fn put_levels<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.ok_or_else(|| damage("too many columns"))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }

@@ -34,7 +34,7 @@ mod thrift;
 mod walk;
 mod writer;
 
-pub use convert::{join, recover, recover_to, recover_with};
+pub use convert::{join, recover, recover_to};
 pub use decoder::Columns;
 pub use error::FileProblem;
 pub use import::{

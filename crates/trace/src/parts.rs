@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::codec::{self, RowEncoder};
 use crate::error::{being_recorded, not_a_run_file};
-use crate::frame::{FrameReader, Kind, PARTS, put};
+use crate::frame::{Kind, PARTS, put, whole_frames};
 
 /// The largest file that is gone on with.
 const LARGEST_BYTES: u64 = 4 << 30;
@@ -72,12 +72,13 @@ impl Parts {
             return Err(being_recorded(&path));
         }
         let mut parts = Parts::nowhere();
-        let mut beginning = Vec::new();
-        (&file).take(PARTS.len() as u64).read_to_end(&mut beginning).map_err(failed("read"))?;
-        if !PARTS.starts_with(&beginning) {
-            return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does")));
-        }
-        let good_bytes = if beginning == PARTS { parts.read(&file).map_err(failed("read"))? } else { 0 };
+        let mut bytes = Vec::new();
+        (&file).take(LARGEST_BYTES).read_to_end(&mut bytes).map_err(failed("read"))?;
+        let good_bytes = match bytes.strip_prefix(PARTS) {
+            Some(frames) => parts.read(frames),
+            None if PARTS.starts_with(&bytes) => 0,
+            None => return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does"))),
+        };
         // From here on it is ours: where the disk is full, the empty file is removed.
         let mut kept = Kept { path: path.clone(), file };
         // A part that was cut off in the middle is measured again.
@@ -93,11 +94,11 @@ impl Parts {
     }
 
     /// Reads the whole parts after the beginning, and returns the position of their end.
-    fn read(&mut self, file: &File) -> io::Result<u64> {
-        let mut frames = FrameReader::new(file.take(LARGEST_BYTES));
-        let mut good_bytes = frames.good_bytes();
-        let mut part = Part::default();
-        while let Some(frame) = frames.next()? {
+    fn read(&mut self, frames: &[u8]) -> u64 {
+        let mut good_bytes = PARTS.len() as u64;
+        let (mut at, mut part) = (good_bytes, Part::default());
+        for frame in whole_frames(frames) {
+            at += frame.bytes();
             match frame.kind {
                 Kind::Rows => {
                     if codec::decode(frame.payload, 0, frame.payload.len(), &mut part.rows).is_none() {
@@ -107,12 +108,12 @@ impl Parts {
                 Kind::Info => {
                     part.value = frame.payload.to_vec();
                     self.before.push(std::mem::take(&mut part));
-                    good_bytes = frames.good_bytes();
+                    good_bytes = at;
                 }
                 Kind::Slice | Kind::Causes => break,
             }
         }
-        Ok(good_bytes)
+        good_bytes
     }
 
     /// Returns the number of parts that an earlier call had measured.

@@ -14,12 +14,12 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
-use crate::causes::{self, FileRange};
+use crate::causes;
 use crate::checksum::{self, OfColumns};
-use crate::column;
+use crate::column::{self, FileRange};
 use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
 use crate::description::{newer, parse_info};
-use crate::error::{FileProblem, bad_causes, changed, damage_of, damaged, no_file, not_a_run_file};
+use crate::error::{FileProblem, bad_causes, changed, damage, damage_of, damaged, no_file, not_a_run_file};
 use crate::frame::is_journal;
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
@@ -123,32 +123,13 @@ impl RunReader {
         let causes = causes.map_err(|e| bad_causes(path, e))?;
         check_schema(path, &metadata)?;
         check_compression(path, &metadata)?;
-        let others = embedded.iter().map(|table| (table.offset, table.length));
-        check_ranges(
-            path,
-            size,
-            &metadata,
-            others.chain(causes.map(|place: FileRange| (place.offset, place.length))),
-        )?;
-        let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
-        let groups = groups.collect::<Result<Vec<_>, _>>()?;
-        // A killed run may have stored more spikes than seconds.
-        if info.keep == Keep::All {
-            check_counts(path, &groups, &info)?;
-        }
-        let metadata = Arc::new(metadata);
-        let path = path.into();
-        let mut reader = RunReader {
-            path,
-            file,
-            info,
-            metadata,
-            groups,
-            numbers: Vec::new(),
-            checksums,
-            embedded,
-            causes,
-        };
+        let others = embedded.iter().map(|table| &table.range).chain(&causes);
+        let groups = check_ranges(size, &metadata, others).and_then(|()| row_groups(&metadata, &info));
+        let groups = groups.map_err(|e| damaged(path, damage_of(e)))?;
+        let (path, metadata) = (path.into(), Arc::new(metadata));
+        let numbers = Vec::new();
+        let mut reader =
+            RunReader { path, file, info, metadata, groups, numbers, checksums, embedded, causes };
         reader.numbers = reader.numbers()?;
         Ok(reader)
     }
@@ -237,23 +218,6 @@ impl RunReader {
         Ok(())
     }
 
-    /// Reads a whole row group into `rows`, whose former content is replaced.
-    ///
-    /// # Errors
-    /// As [`RunReader::visit_row_group`].
-    pub fn read_row_group(
-        &self,
-        number: usize,
-        columns: Columns,
-        rows: &mut Vec<Activation>,
-    ) -> Result<(), Error> {
-        let mut decoder = self.decoder(number, columns)?;
-        rows.clear();
-        rows.resize(self.groups[number].rows, decoder.common);
-        self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))?;
-        self.check(number, rows, columns, &mut None)
-    }
-
     /// Holds activations of one row group against the bounds, as far as they were read; `last` is the one before them.
     fn check(
         &self,
@@ -334,46 +298,45 @@ impl RunReader {
 }
 
 /// Checks that everything described is within a file of this size, and nothing of it in two places.
-fn check_ranges(
-    path: &Path,
+fn check_ranges<'a>(
     size: u64,
     metadata: &ParquetMetaData,
-    others: impl Iterator<Item = (u64, u64)>,
-) -> Result<(), Error> {
+    others: impl Iterator<Item = &'a FileRange>,
+) -> Result<(), ParquetError> {
     let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(column::range);
-    let parts: Result<Vec<_>, _> = columns.chain(others.map(Ok)).collect();
-    let mut parts = parts.map_err(|e| damaged(path, damage_of(e)))?;
+    let others = others.map(|range| Ok((range.offset, range.length)));
+    let mut parts = columns.chain(others).collect::<Result<Vec<_>, _>>()?;
     parts.sort_unstable();
     let mut end = 0;
     for (offset, length) in parts {
         if offset < end {
-            return Err(damaged(path, Error::damaged("two parts of it share bytes")));
+            return Err(damage("two parts of it share bytes"));
         }
         end = offset.saturating_add(length);
     }
-    if end > size {
-        return Err(damaged(path, Error::damaged("a part of it lies behind its end")));
-    }
-    Ok(())
+    if end > size { Err(damage("a part of it lies behind its end")) } else { Ok(()) }
 }
 
-/// Checks that no task has more rows in the file than activations that ran.
-fn check_counts(path: &Path, groups: &[RowGroup], info: &RunInfo) -> Result<(), Error> {
+/// The row groups; no task has more rows in the file than activations that ran.
+fn row_groups(metadata: &ParquetMetaData, info: &RunInfo) -> Result<Vec<RowGroup>, ParquetError> {
+    let groups = metadata.row_groups().iter().map(|group| row_group(group, info));
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    // A killed run may have stored more spikes than seconds.
+    if info.keep != Keep::All {
+        return Ok(groups);
+    }
     let mut rows = vec![0u64; info.tasks.len()];
     groups.iter().for_each(|group| rows[group.task] = rows[group.task].saturating_add(group.rows as u64));
     for (task, rows) in info.tasks.iter().zip(rows) {
         let executed = task.result.as_ref().map_or(COUNT, |result| result.executed);
         if rows > executed.min(COUNT) {
             let name = &task.spec.name;
-            return Err(damaged(
-                path,
-                Error::damaged(format!(
-                    "it holds {rows} activations of task {name:?}, of which {executed} ran"
-                )),
-            ));
+            return Err(damage(format!(
+                "it holds {rows} activations of task {name:?}, of which {executed} ran"
+            )));
         }
     }
-    Ok(())
+    Ok(groups)
 }
 
 /// The number of a row group's first activation, as its statistics have it.
@@ -423,24 +386,17 @@ fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), Erro
 }
 
 /// A row group's size, and its one task from the statistics of the task column.
-fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, Error> {
-    let Some(task) =
-        only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len())
-    else {
-        return Err(damaged(
-            path,
-            Error::damaged(
-                "a row group is not of exactly one task of the run, as if another program had \
-                 rewritten it",
-            ),
-        ));
-    };
+fn row_group(group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, ParquetError> {
+    let task = only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len());
+    let task = task.ok_or_else(|| {
+        damage("a row group is not of exactly one task of the run, as if another program had rewritten it")
+    })?;
     // Few bytes can hold many equal rows; but columns that state a number twice must agree.
     let held: i64 =
         group.columns().iter().fold(0, |sum, column| sum.saturating_add(column.uncompressed_size()));
     let alike = group.columns().iter().all(|column| column.num_values() == group.num_rows());
     match usize::try_from(group.num_rows()) {
         Ok(rows) if alike && group.total_byte_size() <= held => Ok(RowGroup { task, rows }),
-        _ => Err(damaged(path, Error::damaged("a row group claims more than its columns hold"))),
+        _ => Err(damage("a row group claims more than its columns hold")),
     }
 }

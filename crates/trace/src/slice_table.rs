@@ -22,7 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::checksum::Writer;
-use crate::column::{Source, check_crc, footer, guarded, read as read_column};
+use crate::column::{FileRange, footer, guarded, read as read_column};
 use crate::error::{damage, impossible};
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
@@ -66,14 +66,9 @@ const MINUTE_NS: i64 = 60 * SLICE_NS;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Embedded {
     /// `slices` or `bins`; they come in pairs, in this order.
-    pub(crate) table: String,
-    /// First byte.
-    pub(crate) offset: u64,
-    /// Length in bytes.
-    pub(crate) length: u64,
-    /// CRC-32 of these bytes; files of before have none.
-    #[serde(default)]
-    pub(crate) crc32: Option<u32>,
+    table: String,
+    #[serde(flatten)]
+    pub(crate) range: FileRange,
 }
 
 /// Gathers slices and writes them out in pairs of embedded tables.
@@ -146,10 +141,9 @@ impl SliceTable {
             return Ok(());
         }
         for (table, bytes) in [("slices", slices_table(&self.closed)?), ("bins", bins_table(&self.closed)?)] {
-            let offset = file.bytes_written() as u64;
+            let range = FileRange::new(file.bytes_written(), &bytes);
             file.write_all(&bytes)?;
-            let (length, crc32) = (bytes.len() as u64, Some(crc32fast::hash(&bytes)));
-            self.written.push(Embedded { table: table.into(), offset, length, crc32 });
+            self.written.push(Embedded { table: table.into(), range });
         }
         self.closed.clear();
         self.bins = 0;
@@ -244,8 +238,7 @@ struct Columns {
 
 impl Columns {
     fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
-        let bytes = file.part(place.offset, place.length)?;
-        check_crc(&bytes, place.crc32)?;
+        let bytes = place.range.read(file)?;
         footer(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
         let [group] = metadata.row_groups() else { return Err(damaged()) };

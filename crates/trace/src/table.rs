@@ -12,8 +12,9 @@ use parquet::file::metadata::KeyValue;
 use tempfile::NamedTempFile;
 
 use crate::atomic_file;
-use crate::causes::{self, FileRange};
+use crate::causes;
 use crate::checksum::{self, CHUNKS_KEY, ChecksummedFile, OfColumns, Writer};
+use crate::column::FileRange;
 use crate::error::{exists, unknown_task};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
 use crate::paths::sync_directory;
@@ -182,8 +183,7 @@ impl RunFileWriter {
         let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.path, e))?;
         let mut place = None;
         if let Some(bytes) = self.causes.take() {
-            let (offset, crc32) = (file.bytes_written() as u64, Some(crc32fast::hash(&bytes)));
-            place = Some(FileRange { offset, length: bytes.len() as u64, crc32 });
+            place = Some(FileRange::new(file.bytes_written(), &bytes));
             file.write_all(&bytes).map_err(Error::file("write", &self.path))?;
         }
         let mut describe = |key: &str, value: String| {

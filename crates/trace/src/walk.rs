@@ -12,7 +12,7 @@ use crate::causes;
 use crate::codec;
 use crate::description::{newer, parse_info};
 use crate::error::{bad_causes, not_a_run_file};
-use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
+use crate::frame::{self, Frame, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::paths::is_journal_name;
 use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
@@ -125,7 +125,7 @@ impl<'a> JournalParts<'a> {
                         info,
                     });
                 }
-                Some((at, frame)) => (at, (HEADER + frame.payload.len()) as u64, frame.rows as u64),
+                Some((at, frame)) => (at, frame.bytes(), frame.rows as u64),
                 None => return Err(not()),
             };
             // Without a description its times are unknown.
@@ -140,7 +140,7 @@ impl<'a> JournalParts<'a> {
                 return Ok(None);
             };
             let (kind, task, count) = (frame.kind, frame.task, frame.rows);
-            let bytes = (HEADER + frame.payload.len()) as u64;
+            let bytes = frame.bytes();
             let (mut whole, mut slice) = (false, None);
             self.rows.clear();
             match (kind, self.lanes.get(task)) {

@@ -189,7 +189,7 @@ for codec in ["snappy", "gzip", "zstd", "none", "lz4", "brotli"]:
     let open = |codec: &str| RunReader::open(format!("{}{codec}", path.display()));
     for codec in ["snappy", "gzip", "zstd", "none"] {
         let mut read = Vec::new();
-        open(codec).unwrap().read_row_group(0, Columns::ALL, &mut read).unwrap();
+        open(codec).unwrap().visit_row_group(0, Columns::ALL, |part| read.extend_from_slice(part)).unwrap();
         assert_eq!(read, rows, "{codec}");
     }
     for (codec, name) in [("lz4", "LZ4"), ("brotli", "Brotli")] {

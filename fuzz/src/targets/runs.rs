@@ -114,7 +114,7 @@ pub fn run_file(folder: &Path, data: &[u8], long: bool) {
     let path = file(folder, "run.parquet", data);
     if let Ok(reader) = RunReader::open(&path) {
         for number in 0..reader.row_groups().len().min(64) {
-            let _ = reader.read_row_group(number, jitterlab_trace::Columns::ALL, &mut Vec::new());
+            let _ = reader.visit_row_group(number, jitterlab_trace::Columns::ALL, |_| ());
         }
         through(&path, data, long);
     }
@@ -129,7 +129,7 @@ pub fn journal(folder: &Path, data: &[u8], long: bool) {
     let path = file(folder, "run.parquet.part", &sealed);
     through(&path, data, long);
     let target = folder.join("recovered.parquet");
-    if long && recover_to(&path, &target, |_, _| ()).is_ok() {
+    if long && recover_to(&path, Some(&target), |_, _| ()).is_ok() {
         RunReader::open(&target).expect("what was recovered can be read");
         std::fs::remove_file(&target).expect("the file is there");
     }

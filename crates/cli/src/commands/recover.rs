@@ -37,10 +37,7 @@ pub fn execute(args: &Args) -> Ending {
             let text = closing.look(Closing::PATIENCE, (done, of));
             text.iter().for_each(|text| line.show(text));
         };
-        let recovered = match &args.output {
-            Some(output) => jitterlab_trace::recover_to(path, output, progress),
-            None => jitterlab_trace::recover_with(path, progress),
-        };
+        let recovered = jitterlab_trace::recover_to(path, args.output.as_deref(), progress);
         drop(line);
         match recovered {
             Ok(run) => {

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jitterlab_model::bounds::{COLUMNS, TASKS};
-use jitterlab_model::{Activation, Flags, Gap, Warning};
+use jitterlab_model::{Activation, Error, Gap, Warning};
 use memchr::memchr;
 
-use super::starts::{self, Known, Span};
+use super::starts::{self, Span};
 use super::text::{decimal_ns, lines, pieces};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, capture, rttest};
-use crate::error::{Counted, Unreadable, Wanted};
+use crate::error::Unreadable;
 use crate::role::{Role, role_of};
 
 pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
@@ -115,13 +115,22 @@ fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mi
             Role::Task | Role::Index => Some(1),
             _ => unit_ns.or(hints.unit_ns),
         };
-        let unit_ns = unit_ns.ok_or_else(|| Unreadable::NoUnit { column: column + 1, role })?;
+        let unit_ns = unit_ns.ok_or_else(|| {
+            let column = column + 1;
+            Error::damaged(format!(
+                "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns \
+                 {role}={column}:us"
+            ))
+        })?;
         Ok::<_, Mistake>(RoleColumn { column, unit_ns })
     };
     for given in &hints.columns {
         let named = head.iter().position(|name| *name == given.name);
         let numbered = || given.name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let missing = || Unreadable::NoColumn { wanted: given.name.clone(), names: head.join(", ") };
+        let missing = || {
+            let (wanted, names) = (&given.name, head.join(", "));
+            Error::damaged(format!("there is no column {wanted}: the head line names {names}"))
+        };
         let column = named.or_else(numbered).ok_or_else(missing)?;
         let unit_ns = given.unit_ns.or_else(|| role_of(head.get(column)?)?.1);
         places.insert(given.role, place(given.role, column, unit_ns)?);
@@ -168,8 +177,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let mut row = Row::default();
         let (mut name, mut lacks_time) = ("main", false);
         for (role, place) in &places {
-            let cell =
-                cells.get(place.column).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(number))?;
+            let cell = cells
+                .get(place.column)
+                .ok_or_else(|| Unreadable::not(line, "a row with all columns").at(number))?;
             if *role == Role::Task {
                 name = cell;
             } else {
@@ -177,13 +187,13 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
                 lacks_time |= matches!(role, Role::Due | Role::Start | Role::End) && cell == "-1";
                 let value = decimal_ns(&with_point(cell), place.unit_ns);
                 row[*role as usize] =
-                    Some(value.ok_or_else(|| Unreadable::not(cell, Wanted::Time).at(number))?);
+                    Some(value.ok_or_else(|| Unreadable::not(cell, "a number").at(number))?);
             }
         }
         let task = numbers.get(name).copied().unwrap_or(tasks.len());
         if task == tasks.len() {
             if task == TASKS {
-                return Err(Unreadable::TooMany { what: Counted::Tasks, most: TASKS }.into());
+                return Err(Unreadable::TooMany { what: "tasks", most: TASKS }.into());
             }
             numbers.insert(name.into(), task);
             tasks.push(Task { name: name.into(), ..Task::default() });
@@ -225,7 +235,11 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
     }
     let length = columns.first().map_or(0, |(_, values)| values.len());
     if let Some((role, values)) = columns.iter().find(|(_, values)| values.len() != length) {
-        return Err(Unreadable::Uneven { role: *role, values: values.len(), length }.into());
+        return Err(Error::damaged(format!(
+            "{} values of {role}, and {length} of the first column: every activation needs one of each",
+            values.len()
+        ))
+        .into());
     }
     let goes_back = |role: Role, values: &[i64]| {
         ORDERED.contains(&role).then(|| values.windows(2).position(|pair| pair[0] > pair[1])).flatten()
@@ -332,25 +346,12 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
     let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.steps()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
     let period = import.period(Some(period_ns), hints, period_ns);
-    let mut rows: Vec<Activation> = Vec::with_capacity(task.length);
-    let mut holes = false;
-    for row in 0..task.length {
+    let row = |row: usize| {
         let ((due_ns, start_ns), end_ns) = (times(row), at(end, row));
-        // From one row to the next, so that a clock which is a little off does not add up.
-        let (steps, index) = rows.last().map_or((1, 0), |last| {
-            let distance = due_ns.saturating_sub(last.due_ns);
-            let steps = (distance.saturating_add(period_ns / 2) / period_ns).max(1);
-            (steps, last.index.saturating_add(steps as u64))
-        });
-        // Due times without a row did not run, or were not written; those that passed during the last activation did
-        // not run.
-        let overrun = rows.last().is_some_and(|last| last.end_ns >= due_ns.saturating_sub(period_ns));
-        let hole = steps > 1 && !overrun;
-        holes |= hole;
-        let flags = if hole { Flags::AFTER_GAP } else { Flags::default() };
-        let end_ns = end_ns.unwrap_or(start_ns);
-        rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
-    }
+        Activation { due_ns, start_ns, end_ns: end_ns.unwrap_or(start_ns), ..Activation::default() }
+    };
+    // Due times without a row did not run, or were not written.
+    let (rows, holes) = starts::numbered((0..task.length).map(row), period_ns);
     let details = task.task_details(period);
     let details = match apart_ns {
         Some(apart_ns) => {
@@ -391,15 +392,6 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
         import.warn(Warning::MeanPeriod { period_ns });
     }
     let details = task.task_details(import.period(Some(period_ns), hints, period_ns));
-    match starts::on_grid(&spans, period_ns, task.has_holes()) {
-        Known::Grid(measured) => {
-            import.task(details.lacks(Gap::Phase), measured);
-            import.warn(Warning::PhaseUnknown);
-        }
-        Known::PeriodErrors(measured) => {
-            import.task(details.lacks(Gap::Missed), measured);
-            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
-        }
-    }
+    import.starts(details, &spans, starts::on_grid(&spans, period_ns, task.has_holes()));
     Ok(())
 }

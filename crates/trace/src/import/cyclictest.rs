@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jitterlab_model::bounds::TASKS;
 use jitterlab_model::warning::Aperiodic;
-use jitterlab_model::{Activation, Flags, Gap, Warning};
+use jitterlab_model::{Activation, Error, Flags, Gap, Warning};
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{expect_numbers, lines, ns, number_after, numbers, pieces};
 use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
-use crate::error::{Counted, Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
 
@@ -233,7 +233,7 @@ impl Output {
         } else if let Some((thread, cycles)) = line.strip_prefix("# Thread ").and_then(|l| l.split_once(':'))
         {
             let cycles = cycles.split('#').next().and_then(numbers).unwrap_or_default();
-            let thread = thread.trim().parse().map_err(|_| Unreadable::not(thread, Wanted::Count))?;
+            let thread = thread.trim().parse().map_err(|_| Unreadable::not(thread, "a count"))?;
             self.threads.entry(thread).or_default().overflow_cycles = cycles;
         } else if let Some(row) = numbers::<u64>(line).filter(|row| row.len() > 1) {
             if self.rows.last().is_some_and(|last| last[0] >= row[0]) {
@@ -243,7 +243,7 @@ impl Output {
                 return Err(Unreadable::CountsOfRow { counts: row.len() - 1, columns: columns - 1 });
             }
             if row.len() > TASKS {
-                return Err(Unreadable::TooMany { what: Counted::Tasks, most: TASKS });
+                return Err(Unreadable::TooMany { what: "tasks", most: TASKS });
             }
             self.rows.push(row);
         }
@@ -473,7 +473,9 @@ impl Output {
         let of_histogram = match self.footers.is_empty() {
             true => columns,
             false if columns < threads && !self.rows.is_empty() => {
-                return Err(Unreadable::FewColumns { threads }.into());
+                return Err(
+                    Error::damaged(format!("a row has fewer columns than the {threads} threads")).into()
+                );
             }
             false => threads,
         };

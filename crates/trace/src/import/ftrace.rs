@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::{Activation, Flags, Gap, Warning};
+use jitterlab_model::{Activation, Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{decimal_ns, lines, number_after, us};
@@ -140,7 +140,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
     }
     if threads.values().all(|thread| thread.spans.is_empty()) {
-        return Err(Unreadable::NoTimers.into());
+        return Err(Error::damaged(
+            "it holds no timer that wakes a thread, so nothing says when one was due: record timer:hrtimer_expire_entry \
+             beside sched_waking and sched_switch",
+        )
+        .into());
     }
     let mut import = Import::new("ftrace", "trace");
     for (name, thread) in threads.into_iter().filter(|(_, thread)| !thread.spans.is_empty()) {
@@ -167,25 +171,11 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
         import.warn(Warning::MeanPeriod { period_ns });
     }
     let period = import.period(said, hints, 1_000_000);
-    let mut rows: Vec<Activation> = Vec::with_capacity(thread.spans.len());
-    for (expired, start_ns, end_ns) in &thread.spans {
-        let due_ns = due(expired);
-        let steps = rows.last().map_or(0, |last| {
-            (due_ns.saturating_sub(last.due_ns).saturating_add(period.ns() / 2) / period.ns()).max(1)
-        });
-        let index = rows.last().map_or(0, |last| last.index.saturating_add(steps as u64));
-        let flags = if steps > 1 { Flags::AFTER_GAP } else { Flags::default() };
+    let row = |(expired, start_ns, end_ns): &([i64; 2], i64, Option<i64>)| {
         let (start_ns, end_ns) = (*start_ns, end_ns.unwrap_or(*start_ns));
-        rows.push(Activation {
-            index,
-            due_ns,
-            start_ns,
-            end_ns,
-            cpu: thread.cpu,
-            flags,
-            ..Activation::default()
-        });
-    }
+        Activation { due_ns: due(expired), start_ns, end_ns, cpu: thread.cpu, ..Activation::default() }
+    };
+    let (rows, _) = starts::numbered(thread.spans.iter().map(row), period.ns());
     let details =
         TaskDetails::new(name.clone(), period).on(Some(thread.cpu)).lacks(Gap::Phase).lacks(Gap::Missed);
     let details =

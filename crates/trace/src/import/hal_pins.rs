@@ -88,7 +88,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             if !listed.insert((name, is_parameter)) {
                 return Err(Unreadable::Second.at(number));
             }
-            let stated = longest.entry(name).or_insert_with(Statements::exact);
+            let stated = longest.entry(name).or_default();
             stated.state([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(ns(time, 1))]);
         }
         let Some((component, pin, value)) = pin_of(line) else { continue };

@@ -4,12 +4,10 @@
 //! The columns are recognised by their values: time less error is the period, in every line but those before the
 //! thread's second run.
 
-use jitterlab_model::{Gap, Warning};
-
-use super::starts::{self, Known, Span};
+use super::starts::{self, Span};
 use super::text::{lines, numbers};
 use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "LinuxCNC halsampler -t of timedelta", recognise, parse };
 
@@ -60,7 +58,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             lost = true;
             continue;
         }
-        let sample = Sample::from_scan(line).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(at))?;
+        let sample =
+            Sample::from_scan(line).ok_or_else(|| Unreadable::not(line, "a row with all columns").at(at))?;
         if let Some(last) = samples.last() {
             lost |= sample.number > last.number.saturating_add(1);
             if sample.number <= last.number {
@@ -81,15 +80,6 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("LinuxCNC halsampler", "RTAPI");
     let details =
         TaskDetails::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
-    match starts::on_grid(&spans, period_ns, lost) {
-        Known::Grid(measured) => {
-            import.task(details.lacks(Gap::Phase), measured);
-            import.warn(Warning::PhaseUnknown);
-        }
-        Known::PeriodErrors(measured) => {
-            import.task(details.lacks(Gap::Missed), measured);
-            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
-        }
-    }
+    import.starts(details, &spans, starts::on_grid(&spans, period_ns, lost));
     import.complete()
 }

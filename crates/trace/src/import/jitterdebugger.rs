@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::{Activation, Flags, Warning};
+use jitterlab_model::{Activation, Warning};
 use serde::Deserialize;
 
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, rt_tests, text};
-use crate::error::{Unreadable, Wanted};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, rt_tests, starts, text};
+use crate::error::Unreadable;
 
 pub(super) const RESULTS: Peer =
     Peer { name: "jitterdebugger results.json", recognise: is_results, parse: parse_results };
@@ -153,7 +153,9 @@ fn is_csv(input: &Input) -> bool {
 fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut samples = Vec::new();
     for (number, line) in text::lines(input.text).filter(|(_, line)| !line.is_empty()) {
-        samples.push(sample_of(line).ok_or_else(|| Unreadable::not(line, Wanted::Sample).at(number))?);
+        samples.push(
+            sample_of(line).ok_or_else(|| Unreadable::not(line, "thread, time and latency").at(number))?,
+        );
     }
     of_samples(input, hints, samples)
 }
@@ -175,20 +177,12 @@ fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Impo
     let of = threads.len();
     for (thread, samples) in threads {
         let period = import.period(period_of(&samples), hints, DEFAULT_PERIOD_NS);
-        // None is missed, so a due time without a sample is one whose sample was lost: its buffer was full.
-        let mut last: Option<(u64, i64)> = None;
-        let rows = samples.into_iter().map(|(start_ns, latency_ns)| {
+        let row = |(start_ns, latency_ns): (i64, i64)| {
             let due_ns = start_ns.saturating_sub(latency_ns);
-            let steps = last.map_or(0, |(_, before)| {
-                let distance = due_ns.saturating_sub(before).saturating_add(period.ns() / 2);
-                (distance / period.ns()).max(1) as u64
-            });
-            let index = last.map_or(0, |(index, _)| index.saturating_add(steps));
-            last = Some((index, due_ns));
-            let flags = if steps > 1 { Flags::AFTER_GAP } else { Flags::default() };
-            Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
-        });
-        let rows = rows.collect();
+            Activation { due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+        };
+        // None is missed, so a due time without a sample is one whose sample was lost: its buffer was full.
+        let (rows, _) = starts::numbered(samples.into_iter().map(row), period.ns());
         import.task(task_details(input, (thread, of), period), Measured::Rows(rows));
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });

@@ -64,7 +64,8 @@ fn is_dot_latency(input: &Input) -> bool {
 }
 
 fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let jitter_ns: i64 = input.text.trim().parse().map_err(|_| Unreadable::NotANumber.at(1))?;
+    let jitter_ns: i64 =
+        input.text.trim().parse().map_err(|_| Unreadable::not(input.text, "a number").at(1))?;
     let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
     let period: Period = import.period(None, hints, BASE_NS);
     // The largest of either sign, of the base and the servo thread and of every test before.

@@ -48,7 +48,7 @@ pub use self::capture::{CaptureHints, PacketFilter, Threshold};
 pub use self::hal_pins::{HalThread, hal_thread};
 use self::task_details::{Period, TaskDetails};
 use self::text::whole_lines;
-use crate::error::{FileProblem, Unreadable, Wanted, empty_output, no_file, too_long, unknown_output};
+use crate::error::{FileProblem, Unreadable, empty_output, no_file, too_long, unknown_output};
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};
 
@@ -99,7 +99,7 @@ struct Peer {
     parse: fn(&Input, &Hints) -> Result<Import, Mistake>,
 }
 
-/// Every format.
+/// Every format, captures apart.
 const PEERS: &[Peer] = &[
     cyclictest::PEER,
     rt_tests::PEER,
@@ -126,16 +126,13 @@ const PEERS: &[Peer] = &[
     ros2_control::PEER,
     rttest::PEER,
     zephyr::PEER,
-    capture::VCD,
-    capture::SIGROK,
-    capture::SIGROK_CSV,
-    capture::SALEAE,
-    capture::SALEAE_BINARY,
-    capture::SCOPE,
-    capture::PCAP,
-    capture::PCAPNG,
     csv::PEER,
 ];
+
+/// Every format.
+fn peers() -> impl Iterator<Item = &'static Peer> {
+    PEERS.iter().chain(&capture::FORMATS)
+}
 
 /// A file's content, and as text if it is text.
 #[derive(Clone, Copy)]
@@ -173,6 +170,12 @@ impl From<Unreadable> for Mistake {
     }
 }
 
+impl From<Error> for Mistake {
+    fn from(why: Error) -> Self {
+        Unreadable::from(why).into()
+    }
+}
+
 impl From<serde_json::Error> for Mistake {
     fn from(error: serde_json::Error) -> Self {
         Mistake { line: Some(error.line()).filter(|line| *line > 0), why: Unreadable::Json(error) }
@@ -186,7 +189,7 @@ impl Unreadable {
     }
 
     /// Error for a text of another kind than its place needs.
-    fn not(text: &str, wanted: Wanted) -> Self {
+    fn not(text: &str, wanted: &'static str) -> Self {
         Unreadable::Not { text: text.into(), wanted }
     }
 }
@@ -323,33 +326,15 @@ fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Names of tools in texts.
+const NAMES: &str = "cyclictest,cyclicdeadline,timerlat,osnoise,rtla,oslat,hwlatdetect,jitterdebugger,stress-ng,latmus,\
+    ptsematest,signaltest,rteval,trace-cmd,runqlat,linuxcnc,xenomai,rttest,bpftrace,perf sched";
+
 /// The tool that a text of unknown format names.
 fn mentioned(text: &str) -> Option<&'static str> {
     let begin = text.as_bytes().get(..text.len().min(1 << 16)).unwrap_or_default();
     let begin = String::from_utf8_lossy(begin).to_lowercase();
-    let names = [
-        "cyclictest",
-        "cyclicdeadline",
-        "timerlat",
-        "osnoise",
-        "rtla",
-        "oslat",
-        "hwlatdetect",
-        "jitterdebugger",
-        "stress-ng",
-        "latmus",
-        "ptsematest",
-        "signaltest",
-        "rteval",
-        "trace-cmd",
-        "runqlat",
-        "linuxcnc",
-        "xenomai",
-        "rttest",
-        "bpftrace",
-        "perf sched",
-    ];
-    names.into_iter().find(|name| begin.contains(name))
+    NAMES.split(',').find(|name| begin.contains(name))
 }
 
 /// Reads an output by its tool's importer; `None` where it is of no tool.
@@ -391,19 +376,23 @@ fn with_distinct_names(mut import: Import) -> Import {
 fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
     let found = import.info.tasks.iter().map(|task| task.spec.period_ns);
     if hints.periods_ns.len() > 1 && !found.clone().eq(hints.periods_ns.iter().copied()) {
-        let tasks = import.info.tasks.iter().map(|task| task.spec.name.clone()).collect();
-        return Err(Unreadable::OtherPeriods { tasks }.into());
+        let tasks: Vec<&str> = import.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
+        return Err(Error::damaged(format!(
+            "these are not the periods of {}: --period is given once, or once for each of them in this order where they \
+             have different ones and the output does not say them",
+            tasks.join(", ")
+        ))
+        .into());
     }
     Ok(import)
 }
 
 /// Refuses an output with impossible values: damaged, or of something else.
 fn checked(import: Import) -> Result<Import, Mistake> {
-    bounds::check_description(&import.info).map_err(Unreadable::from)?;
-    for measured in &import.tasks {
-        possible(measured).map_err(Unreadable::from)?;
-    }
-    Ok(import)
+    let checked = bounds::check_description(&import.info)
+        .and_then(|()| import.tasks.iter().try_for_each(possible))
+        .map_err(|why| why.within("it holds what cannot be"));
+    Ok(checked.map(|()| import)?)
 }
 
 fn possible(measured: &Measured) -> Result<(), Error> {
@@ -437,7 +426,7 @@ fn ends(text: &str) -> Option<String> {
 /// Finds the tool of an output.
 fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, Error> {
     let by = |text: &str| -> Vec<&Peer> {
-        PEERS.iter().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()
+        peers().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()
     };
     let found = ends(input.text).map(|ends| by(&ends)).filter(|found| !found.is_empty());
     let found = found.unwrap_or_else(|| by(input.text));

@@ -9,7 +9,7 @@ use jitterlab_model::warning::Aperiodic;
 use super::statement::{Statement, Statements};
 use super::text::{lines, numbers, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "oslat", recognise, parse };
 
@@ -35,13 +35,13 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
             if !cores.is_empty() {
                 return Err(Unreadable::Second.at(number));
             }
-            cores = numbers(listed).ok_or_else(|| Unreadable::not(listed, Wanted::Numbers).at(number))?;
+            cores = numbers(listed).ok_or_else(|| Unreadable::not(listed, "a row of numbers").at(number))?;
         } else if let Some((edge, counts)) = line.split_once("(us):").filter(|(edge, _)| !edge.contains(':'))
         {
-            let edge = edge.trim().parse().map_err(|_| Unreadable::not(edge, Wanted::Bin).at(number))?;
+            let edge = edge.trim().parse().map_err(|_| Unreadable::not(edge, "a bin").at(number))?;
             let counts = counts.split('(').next().unwrap_or(counts);
             let counts: Vec<u64> =
-                numbers(counts).ok_or_else(|| Unreadable::not(counts, Wanted::Count).at(number))?;
+                numbers(counts).ok_or_else(|| Unreadable::not(counts, "a count").at(number))?;
             if counts.len() != cores.len() {
                 return Err(Unreadable::CountsOfRow { counts: counts.len(), columns: cores.len() }.at(number));
             }
@@ -53,7 +53,7 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
                     return Err(Unreadable::Second.at(number));
                 }
                 *values = numbers::<f64>(listed)
-                    .ok_or_else(|| Unreadable::not(listed, Wanted::Numbers).at(number))?;
+                    .ok_or_else(|| Unreadable::not(listed, "a row of numbers").at(number))?;
             }
         }
     }

@@ -92,7 +92,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             _ => {}
         }
         if let Some([mean, min, max, deviation]) = times_of(value) {
-            let stated = parts.entry(name).or_insert_with(Statements::exact);
+            let stated = parts.entry(name).or_default();
             let [min, max] = [Statement::MinSoFar(us(min)), Statement::MaxSoFar(us(max))];
             let [mean, deviation] = [mean, deviation].map(|us| us * 1_000.0);
             stated.state([

@@ -15,7 +15,7 @@ use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{json, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, oslat};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rt-tests --json", recognise, parse };
 
@@ -149,7 +149,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 /// Bins of JSON in nanoseconds, with their counts.
 fn bins(histogram: &BTreeMap<String, u64>, unit_ns: i64) -> Result<Vec<(i64, u64)>, Unreadable> {
     let bin = |(bin, count): (&String, &u64)| {
-        let value: f64 = bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?;
+        let value: f64 = bin.parse().map_err(|_| Unreadable::not(bin, "a bin"))?;
         Ok((us(value * unit_ns as f64 / 1_000.0), *count))
     };
     histogram.iter().map(bin).collect()

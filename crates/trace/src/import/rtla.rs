@@ -10,7 +10,7 @@ use super::command::Command;
 use super::statement::{Statement, Statements};
 use super::text::{self, lines, once, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, rtla_analysis};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
 
@@ -31,7 +31,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
     let value = |word: &&str| match *word {
         "-" => Ok(0),
-        word => word.parse().map_err(|_| Unreadable::not(word, Wanted::Count).at(line)),
+        word => word.parse().map_err(|_| Unreadable::not(word, "a count").at(line)),
     };
     words.iter().map(value).collect()
 }

@@ -4,7 +4,7 @@ use jitterlab_model::Activation;
 
 use super::text::{expect_numbers, lines, ns, once};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, TaskDetails};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
 
@@ -22,11 +22,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let (mut minor, mut major) = (0, 0);
     for (number, line) in lines(input.text).skip(1).filter(|(_, l)| !l.is_empty()) {
         let [index, due_ns, latency_ns, faults @ ..] = &expect_numbers::<i64>(number, line)?[..] else {
-            return Err(Unreadable::ShortLine.at(number));
+            return Err(Unreadable::not(line, "a row with all columns").at(number));
         };
         let due_ns = ns(*due_ns, 1);
         let start_ns = due_ns.saturating_add(ns(*latency_ns, 1));
-        let index = u64::try_from(*index).map_err(|_| Unreadable::not(line, Wanted::Count).at(number))?;
+        let index = u64::try_from(*index).map_err(|_| Unreadable::not(line, "a count").at(number))?;
         rows.push(Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() });
         (minor, major) = (
             faults.first().map_or(minor, |n| n.saturating_add(minor)),

@@ -1,23 +1,14 @@
 //! Activations known only by their starts: no due times, so the phase of the grid is unknown.
 
-use jitterlab_model::{Activation, TimingStats};
+use jitterlab_model::{Activation, Flags, Gap, TimingStats, Warning};
 
-use super::Measured;
+use super::{Import, Measured, TaskDetails};
 
 /// A beginning, and an end where that is known, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start_ns: i64,
     pub(super) end_ns: Option<i64>,
-}
-
-/// Data of a task from its starts.
-pub(super) enum Known {
-    /// One start for each due time: they lie on a grid with an unknown phase, so the earliest is taken as punctual.
-    Grid(Measured),
-    /// Some due times were left out, or more activations ran than were due: only the times between two starts are
-    /// known.
-    PeriodErrors(Measured),
 }
 
 /// Largest relative error of another clock: no quartz has more.
@@ -37,19 +28,53 @@ pub(super) fn usual_distance_ns(mut starts_ns: impl Iterator<Item = i64>, steps:
     (usual > 0).then_some(usual)
 }
 
+impl Import {
+    /// Adds a task by its starts. Where they lie on a grid, its phase is unknown, so the earliest is taken as punctual; where
+    /// some due times were left out, or more activations ran than were due, only the times between two starts are known.
+    pub(super) fn starts(&mut self, details: TaskDetails, spans: &[Span], on_grid: Option<Vec<Activation>>) {
+        let period_errors = || period_errors(spans, details.period_ns());
+        let (gap, measured, warning) = match on_grid {
+            Some(rows) => (Gap::Phase, Measured::Rows(rows), Warning::PhaseUnknown),
+            None => {
+                let tool = self.info.tool.clone();
+                (Gap::Missed, period_errors(), Warning::OnlyPeriodErrors { tool })
+            }
+        };
+        self.task(details.lacks(gap), measured);
+        self.warn(warning);
+    }
+}
+
+/// Puts activations on the grid of their due times: from one to the next, so that a clock which is a little off does not
+/// add up. Returns true if due times are missing that did not pass during an activation: these did not run.
+pub(super) fn numbered(times: impl Iterator<Item = Activation>, period_ns: i64) -> (Vec<Activation>, bool) {
+    let (mut rows, mut has_holes) = (Vec::<Activation>::with_capacity(times.size_hint().0), false);
+    for row in times {
+        let (steps, index) = rows.last().map_or((1, 0), |last| {
+            let distance = row.due_ns.saturating_sub(last.due_ns);
+            let steps = (distance.saturating_add(period_ns / 2) / period_ns).max(1);
+            (steps, last.index.saturating_add(steps as u64))
+        });
+        let overrun = rows.last().is_some_and(|last| last.end_ns >= row.due_ns.saturating_sub(period_ns));
+        let is_hole = steps > 1 && !overrun;
+        has_holes |= is_hole;
+        let flags = if is_hole { Flags::AFTER_GAP } else { Flags::default() };
+        rows.push(Activation { index, flags, ..row });
+    }
+    (rows, has_holes)
+}
+
 /// Puts beginnings in order of time on a grid of this period, as far as that can be done without a guess: not where some are
 /// known to be missing.
-pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Known {
-    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
-        return Known::PeriodErrors(period_errors(spans, period_ns));
-    };
+pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Option<Vec<Activation>> {
+    let (first, last) = (spans.first()?, spans.last()?);
     let due_ns = |number: usize| {
         first.start_ns.saturating_add(period_ns.saturating_mul(i64::try_from(number).unwrap_or(i64::MAX)))
     };
     let off = last.start_ns.abs_diff(due_ns(spans.len() - 1)) as f64;
     let length = last.start_ns.abs_diff(first.start_ns) as f64;
     if has_holes || off > (CLOCK_ERROR * length).max(period_ns as f64 / 2.0) {
-        return Known::PeriodErrors(period_errors(spans, period_ns));
+        return None;
     }
     let late = |(number, span): (usize, &Span)| span.start_ns.saturating_sub(due_ns(number));
     let earliest = spans.iter().enumerate().map(late).min().unwrap_or(0);
@@ -60,7 +85,7 @@ pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Known 
         end_ns: span.end_ns.unwrap_or(span.start_ns),
         ..Activation::default()
     };
-    Known::Grid(Measured::Rows(spans.iter().enumerate().map(row).collect()))
+    Some(spans.iter().enumerate().map(row).collect())
 }
 
 /// The least-squares line through points (k, t): its value at 0 and its rise. `None` for fewer than two different k.
@@ -75,7 +100,7 @@ pub(super) fn line(points: &[(u64, f64)]) -> Option<(f64, f64)> {
 }
 
 /// Period errors of starts whose due times are unknown.
-pub(super) fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
+fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
     let mut stats = TimingStats::new(period_ns);
     let mut before: Option<i64> = None;
     for pair in spans.windows(2) {

@@ -81,6 +81,13 @@ pub(super) struct Reconciled {
     pub(super) has_bins: bool,
 }
 
+impl Default for Statements {
+    /// None yet, for values to the nanosecond.
+    fn default() -> Self {
+        Self::exact()
+    }
+}
+
 /// Largest count of any tool: larger numbers are damaged, and would only overflow sums.
 const MOST: u64 = 1 << 48;
 

@@ -5,7 +5,7 @@
 //! many lie between two of them. The distribution is printed for its first 250 buckets only, and these may be wider than the
 //! distance of percentiles: both are used, and values above the last of either count as up to the maximum.
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns, number_after, once};
@@ -56,7 +56,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let in_buckets = log.buckets.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
     let samples = log.samples.unwrap_or(in_buckets);
     if samples == 0 {
-        return Err(Unreadable::NoSampleCount.into());
+        return Err(Error::damaged("it does not say how many samples it is of").into());
     }
     let stated = log.statements(samples, in_buckets);
     if stated.wide {
@@ -89,7 +89,7 @@ impl Log {
             }
         } else if message.starts_with("latency distribution (") {
             let width = figure("(").map(|width| width as i64).filter(|width| *width > 0);
-            self.width_ns = Some(width.ok_or(Unreadable::NoWidth)?);
+            self.width_ns = Some(width.ok_or_else(|| Error::damaged("the width of its bins is missing"))?);
         } else if self.width_ns.is_some() {
             let words: Option<Vec<i64>> = message.split_whitespace().map(|word| word.parse().ok()).collect();
             if let Some([low_ns, count]) = words.as_deref() {

@@ -9,7 +9,7 @@ use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const OSNOISE_TOP: Peer = Peer {
     name: "rtla osnoise top",
@@ -106,7 +106,7 @@ fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for (number, line) in lines(input.text) {
         if let Some(core) = line.strip_prefix("CPU core ") {
             let core = core.split_whitespace().next().and_then(|core| core.parse().ok());
-            let core = core.ok_or_else(|| Unreadable::not(line, Wanted::Count).at(number))?;
+            let core = core.ok_or_else(|| Unreadable::not(line, "a count").at(number))?;
             if cores.iter().any(|(known, _)| *known == core) {
                 return Err(Unreadable::Second.at(number));
             }

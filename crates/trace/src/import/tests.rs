@@ -50,16 +50,16 @@ const FIXTURES: &[(&str, &str)] = &[
     ("zephyr.txt", "Zephyr timer_behavior"),
     ("sigrok.vcd", "value change dump (VCD)"),
     ("sigrok.sr", "sigrok session"),
-    ("sigrok.csv", "sigrok CSV"),
-    ("sigrok-times.csv", "sigrok CSV"),
-    ("saleae.csv", "Saleae Logic CSV"),
+    ("sigrok.csv", CAPTURES),
+    ("sigrok-times.csv", CAPTURES),
+    ("saleae.csv", CAPTURES),
     ("saleae.bin", "Saleae Logic binary"),
-    ("keysight.csv", SCOPE),
-    ("rigol.csv", SCOPE),
-    ("siglent.csv", SCOPE),
-    ("udp.pcap", "packet capture (pcap)"),
-    ("udp.pcapng", PCAPNG),
-    ("ethercat.pcapng", PCAPNG),
+    ("keysight.csv", CAPTURES),
+    ("rigol.csv", CAPTURES),
+    ("siglent.csv", CAPTURES),
+    ("udp.pcap", PCAP),
+    ("udp.pcapng", PCAP),
+    ("ethercat.pcapng", PCAP),
     ("table.csv", TABLES),
     ("cyclictest-abridged.txt", CYCLICTEST),
     ("cyclictest-bins-a.txt", CYCLICTEST),
@@ -98,8 +98,8 @@ const CYCLICTEST: &str = "cyclictest";
 const RT_TESTS: &str = "rt-tests --json";
 const XENOMAI: &str = "Xenomai latency, EVL latmus";
 const TABLES: &str = "tables (CSV)";
-const SCOPE: &str = "oscilloscope CSV";
-const PCAPNG: &str = "packet capture (pcapng)";
+const CAPTURES: &str = "captures (CSV)";
+const PCAP: &str = "packet capture (pcap)";
 
 /// Endings of files that are no text.
 const BINARY: [&str; 6] = [".raw", ".sr", ".bin", ".pcap", ".pcapng", ".latency"];
@@ -152,12 +152,12 @@ fn every_fixture_is_of_one_importer_alone_and_every_importer_has_one() {
             columns_given: false,
         };
         let found: Vec<&str> =
-            PEERS.iter().filter(|peer| (peer.recognise)(&input)).map(|peer| peer.name).collect();
+            peers().filter(|peer| (peer.recognise)(&input)).map(|peer| peer.name).collect();
         assert_eq!(found, [*wanted], "{fixture}");
         let import = read_bytes(fixture, &bytes).unwrap_or_else(|error| panic!("{fixture}: {error}"));
         assert!(figures(&import).iter().all(|(_, stats)| stats.executed() > 0), "{fixture}");
     }
-    for peer in PEERS {
+    for peer in peers() {
         assert!(FIXTURES.iter().any(|(_, of)| *of == peer.name), "{} has no fixture", peer.name);
     }
     let listed = std::fs::read_dir(folder()).unwrap().count();

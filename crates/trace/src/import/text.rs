@@ -6,7 +6,7 @@ use memchr::memchr;
 use serde::de::DeserializeOwned;
 
 use super::Mistake;
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 /// The pieces of a text between the bytes that separate them, which are characters of ASCII. Long outputs are read byte by byte:
 /// searching for characters takes several times as long in a build for size.
@@ -59,7 +59,7 @@ pub(super) fn numbers<T: std::str::FromStr>(line: &str) -> Option<Vec<T>> {
 
 /// Reads the words of a line as numbers; any other word is an error in the file.
 pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, Mistake> {
-    numbers(text).ok_or_else(|| Unreadable::not(text, Wanted::Numbers).at(line))
+    numbers(text).ok_or_else(|| Unreadable::not(text, "a row of numbers").at(line))
 }
 
 /// The longest time any output may plausibly hold: 73 years, since some count from 1970. Differences and sums of such fit

@@ -4,12 +4,12 @@
 //! latency's file has the centre of each bin and its count plus one (so that a logarithmic plot shows empty bins), framed by one
 //! row of nothing at each end. latmus' file has lower edges and counts; the last one may be open (`3+`).
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::{Error, Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns, numbers, once, us};
 use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
-use crate::error::{Unreadable, Wanted};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency, EVL latmus", recognise, parse };
 
@@ -58,6 +58,7 @@ fn cells<'a>(line: &'a str, begin: &str) -> Option<Vec<&'a str>> {
 }
 
 /// Data of the run.
+#[derive(Default)]
 struct Output {
     stated: Statements,
     periods: Vec<i64>,
@@ -83,21 +84,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     once(input.text, |line| line.starts_with(LATENCY_HEAD))?;
     once(input.text, is_latmus_head)?;
     once(input.text, |line| line.starts_with("RTS|"))?;
-    let mut output = Output {
-        stated: Statements::exact(),
-        periods: Vec::new(),
-        length_ns: None,
-        seconds: 0,
-        sum_of_means: 0.0,
-        overruns: None,
-        elapsed: String::new(),
-        cpu: None,
-        is_latmus: false,
-        bins: Vec::new(),
-        centres: None,
-        is_counted: false,
-        is_cut: false,
-    };
+    let mut output = Output::default();
     let (mut in_file, mut figures_next) = (false, false);
     for (number, line) in lines(input.text) {
         if line.starts_with(LATENCY_HEAD) {
@@ -177,7 +164,7 @@ impl Output {
     /// `RTS|  1.175|  2.955|  374.075|  40|  0|  00:01:00/00:01:00`, at the end.
     fn totals(&mut self, row: &[&str]) -> Result<(), Unreadable> {
         let [min, mean, max, overruns, _switches, times] = row else { return Err(Unreadable::ConsoleLine) };
-        let figure = |text: &str| text.parse::<f64>().map_err(|_| Unreadable::not(text, Wanted::Numbers));
+        let figure = |text: &str| text.parse::<f64>().map_err(|_| Unreadable::not(text, "a row of numbers"));
         self.stated.state([
             Statement::Min(us(figure(min)?)),
             Statement::Mean(figure(mean)? * 1_000.0),
@@ -193,7 +180,7 @@ impl Output {
         let edges =
             range.split_once('-').map(|(low, high)| (low.trim().parse::<f64>(), high.trim().parse::<f64>()));
         let (Some((Ok(low), Ok(high))), Ok(count)) = (edges, count.parse()) else {
-            return Err(Unreadable::not(range, Wanted::BinAndCount));
+            return Err(Unreadable::not(range, "a bin and its count"));
         };
         if kind == "avg" {
             self.bins.push((us(low), us(high) - 1, count));
@@ -236,7 +223,7 @@ impl Output {
                     self.centres.get_or_insert_default().push(bin);
                     Ok(())
                 }
-                _ => Err(Unreadable::not(line, Wanted::BinAndCount)),
+                _ => Err(Unreadable::not(line, "a bin and its count")),
             };
         }
         let cell = line.split_once(char::is_whitespace).and_then(|(cell, count)| {
@@ -247,7 +234,7 @@ impl Output {
         match cell {
             Some((low, count, false)) => self.stated.bin(low, low.saturating_add(999), count),
             Some((from, count, true)) => self.stated.state([Statement::Overflow { from, count }]),
-            None => return Err(Unreadable::not(line, Wanted::BinAndCount)),
+            None => return Err(Unreadable::not(line, "a bin and its count")),
         }
         self.is_counted = true;
         Ok(())
@@ -255,7 +242,7 @@ impl Output {
 
     fn state_bins(&mut self) -> Result<(), Unreadable> {
         if let Some(centres) = &self.centres {
-            let [_, bins @ .., _] = &centres[..] else { return Err(Unreadable::NoBins) };
+            let [_, bins @ .., _] = &centres[..] else { return Err(Error::damaged("it has no bins").into()) };
             let pairs = centres.windows(2).map(|p| p[1].0.saturating_sub(p[0].0));
             let width = pairs.filter(|w| *w > 0).min().unwrap_or(1_000);
             for &(centre, count) in bins {

@@ -123,7 +123,7 @@ fn whole_frames_are_found_again_behind_any_damage() {
     for (number, bytes) in damaged.iter().enumerate() {
         std::fs::write(&path, bytes).unwrap();
         let target = directory.path().join(format!("{number}.parquet"));
-        let finished = jitterlab_trace::recover_to(&path, &target, |_, _| ()).unwrap();
+        let finished = jitterlab_trace::recover_to(&path, Some(&target), |_, _| ()).unwrap();
         assert!(finished.rows >= 40 && !finished.skipped.is_empty(), "{number}: {finished:?}");
         assert!(path.exists());
     }

@@ -160,7 +160,7 @@ fn a_disk_that_becomes_read_only_ends_recording_and_keeps_what_it_has() {
     assert!(error.contains("kept in") && error.contains("-o FILE"), "{error}");
     // A file recovered from there goes elsewhere, and the journal stays.
     let elsewhere = disk.directory.path().join("elsewhere.parquet");
-    let finished = recover_to(journal_path(&path), &elsewhere, |_, _| ()).unwrap();
+    let finished = recover_to(journal_path(&path), Some(&elsewhere), |_, _| ()).unwrap();
     assert_eq!(finished.rows, check_rows(&elsewhere, appended) as u64);
     assert_eq!(finished.journal, Some(journal_path(&path)));
     assert!(journal_path(&path).exists());

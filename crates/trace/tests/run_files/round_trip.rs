@@ -90,7 +90,7 @@ fn many_rows_of_two_tasks_lie_in_row_groups_of_one_task() {
     assert_eq!(all_rows(&reader), [base.clone(), servo]);
 
     let mut rows = Vec::new();
-    reader.read_row_group(0, Columns::LATENCY, &mut rows).unwrap();
+    reader.visit_row_group(0, Columns::LATENCY, |part| rows.extend_from_slice(part)).unwrap();
     assert!(
         rows.iter()
             .zip(&base)

@@ -2,39 +2,27 @@
 //!
 //! A format gives [`Channel`]s; this module derives their activations, the same way for all.
 
+mod csv;
 mod packets;
 mod pcap;
-mod saleae;
 mod saleae_binary;
-mod scope;
 mod sigrok;
-mod sigrok_csv;
-mod table;
 mod threshold;
 mod vcd;
 
 use jitterlab_model::bounds::EDGES;
 use jitterlab_model::edge::LevelChange;
-use jitterlab_model::{Activation, Gap};
-use jitterlab_model::{EdgeKind, Flags, Warning};
+use jitterlab_model::{Activation, EdgeKind, Error, Flags, Gap, Warning};
 
 use super::starts::{self, Span};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, TaskDetails};
-use crate::error::{Counted, Unreadable};
+use crate::error::Unreadable;
 
 pub use packets::PacketFilter;
 pub use threshold::Threshold;
 
-pub(in crate::import) use pcap::{PCAP, PCAPNG};
-pub(in crate::import) use saleae::PEER as SALEAE;
-pub(in crate::import) use saleae_binary::PEER as SALEAE_BINARY;
-pub(in crate::import) use scope::PEER as SCOPE;
-pub(in crate::import) use sigrok::PEER as SIGROK;
-pub(in crate::import) use sigrok_csv::PEER as SIGROK_CSV;
-pub(in crate::import) use vcd::PEER as VCD;
-
 /// Every format.
-const FORMATS: [Peer; 8] = [VCD, SIGROK, SIGROK_CSV, SALEAE, SALEAE_BINARY, SCOPE, PCAP, PCAPNG];
+pub(super) const FORMATS: [Peer; 5] = [vcd::PEER, sigrok::PEER, csv::PEER, saleae_binary::PEER, pcap::PEER];
 
 /// The user's statements about a capture.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +74,7 @@ impl Channel {
 fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), Mistake> {
     match channels.into_iter().map(|channel| channel.changes.len()).sum() {
         0..=EDGES => Ok(()),
-        _ => Err(Unreadable::TooMany { what: Counted::Edges, most: EDGES }.into()),
+        _ => Err(Unreadable::TooMany { what: "edges", most: EDGES }.into()),
     }
 }
 
@@ -122,7 +110,11 @@ impl Captured {
             wanted.iter().find(|wanted| self.channels.iter().all(|(name, _)| name != *wanted))
         {
             let names: Vec<&str> = self.channels.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(Unreadable::NoChannel { wanted: missing.clone(), names: names.join(", ") }.into());
+            return Err(Error::damaged(format!(
+                "there is no channel {missing}: it has {}",
+                names.join(", ")
+            ))
+            .into());
         }
         self.channels.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
         let (quiet, live): (Vec<_>, Vec<_>) =
@@ -130,9 +122,17 @@ impl Captured {
         self.channels = live;
         match quiet.first() {
             Some((name, spans)) if self.channels.is_empty() && !wanted.is_empty() => {
-                Err(Unreadable::Quiet { channel: name.clone(), activations: spans.len() }.into())
+                Err(Error::damaged(format!(
+                    "channel {name} shows {} activations, and 3 are the fewest that tell a period: name another edge (--edge)",
+                    spans.len()
+                ))
+                .into())
             }
-            _ if self.channels.is_empty() => Err(Unreadable::AllQuiet.into()),
+            _ if self.channels.is_empty() => Err(Error::damaged(
+                "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge \
+                 (--edge)",
+            )
+            .into()),
             None => Ok(self),
             Some(_) => {
                 let channels = quiet.into_iter().map(|(name, _)| name).collect();
@@ -188,19 +188,10 @@ fn task(
     }
     let details = TaskDetails::new(name, import.period(Some(period_ns), hints, period_ns));
     let details = if spans.iter().all(|span| span.end_ns.is_some()) { details.with_ends() } else { details };
-    match rows {
-        Some(rows) => {
-            // A due time without a pulse may have been missed, or served without one.
-            let has_holes = rows.iter().any(|row| row.flags.contains(Flags::AFTER_GAP));
-            let details = if has_holes || is_silent { details.lacks(Gap::Missed) } else { details };
-            import.task(details.lacks(Gap::Phase), Measured::Rows(rows));
-            import.warn(Warning::PhaseUnknown);
-        }
-        None => {
-            import.task(details.lacks(Gap::Missed), starts::period_errors(spans, period_ns));
-            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
-        }
-    }
+    // A due time without a pulse may have been missed, or served without one.
+    let has_holes = rows.iter().flatten().any(|row| row.flags.contains(Flags::AFTER_GAP));
+    let details = if has_holes || is_silent { details.lacks(Gap::Missed) } else { details };
+    import.starts(details, spans, rows);
     Ok(())
 }
 

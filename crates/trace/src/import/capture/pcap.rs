@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_model::Error;
 use pcap_parser::{Block, LegacyPcapSlice, Linktype, PcapBlockOwned, PcapError, PcapNGSlice};
 
 use super::super::starts::Span;
@@ -10,72 +11,31 @@ use super::Captured;
 use super::packets::{Frame, Mac, PacketFilter};
 use crate::error::Unreadable;
 
-pub(in crate::import) const PCAP: Peer = Peer {
+pub(in crate::import) const PEER: Peer = Peer {
     name: "packet capture (pcap)",
-    recognise: is_pcap,
-    parse: |input, hints| read_pcap(input, hints)?.import(hints),
-};
-pub(in crate::import) const PCAPNG: Peer = Peer {
-    name: "packet capture (pcapng)",
-    recognise: is_pcapng,
-    parse: |input, hints| read_pcapng(input, hints)?.import(hints),
+    recognise: |input| MAGICS.iter().chain([&PCAPNG]).any(|magic| input.bytes.starts_with(magic)),
+    parse: |input, hints| streams(&read(input)?, hints)?.import(hints),
 };
 
+/// First bytes of the older format, by the order of its bytes and the unit of its times.
+const MAGICS: [[u8; 4]; 4] =
+    [[0xd4, 0xc3, 0xb2, 0xa1], [0xa1, 0xb2, 0xc3, 0xd4], [0x4d, 0x3c, 0xb2, 0xa1], [0xa1, 0xb2, 0x3c, 0x4d]];
+/// First bytes of pcapng.
+const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const ETHERCAT: u16 = 0x88a4;
 const PROFINET: u16 = 0x8892;
-
-fn is_pcap(input: &Input) -> bool {
-    const MAGICS: [[u8; 4]; 4] = [
-        [0xd4, 0xc3, 0xb2, 0xa1],
-        [0xa1, 0xb2, 0xc3, 0xd4],
-        [0x4d, 0x3c, 0xb2, 0xa1],
-        [0xa1, 0xb2, 0x3c, 0x4d],
-    ];
-    MAGICS.iter().any(|magic| input.bytes.starts_with(magic))
-}
-
-fn is_pcapng(input: &Input) -> bool {
-    input.bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a])
-}
 
 /// A packet and when it was seen.
 type Packet<'a> = (i64, &'a [u8]);
 
 fn ethernet(link: Linktype) -> Result<(), Mistake> {
-    if link == Linktype::ETHERNET { Ok(()) } else { Err(Unreadable::NotEthernet { link: link.0 }.into()) }
-}
-
-/// A last packet that is cut off with the capture is not counted.
-fn is_end<T>(error: &pcap_parser::nom::Err<PcapError<T>>) -> bool {
-    matches!(
-        error,
-        pcap_parser::nom::Err::Incomplete(_)
-            | pcap_parser::nom::Err::Error(
-                PcapError::Incomplete(_) | PcapError::UnexpectedEof | PcapError::Eof
-            )
-    )
-}
-
-pub(super) fn read_pcap(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
-    let slice = LegacyPcapSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
-    ethernet(slice.header.network)?;
-    let unit_ns: i64 = if slice.header.is_nanosecond_precision() { 1 } else { 1_000 };
-    let mut packets: Vec<Packet> = Vec::new();
-    for block in slice {
-        match block {
-            Ok(PcapBlockOwned::Legacy(block)) => {
-                let fraction_ns = i64::from(block.ts_usec) * unit_ns;
-                if block.origlen == 0 || fraction_ns >= 1_000_000_000 {
-                    return Err(Unreadable::Samples.into());
-                }
-                packets.push((i64::from(block.ts_sec) * 1_000_000_000 + fraction_ns, block.data));
-            }
-            Ok(_) => {}
-            Err(error) if is_end(&error) => break,
-            Err(_) => return Err(Unreadable::Samples.into()),
-        }
+    match link.0 {
+        _ if link == Linktype::ETHERNET => Ok(()),
+        link => Err(Error::damaged(format!(
+            "its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\""
+        ))
+        .into()),
     }
-    streams(&packets, hints)
 }
 
 /// The unit and the beginning of an interface's times.
@@ -92,37 +52,66 @@ impl Clock {
     }
 }
 
-pub(super) fn read_pcapng(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
-    let slice = PcapNGSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
-    let mut clocks: Vec<Clock> = Vec::new();
+fn read<'a>(input: &Input<'a>) -> Result<Vec<Packet<'a>>, Mistake> {
+    if input.bytes.starts_with(&PCAPNG) {
+        let blocks = PcapNGSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
+        return packets(blocks, Vec::new());
+    }
+    let blocks = LegacyPcapSlice::from_slice(input.bytes).map_err(|_| Unreadable::Cut)?;
+    ethernet(blocks.header.network)?;
+    let per_second = if blocks.header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
+    packets(blocks, vec![Clock { per_second, offset_s: 0 }])
+}
+
+/// Packets with their times, by the clock of their interface. Those without a time are left out.
+fn packets<'a, E>(
+    blocks: impl Iterator<Item = Result<PcapBlockOwned<'a>, pcap_parser::nom::Err<PcapError<E>>>>,
+    mut clocks: Vec<Clock>,
+) -> Result<Vec<Packet<'a>>, Mistake> {
+    use pcap_parser::nom::Err as Stop;
     let mut packets: Vec<Packet> = Vec::new();
     let mut sections = 0;
-    for block in slice {
-        match block {
+    for block in blocks {
+        let (clock, count, data) = match block {
+            Ok(PcapBlockOwned::Legacy(packet)) => {
+                let per_second = clocks.first().map_or(1, |clock| clock.per_second);
+                if packet.origlen == 0 || u64::from(packet.ts_usec) >= per_second {
+                    return Err(Unreadable::Samples.into());
+                }
+                let count = u64::from(packet.ts_sec) * per_second + u64::from(packet.ts_usec);
+                (0, count, packet.data)
+            }
+            Ok(PcapBlockOwned::NG(Block::EnhancedPacket(packet))) => {
+                let count = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                let length = packet.data.len().min(packet.caplen as usize);
+                (packet.if_id, count, &packet.data[..length])
+            }
             Ok(PcapBlockOwned::NG(Block::SectionHeader(_))) if sections == 1 => {
                 return Err(Unreadable::Second.into());
             }
-            Ok(PcapBlockOwned::NG(Block::SectionHeader(_))) => sections += 1,
+            Ok(PcapBlockOwned::NG(Block::SectionHeader(_))) => {
+                sections += 1;
+                continue;
+            }
             Ok(PcapBlockOwned::NG(Block::InterfaceDescription(interface))) => {
                 ethernet(interface.linktype)?;
                 let per_second =
                     interface.ts_resolution().filter(|each| *each > 0).ok_or(Unreadable::Samples)?;
                 clocks.push(Clock { per_second, offset_s: interface.ts_offset() });
+                continue;
             }
-            Ok(PcapBlockOwned::NG(Block::EnhancedPacket(packet))) => {
-                let count = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                let clock = usize::try_from(packet.if_id).ok().and_then(|at| clocks.get(at));
-                let at = clock.and_then(|clock| clock.ns(count)).ok_or(Unreadable::Samples)?;
-                let length = packet.data.len().min(packet.caplen as usize);
-                packets.push((at, &packet.data[..length]));
-            }
-            // Packets without a time give no times.
-            Ok(_) => {}
-            Err(error) if is_end(&error) => break,
+            Ok(_) => continue,
+            // A last packet that is cut off with the capture is not counted.
+            Err(
+                Stop::Incomplete(_)
+                | Stop::Error(PcapError::Incomplete(_) | PcapError::UnexpectedEof | PcapError::Eof),
+            ) => break,
             Err(_) => return Err(Unreadable::Samples.into()),
-        }
+        };
+        let clock = usize::try_from(clock).ok().and_then(|at| clocks.get(at));
+        packets.push((clock.and_then(|clock| clock.ns(count)).ok_or(Unreadable::Samples)?, data));
     }
-    streams(&packets, hints)
+    Ok(packets)
 }
 
 /// The cycles of a capture, by name.
@@ -150,7 +139,10 @@ fn streams(packets: &[Packet], hints: &Hints) -> Result<Captured, Mistake> {
     let usual =
         || [ETHERCAT, PROFINET].into_iter().find(|number| frames.iter().any(|(_, f)| f.ethertype == *number));
     let filter = hints.capture.packets.or_else(|| usual().map(PacketFilter::EtherType));
-    let filter = filter.ok_or_else(|| Unreadable::WhichPackets { found: most(&frames) })?;
+    let filter = filter.ok_or_else(|| {
+        let found = most(&frames);
+        Error::damaged(format!("which packets are meant? Name them with --packets; most are {found}"))
+    })?;
     let mut streams = Streams::default();
     for (at, frame) in &frames {
         match filter {

@@ -1,5 +1,7 @@
 //! Binary exports of Saleae's Logic 2: one channel in each file, version 0 of the format as it is documented.
 
+use jitterlab_model::Error;
+
 use super::super::{Hints, Import, Input, Mistake, Peer};
 use super::{Captured, Channel, threshold};
 use crate::error::Unreadable;
@@ -39,7 +41,10 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let version = i32::from_le_bytes(rest.take()?);
     let kind = i32::from_le_bytes(rest.take()?);
     if version != 0 || !(0..=1).contains(&kind) {
-        return Err(Unreadable::Version { version: i64::from(version) }.into());
+        return Err(Error::damaged(format!(
+            "it is of version {version} of its format, of which only version 0 is read: export it as CSV"
+        ))
+        .into());
     }
     let name = input.name.strip_suffix(".bin").unwrap_or(input.name);
     let mut import = Import::new("Saleae Logic", "capture");

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use flate2::bufread::DeflateDecoder;
+use jitterlab_model::Error;
 use jitterlab_model::bounds::VOLTAGES;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
 use super::super::{Hints, Import, Input, LONGEST, Mistake, Peer};
 use super::{Captured, Channel, check_edges, threshold};
-use crate::error::{Counted, Unreadable};
+use crate::error::Unreadable;
 
 pub(in crate::import) const PEER: Peer =
     Peer { name: "sigrok session", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
@@ -104,7 +105,9 @@ fn samples(
             if read == 0 {
                 break;
             }
-            *left = left.checked_sub(read as u64).ok_or(Unreadable::TooMuch)?;
+            *left = left
+                .checked_sub(read as u64)
+                .ok_or_else(|| Error::damaged("it is more than 1 GiB unpacked: save a shorter part of it"))?;
             let filled = begun + read;
             let whole = filled - filled % width;
             visit(&piece[..whole])?;
@@ -181,7 +184,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
             volts.extend((volts.len()..).map(at).zip(each));
             match volts.len() {
                 ..=VOLTAGES => Ok(()),
-                _ => Err(Unreadable::TooMany { what: Counted::Voltages, most: VOLTAGES }.into()),
+                _ => Err(Unreadable::TooMany { what: "samples of voltages", most: VOLTAGES }.into()),
             }
         })?;
         channels.push(threshold::channel(&mut import, name, &volts, hints.capture.threshold));
