@@ -2,7 +2,7 @@
 
 use crate::arm::rp2040;
 use crate::avr::Avr;
-use crate::avr::chips::{self, CHIPS};
+use crate::avr::chips;
 use crate::{Log, Pin, Setup};
 
 /// A simulated chip.
@@ -24,13 +24,13 @@ impl Chip {
 
     /// Returns the names of all chips.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        CHIPS.iter().map(|chip| chip.name).chain([rp2040::NAME])
+        chips::Chip::all().iter().map(|chip| chip.name.as_str()).chain([rp2040::NAME])
     }
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            Chip::Avr(chip) => chip.name,
+            Chip::Avr(chip) => &chip.name,
             Chip::Rp2040 => rp2040::NAME,
         }
     }
@@ -78,10 +78,7 @@ impl Chip {
     /// Returns the name of an interrupt.
     pub fn vector_name(self, number: u8) -> Option<String> {
         match self {
-            Chip::Avr(chip) => {
-                let named = chip.vectors.iter().find(|(n, _)| *n == number);
-                named.map(|(_, name)| (*name).to_owned())
-            }
+            Chip::Avr(chip) => chip.vectors().find(|(n, _)| *n == number).map(|(_, name)| name.to_owned()),
             Chip::Rp2040 => rp2040::vector_name(number),
         }
     }

@@ -14,7 +14,7 @@ mod stimulus;
 
 pub use chip::Chip;
 pub use image::Image;
-pub use log::{Edge, Entry, Finding, Keeper, Log, Off, Span, Stack, Stop, Vector};
+pub use log::{Edge, Entry, Finding, FindingKind, Keeper, Log, Off, Span, Stop, Vector};
 pub use pin::Pin;
 pub use stimulus::Stimulus;
 

@@ -3,7 +3,7 @@
 //! All times are periods of the chip's oscillator since reset. They equal cycles of the processor as long as
 //! the firmware neither divides its clock nor stops it in a deep sleep.
 
-use jitterlab_model::firmware::Part;
+use jitterlab_model::firmware::{Part, StackDepth};
 
 /// A change of a pin's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,155 +87,85 @@ pub struct Span {
     pub keeper: Keeper,
 }
 
-/// Use of the stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stack {
-    /// Most bytes in use at once, of the stack that begins at the end of the memory.
-    pub deepest: u32,
-    /// Bytes between the end of the variables and the end of the memory; `None` if the firmware does not show it.
-    pub room: Option<u32>,
+/// Something that matters for a measurement of the firmware.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub kind: FindingKind,
+    /// Time of the first.
+    pub cycle: u64,
+    /// The address of its instruction, in bytes.
+    pub address: u32,
+    pub times: u64,
 }
 
-/// Finding that matters for a measurement of the firmware.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingKind {
     /// The firmware uses a part of the chip that is not simulated.
-    NotSimulated {
-        part: Part,
-        /// Time of the first use.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
-    },
+    NotSimulated(Part),
     /// The firmware measured an analog voltage, which is unknown: it read 0.
-    AnalogRead {
-        /// Time of the first measurement.
-        cycle: u64,
-    },
-    /// The stack grew into the variables.
-    StackOverflow {
-        /// Time of the first overlap.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
-        /// Largest number of overlapping bytes.
-        bytes: u32,
-    },
+    AnalogRead,
+    /// The stack grew into the variables, by this many bytes at most.
+    StackOverflow(u32),
     /// An access where there is no memory, or a write to the processor's registers through a pointer.
     OutsideMemory {
-        /// Time of the first access.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
         /// The data address.
         data: u32,
         /// True for a write, false for a read.
         written: bool,
     },
-    /// The firmware went through address 0 again without a reset: an interrupt without a handler, or a jump through a null
-    /// pointer.
-    Restarted {
-        /// Time of the first restart.
-        cycle: u64,
-        /// The vector whose missing handler caused it, if one did.
-        vector: Option<u8>,
-        /// Number of restarts.
-        times: u64,
-    },
+    /// The firmware went through address 0 again without a reset: an interrupt without a handler (of this vector), or a jump
+    /// through a null pointer.
+    Restarted(Option<u8>),
     /// A compare value was written behind the counter: the match came a lap later.
     CompareBehind {
         timer: u8,
         /// The compare unit: 0 for A.
         unit: u8,
-        /// Time of the first write.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
         /// Cycles of a lap.
         lap: u64,
-        /// Number of writes.
-        times: u64,
     },
     /// An alarm was set to a past time.
     AlarmPast {
         /// Number of the alarm.
         alarm: u8,
-        /// Time of the first write.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
         /// Ticks since that time.
         late: u32,
-        /// Number of writes.
-        times: u64,
     },
-    /// A counter was read with a pending overflow, and the flag was not read before interrupts were on again.
-    OverflowUnseen {
-        timer: u8,
-        /// Time of the first read.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
-        /// Number of reads.
-        times: u64,
-    },
-    /// A variable was read byte by byte, and a handler that came in between changed bytes on both sides.
+    /// The counter of this timer was read with a pending overflow, and the flag was not read before interrupts were on again.
+    OverflowUnseen(u8),
+    /// A variable was read byte by byte, and a handler that came in between changed bytes on both sides. The instruction is
+    /// the one that read the last byte before the handler.
     TornRead {
         /// The variable's data address.
         data: u16,
         bytes: u8,
         /// The handler's vector.
         vector: u8,
-        /// When it first was.
-        cycle: u64,
-        /// The address of the instruction that read the last byte before the handler, in bytes.
-        address: u32,
         /// Its value before the handler.
         before: u64,
         /// Its value after the handler.
         after: u64,
         /// The value that was read.
         read: u64,
-        /// Number of times.
-        times: u64,
     },
     /// An interrupt was due again sooner than any handler can end.
     DueTooOften {
         vector: u8,
-        /// When it first was.
-        cycle: u64,
         /// The least distance, in cycles.
         apart: u64,
-        /// Number of times.
-        times: u64,
     },
     /// The firmware changes stacks: their depths are unknown.
-    StacksChanged {
-        /// Time of the first change.
-        cycle: u64,
-        /// The instruction's address in bytes.
-        address: u32,
-    },
+    StacksChanged,
     /// The watchdog reset the chip.
-    WatchdogReset {
-        /// Time of the first reset.
-        cycle: u64,
-        /// Number of resets.
-        times: u64,
-    },
-    /// Waking from deep sleep takes the oscillator's start-up time, which depends on the fuses; the firmware
+    WatchdogReset,
+    /// Waking from deep sleep takes the oscillator's start-up time, here these cycles. It depends on the fuses; the firmware
     /// does not contain them.
-    StartUpAssumed {
-        /// The assumed cycles.
-        cycles: u64,
-    },
+    StartUpAssumed(u64),
     /// Code came from flash behind a cache, and was assumed to be always in the cache.
     FlashAssumedFast,
-    /// The firmware sets the processor's clock to another frequency than the simulated one.
-    ClockDiffers {
-        /// The frequency; `None` for an oscillator whose exact frequency is unknown.
-        hz: Option<u32>,
-    },
+    /// The firmware sets the processor's clock to another frequency than the simulated one; `None` for an oscillator whose
+    /// exact frequency is unknown.
+    ClockDiffers(Option<u32>),
 }
 
 /// Reason why a chip stays idle.
@@ -320,7 +250,7 @@ pub struct Log {
     /// The longest stretch with interrupts off outside of handlers, after they had first been on.
     pub off: Option<Off>,
     /// Use of the stack; `None` if it was not used.
-    pub stack: Option<Stack>,
+    pub stack: Option<StackDepth>,
     /// Findings that matter for the measurement.
     pub findings: Vec<Finding>,
 }
@@ -339,31 +269,22 @@ impl Log {
         self.slept as f64 / self.cycles.max(1) as f64
     }
 
-    /// Records a finding, once of each kind.
-    pub(crate) fn find(&mut self, finding: Finding) {
-        let same = |f: &&mut Finding| match (&**f, &finding) {
-            (Finding::NotSimulated { part: a, .. }, Finding::NotSimulated { part: b, .. }) => a == b,
-            (Finding::TornRead { data: a, .. }, Finding::TornRead { data: b, .. }) => a == b,
-            (Finding::DueTooOften { vector: a, .. }, Finding::DueTooOften { vector: b, .. }) => a == b,
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    /// Records a finding at a time by an instruction, once of each kind.
+    pub(crate) fn find(&mut self, kind: FindingKind, cycle: u64, address: u32) {
+        use FindingKind as K;
+        let same = |known: &&mut Finding| match (known.kind, kind) {
+            (K::NotSimulated(a), K::NotSimulated(b)) => a == b,
+            (K::TornRead { data: a, .. }, K::TornRead { data: b, .. }) => a == b,
+            (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
         };
-        match (self.findings.iter_mut().find(same), finding) {
-            (None, finding) => self.findings.push(finding),
-            (Some(Finding::StackOverflow { bytes, .. }), Finding::StackOverflow { bytes: more, .. }) => {
-                *bytes = (*bytes).max(more);
+        match self.findings.iter_mut().find(same) {
+            None => self.findings.push(Finding { kind, cycle, address, times: 1 }),
+            Some(known) => {
+                known.times += 1;
+                if let (K::StackOverflow(bytes), K::StackOverflow(more)) = (&mut known.kind, kind) {
+                    *bytes = more.max(*bytes);
+                }
             }
-            (
-                Some(
-                    Finding::Restarted { times, .. }
-                    | Finding::WatchdogReset { times, .. }
-                    | Finding::CompareBehind { times, .. }
-                    | Finding::AlarmPast { times, .. }
-                    | Finding::OverflowUnseen { times, .. }
-                    | Finding::TornRead { times, .. },
-                ),
-                _,
-            ) => *times += 1,
-            (Some(_), _) => {}
         }
     }
 }

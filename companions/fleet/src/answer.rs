@@ -121,14 +121,14 @@ impl FleetAnswer {
     /// Judges what an engine summed.
     pub fn new(asked: &Asked, purpose: Option<&Purpose>) -> Result<Self, Error> {
         let answers = &asked.answers;
-        let figures: Vec<FigureRow> = answers.rows()?;
-        let quantiles: Vec<QuantileRow> = answers.rows()?;
-        let leading: Vec<LeadingRow> = answers.rows()?;
-        let shifts: Vec<ShiftRow> = answers.rows()?;
+        let figures: Vec<FigureRow> = answers.rows(FIGURES)?;
+        let quantiles: Vec<QuantileRow> = answers.rows(QUANTILES)?;
+        let leading: Vec<LeadingRow> = answers.rows(LEADING)?;
+        let shifts: Vec<ShiftRow> = answers.rows(SHIFTS)?;
         let described = Described::new(asked)?;
-        let sums = TaskSum::from_figures(&figures);
+        let sums = TaskSum::from_rows(figures.iter().map(|row| row.sum.clone()));
         let without_time =
-            figures.iter().filter(|row| row.quantity == 0).map(|row| row.without_time).sum::<i64>();
+            figures.iter().filter(|row| row.sum.quantity == 0).map(|row| row.without_time).sum::<i64>();
         let mut machines: Vec<MachineAnswer> = Vec::new();
         for sum in &sums {
             let Some(first) = sum.rows.first() else { continue };
@@ -222,7 +222,7 @@ struct Described {
 impl Described {
     /// Another machine of the same name has its own, which may be of the same kind.
     fn new(asked: &Asked) -> Result<Self, Error> {
-        let mut rows: Vec<MachineRow> = asked.answers.rows()?;
+        let mut rows: Vec<MachineRow> = asked.answers.rows(MACHINES)?;
         for (machine, env, number) in &asked.overlaps.namesakes {
             let of = |row: &&MachineRow| row.machine == *machine && row.env == *env;
             if let Some(row) = rows.iter().find(of).cloned() {
@@ -305,7 +305,7 @@ impl Changes {
     }
 
     fn among(asked: &Asked, described: &Described) -> Result<Self, Error> {
-        let environments: Vec<EnvironmentRow> = asked.answers.rows()?;
+        let environments: Vec<EnvironmentRow> = asked.answers.rows(ENVIRONMENTS)?;
         let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
         let tasks: BTreeSet<(&str, &str)> =
             environments.iter().map(|row| (row.machine.as_str(), row.task.as_str())).collect();

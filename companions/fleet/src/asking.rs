@@ -5,11 +5,12 @@ use std::path::Path;
 use jitterlab_model::Error;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{Kind, Values};
+use serde::{Deserialize, Serialize};
 
 use crate::engine::{Answers, Engine, Job, Query, View, folder_beside};
 use crate::folder::Fleet;
 use crate::overlaps::{OverlapRow, Overlaps};
-use crate::rows::{BinRow, Field, Row, ValueIter, rows, table};
+use crate::rows::{BinRow, Field, Row, SliceRow, ValueIter, rows, table};
 
 macro_rules! queries {
     ($($name:ident $file:literal,)*) => {
@@ -52,133 +53,101 @@ pub struct Question {
     pub queries: &'static [Query],
 }
 
-rows! {
-    /// Sums of a quantity of a task; one of which a part is not known is not known.
-    FigureRow in "figures" {
-        machine: String,
-        task: String,
-        quantity: i8,
-        period_ns: i64,
-        policy: String,
-        overrun: String,
-        unknown: String,
-        source: String,
-        first_s: Option<i64>,
-        last_s: Option<i64>,
-        without_time: i64,
-        count: i64,
-        missed: Option<i64>,
-        lost: i64,
-        min_ns: Option<i64>,
-        max_ns: Option<i64>,
-        sum_ns: Option<i64>,
-        squares_high: Option<i64>,
-        squares_low: Option<i64>,
-    }
+/// Sums of a quantity of a task; one of which a part is not known is not known.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FigureRow {
+    /// The sums, in the columns of a slice.
+    #[serde(flatten)]
+    pub sum: SliceRow,
+    pub first_s: Option<i64>,
+    pub last_s: Option<i64>,
+    /// Slices without a time.
+    pub without_time: i64,
 }
 
-rows! {
-    /// Quantiles of the latency of a task, by activation and by due time.
-    QuantileRow in "quantiles" {
-        machine: String,
-        task: String,
-        p999_ns: Option<i64>,
-        due_p999_ns: Option<i64>,
-    }
+/// Quantiles of the latency of a task, by activation and by due time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuantileRow {
+    pub machine: String,
+    pub task: String,
+    pub p999_ns: Option<i64>,
+    pub due_p999_ns: Option<i64>,
 }
 
-rows! {
-    /// A task in one environment of its machine.
-    EnvironmentRow in "environments" {
-        machine: String,
-        task: String,
-        env: String,
-        first_s: Option<i64>,
-        p999_ns: Option<i64>,
-    }
+/// A task in one environment of its machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentRow {
+    pub machine: String,
+    pub task: String,
+    pub env: String,
+    pub first_s: Option<i64>,
+    pub p999_ns: Option<i64>,
 }
 
-rows! {
-    /// A day of all machines.
-    DayRow in "days" {
-        day_s: i64,
-        machines: i64,
-        count: i64,
-        missed: Option<i64>,
-        p999_ns: Option<i64>,
-        p9999_ns: Option<i64>,
-        max_ns: Option<i64>,
-    }
+/// A day of all machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DayRow {
+    pub day_s: i64,
+    pub machines: i64,
+    pub count: i64,
+    pub missed: Option<i64>,
+    pub p999_ns: Option<i64>,
+    pub p9999_ns: Option<i64>,
+    pub max_ns: Option<i64>,
 }
 
-rows! {
-    /// A cause on all machines.
-    CauseSumRow in "causes" {
-        class: String,
-        who: String,
-        machines: i64,
-        times: i64,
-        sum_ns: i64,
-        max_ns: i64,
-        proven_ns: i64,
-        likely_ns: i64,
-    }
+/// A cause on all machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseSumRow {
+    pub class: String,
+    pub who: String,
+    pub machines: i64,
+    pub times: i64,
+    pub sum_ns: i64,
+    pub max_ns: i64,
+    pub proven_ns: i64,
+    pub likely_ns: i64,
 }
 
-rows! {
-    /// The cause that took most of a machine's lateness.
-    LeadingRow in "leading" {
-        machine: String,
-        class: String,
-        who: String,
-        sum_ns: i64,
-        total_ns: i64,
-    }
+/// The cause that took most of a machine's lateness.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadingRow {
+    pub machine: String,
+    pub class: String,
+    pub who: String,
+    pub sum_ns: i64,
+    pub total_ns: i64,
 }
 
-rows! {
-    /// Shifts of eight hours of which is known whether a start was above a limit or missed, and those with one; of a shift that
-    /// was measured for less than half nothing is said.
-    ShiftRow in "shifts" {
-        machine: String,
-        purpose: String,
-        limit_ns: i64,
-        shifts: i64,
-        late: i64,
-    }
+/// Shifts of eight hours of which is known whether a start was above a limit or missed, and those with one; of a shift that
+/// was measured for less than half nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShiftRow {
+    pub machine: String,
+    pub purpose: String,
+    pub limit_ns: i64,
+    pub shifts: i64,
+    pub late: i64,
 }
 
-rows! {
-    /// A day of a task of a machine: its last environment and start of the machine.
-    CourseRow in "courses" {
-        machine: String,
-        task: String,
-        day_s: i64,
-        env: String,
-        boot: String,
-        p999_ns: i64,
-    }
+/// A day of a task of a machine: its last environment and start of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CourseRow {
+    pub machine: String,
+    pub task: String,
+    pub day_s: i64,
+    pub env: String,
+    pub boot: String,
+    pub p999_ns: i64,
 }
 
-rows! {
-    /// Bin of a quantity of a task.
-    BinSumRow in "bins" {
-        machine: String,
-        task: String,
-        quantity: i8,
-        high_ns: i64,
-        n: i64,
-    }
-}
-
-rows! {
-    /// Latencies of a machine in a month, by twelve steps to a factor of ten: 36 holds all below 1.2 µs.
-    MonthRow in "months" {
-        machine: String,
-        from_s: i64,
-        step: i64,
-        n: i64,
-    }
+/// Latencies of a machine in a month, by twelve steps to a factor of ten: 36 holds all below 1.2 µs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonthRow {
+    pub machine: String,
+    pub from_s: i64,
+    pub step: i64,
+    pub n: i64,
 }
 
 rows! {
@@ -189,15 +158,14 @@ rows! {
     }
 }
 
-rows! {
-    /// Slice that is in the folder more than once.
-    TwiceRow in "twice" {
-        machine: String,
-        stream: String,
-        seq: i64,
-        task: String,
-        times: i64,
-    }
+/// Slice that is in the folder more than once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TwiceRow {
+    pub machine: String,
+    pub stream: String,
+    pub seq: i64,
+    pub task: String,
+    pub times: i64,
 }
 
 rows! {
@@ -234,10 +202,10 @@ pub fn ask(
         engine.answer(&Job { folder: &fleet.path, views: &views, steps, queries, own: None })
     };
     let answers = run(&Overlaps::default(), &[TWICE, OVERLAPS])?;
-    if let Some(twice) = answers.rows::<TwiceRow>()?.first() {
+    if let Some(twice) = answers.rows::<TwiceRow>(TWICE)?.first() {
         return Err(counted_twice(twice));
     }
-    let overlaps = Overlaps::new(&answers.rows::<OverlapRow>()?, |stream| fleet.summed_days(stream))?;
+    let overlaps = Overlaps::new(&answers.rows::<OverlapRow>(OVERLAPS)?, |stream| fleet.summed_days(stream))?;
     let answers = if overlaps.is_empty() { answers } else { run(&overlaps, &[])? };
     let left_out = fleet.left_out.iter().map(|file| file.why.to_string()).collect();
     Ok(Asked { answers, overlaps, left_out, folder: fleet.path.display().to_string() })
@@ -255,7 +223,7 @@ pub fn ask_months(
     let mut views = views(fleet, overlaps, names, beside.path())?;
     views.push(view(months, beside.path())?);
     let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS], own: None };
-    engine.answer(&job)?.rows()
+    engine.answer(&job)?.rows(MONTHS)
 }
 
 /// Answers SQL of the user's own as text.

@@ -7,27 +7,26 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::Error;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{Kind, Values};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::calendar::DAY_S;
 use crate::rows::{Field, Row, ValueIter, rows, table};
 
-rows! {
-    /// Two streams of a task of a machine that share some time.
-    OverlapRow in "overlaps" {
-        machine: String,
-        task: String,
-        stream: String,
-        env: String,
-        boot: String,
-        other: String,
-        other_env: String,
-        other_boot: String,
-        first_s: i64,
-        last_s: i64,
-        other_first_s: i64,
-        other_last_s: i64,
-    }
+/// Two streams of a task of a machine that share some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverlapRow {
+    pub machine: String,
+    pub task: String,
+    pub stream: String,
+    pub env: String,
+    pub boot: String,
+    pub other: String,
+    pub other_env: String,
+    pub other_boot: String,
+    pub first_s: i64,
+    pub last_s: i64,
+    pub other_first_s: i64,
+    pub other_last_s: i64,
 }
 
 rows! {

@@ -9,13 +9,14 @@ use serde::Serialize;
 
 use crate::answer::{Changes, FleetAnswer, MachineAnswer};
 use crate::asking::{
-    Asked, BINNED, BINS, BinSumRow, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS,
-    DayRow, ENVIRONMENTS, FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question,
-    SHIFTS, SpanRow, ask_months,
+    Asked, BINNED, BINS, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS, DayRow,
+    ENVIRONMENTS, FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question, SHIFTS,
+    SpanRow, ask_months,
 };
 use crate::calendar::{self, DAY_S};
 use crate::engine::Engine;
 use crate::folder::Fleet;
+use crate::rows::BinRow;
 use crate::statistics::{Course, CourseModel, false_discoveries, first_alarm, placebo_p};
 use crate::sums::TaskSum;
 
@@ -97,7 +98,7 @@ impl FleetPage {
 
     /// An answer with months that the engine sums.
     pub fn new(fleet: &Fleet, engine: &Engine, asked: &Asked, answer: FleetAnswer) -> Result<Self, Error> {
-        let figures: Vec<FigureRow> = asked.answers.rows()?;
+        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES)?;
         let first = figures.iter().filter_map(|row| row.first_s).min();
         let last = figures.iter().filter_map(|row| row.last_s).max();
         let mut months = first.zip(last).map_or_else(Vec::new, |(first, last)| calendar::months(first, last));
@@ -120,7 +121,7 @@ impl List for CauseList {
     const QUESTION: Question = Question { steps: &[], queries: &[CAUSES] };
 
     fn new(asked: &Asked) -> Result<Self, Error> {
-        asked.answers.rows().map(CauseList)
+        asked.answers.rows(CAUSES).map(CauseList)
     }
 }
 
@@ -137,10 +138,10 @@ impl OneMachine {
             Error::bad_use(format!("the fleet has no machine {name:?}"))
                 .remedy("`jitterlab fleet worst FOLDER` lists all")
         })?;
-        let mut figures: Vec<FigureRow> = asked.answers.rows()?;
-        figures.retain(|row| row.machine == name);
-        let bins: Vec<BinSumRow> = asked.answers.rows()?;
-        let mut sums = TaskSum::from_figures(&figures);
+        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES)?;
+        let bins: Vec<BinRow> = asked.answers.rows(BINS)?;
+        let own = figures.into_iter().map(|row| row.sum).filter(|row| row.machine == name);
+        let mut sums = TaskSum::from_rows(own);
         sums.iter_mut().for_each(|sum| sum.add_bins(&bins));
         let summaries = sums.iter().map(TaskSum::summary).collect();
         Ok(OneMachine { purpose: purpose.map(|purpose| purpose.name.into()), machine, summaries })
@@ -156,7 +157,7 @@ struct Days {
 
 fn courses(asked: &Asked) -> Result<Vec<Days>, Error> {
     let mut all: BTreeMap<(String, String), Days> = BTreeMap::new();
-    for row in asked.answers.rows::<CourseRow>()?.into_iter().filter(|row| row.p999_ns > 0) {
+    for row in asked.answers.rows::<CourseRow>(COURSES)?.into_iter().filter(|row| row.p999_ns > 0) {
         let days = all.entry((row.machine.clone(), row.task)).or_insert_with(|| Days {
             machine: row.machine,
             course: Vec::new(),
@@ -245,7 +246,7 @@ impl List for DayList {
         });
         let judged = if model.is_some() { courses.len() } else { 0 };
         Ok(DayList {
-            days: asked.answers.rows()?,
+            days: asked.answers.rows(DAYS)?,
             courses: judged,
             untold: all.len() - judged,
             changed: changed.collect(),

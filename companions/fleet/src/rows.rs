@@ -94,7 +94,8 @@ number!(i8, Short, number => Some(number.into()), value => i8::try_from(value?).
 macro_rules! rows {
     ($(#[$about:meta])* $name:ident in $table:literal { $($(#[$field_about:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
         pub struct $name {
             $($(#[$field_about])* pub $field: $type,)*
         }
@@ -299,19 +300,15 @@ pub fn table<R: Row>(rows: &[R]) -> FlatTable {
 }
 
 pub fn read<R: Row>(file: &FlatFile) -> Result<Vec<R>, Error> {
-    rows_of(file.read(R::COLUMNS)?.values)
-        .ok_or_else(|| Error::damaged(format!("a row of {} holds a number that cannot be", R::TABLE)))
-}
-
-/// Rows of columns; `None` where a value is missing or cannot be.
-pub fn rows_of<R: Row>(values: Vec<Values>) -> Option<Vec<R>> {
+    let values = file.read(R::COLUMNS)?.values;
     let rows = match values.first() {
         Some(Values::Texts(texts)) => texts.len(),
         Some(Values::Numbers(numbers)) => numbers.len(),
         None => 0,
     };
     let mut values: Vec<ValueIter> = values.into_iter().map(ValueIter::from).collect();
-    (0..rows).map(|_| R::from_values(&mut values)).collect()
+    let rows: Option<Vec<R>> = (0..rows).map(|_| R::from_values(&mut values)).collect();
+    rows.ok_or_else(|| Error::damaged(format!("a row of {} holds a number that cannot be", R::TABLE)))
 }
 
 #[cfg(test)]

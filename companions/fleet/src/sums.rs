@@ -6,8 +6,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::{Distribution, Gap, Granted, TaskResult, TaskRun, TaskSpec, TimingStats};
 
-use crate::asking::{BinSumRow, FigureRow};
-use crate::rows::{BEYOND_NS, SliceRow};
+use crate::rows::{BEYOND_NS, BinRow, SliceRow};
 use crate::tables::{Absorb, Tables};
 
 /// Sums of a task of a machine, of slices of one period, policy and source.
@@ -23,24 +22,12 @@ impl TaskSum {
     /// Sums of each task in these tables.
     pub fn from_tables(tables: &Tables) -> Vec<TaskSum> {
         let mut sums = TaskSum::from_rows(tables.slices.iter().cloned());
-        let bins = tables.bins.iter().map(|row| BinSumRow {
-            machine: row.machine.clone(),
-            task: row.task.clone(),
-            quantity: row.quantity,
-            high_ns: row.high_ns,
-            n: row.n,
-        });
-        let bins: Vec<BinSumRow> = bins.collect();
-        sums.iter_mut().for_each(|sum| sum.add_bins(&bins));
+        sums.iter_mut().for_each(|sum| sum.add_bins(&tables.bins));
         sums
     }
 
-    /// Sums of each task that an engine made; without bins, of which percentiles are made.
-    pub fn from_figures(figures: &[FigureRow]) -> Vec<TaskSum> {
-        TaskSum::from_rows(figures.iter().map(slice_row))
-    }
-
-    fn from_rows(rows: impl Iterator<Item = SliceRow>) -> Vec<TaskSum> {
+    /// Sums of each task in these rows; without bins, of which percentiles are made.
+    pub fn from_rows(rows: impl Iterator<Item = SliceRow>) -> Vec<TaskSum> {
         let mut sums: BTreeMap<_, TaskSum> = BTreeMap::new();
         for row in rows {
             let terms = (row.period_ns, row.policy.clone(), row.overrun.clone(), row.unknown.clone());
@@ -55,7 +42,7 @@ impl TaskSum {
     }
 
     /// Adds those of these bins that are of its task.
-    pub fn add_bins(&mut self, bins: &[BinSumRow]) {
+    pub fn add_bins(&mut self, bins: &[BinRow]) {
         let Some(first) = self.rows.first() else { return };
         let mut sums: BTreeMap<(i8, i64), i64> = BTreeMap::new();
         for row in bins.iter().filter(|row| row.machine == first.machine && row.task == first.task) {
@@ -113,29 +100,6 @@ impl TaskSum {
     /// Its figures.
     pub fn summary(&self) -> Summary {
         Summary::new(&self.task(), &self.timing())
-    }
-}
-
-/// Sums of an engine as a row of slices.
-fn slice_row(figure: &FigureRow) -> SliceRow {
-    SliceRow {
-        machine: figure.machine.clone(),
-        task: figure.task.clone(),
-        quantity: figure.quantity,
-        period_ns: figure.period_ns,
-        policy: figure.policy.clone(),
-        overrun: figure.overrun.clone(),
-        unknown: figure.unknown.clone(),
-        source: figure.source.clone(),
-        count: figure.count,
-        missed: figure.missed,
-        lost: figure.lost,
-        min_ns: figure.min_ns,
-        max_ns: figure.max_ns,
-        sum_ns: figure.sum_ns,
-        squares_high: figure.squares_high,
-        squares_low: figure.squares_low,
-        ..SliceRow::default()
     }
 }
 

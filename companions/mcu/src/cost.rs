@@ -1,7 +1,7 @@
 //! Cost of one alarm: flash, RAM, cycles, sleep; and the cost of the usual alternatives.
 use jitterlab_model::Error;
 
-use super::{Board, Compiler, CostFigures, Program, Setup, Size, Strategy, simulate};
+use super::{Board, Compiler, CostFigures, Program, Size, Strategy, simulate};
 
 /// Conditions of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +40,14 @@ pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures
 
 /// Measures one anchored alarm with its handler in the interrupt: the minimum for an event.
 pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
-    let program = Program::InlineAlarm { period_us: under.period_us };
+    let program = Program::with_period("inline_alarm", under.period_us);
     let board = board(under, Strategy::Anchored, under.period_us);
     one_event("anchored, inline handler".into(), &program, &board, under, compiler)
 }
 
 /// Measures the same event written by hand: an interrupt that calls through a pointer, without the library.
 pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
-    let program = Program::ByHand { period_us: under.period_us };
+    let program = Program::with_period("by_hand", under.period_us);
     let board = board(under, Strategy::Periodic, under.period_us);
     one_event("by hand, one period".into(), &program, &board, under, compiler)
 }
@@ -59,7 +59,7 @@ pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFig
 /// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
 pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let board = board(under, Strategy::Periodic, under.period_us);
-    let program = Program::ArduinoMillis { period_us: under.period_us };
+    let program = Program::with_period("arduino_millis", under.period_us);
     one_event("Arduino millis(), polled".into(), &program, &board, under, compiler)
 }
 
@@ -69,7 +69,7 @@ pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFig
 /// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
 pub fn measure_tone(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let board = board(under, Strategy::Periodic, under.period_us);
-    let program = Program::ArduinoTone { period_us: under.period_us };
+    let program = Program::with_period("arduino_tone", under.period_us);
     one_event("Arduino tone(), one pin".into(), &program, &board, under, compiler)
 }
 
@@ -82,7 +82,7 @@ fn measure_strategy(
     let board = board(under, strategy, max_period_us);
     let longest =
         if max_period_us == LONG_US { "10 s".into() } else { format!("{} ms", max_period_us / 1_000) };
-    let program = Program::OneAlarm { period_us: under.period_us };
+    let program = Program::with_period("one_alarm", under.period_us);
     let figures = one_event(format!("{strategy}, up to {longest}"), &program, &board, under, compiler)?;
     // A strategy that counts ticks does not program the timer for events.
     let in_hardware = f64::from(max_period_us) * board.timer_hz() / 1e6 <= 65_535.0;
@@ -108,9 +108,9 @@ fn one_event(
     compiler: &Compiler,
 ) -> Result<CostFigures, Error> {
     let firmware = compiler.build(program, board)?;
-    let empty = compiler.build(&Program::Empty, board)?.size;
+    let empty = compiler.build(&Program::EMPTY, board)?.size;
     let cycles = (EVENTS + 2) * u64::from(under.period_us) * u64::from(CLOCK_HZ) / 1_000_000;
-    let recording = simulate(&setup(&firmware.elf, board, cycles)?)?;
+    let recording = simulate(&firmware.setup(&["B0"], cycles)?)?;
     let starts: Vec<u64> = recording.log.edges_of(0, true).take(EVENTS as usize + 1).collect();
     let us = |cycles: u64| cycles as f64 * 1e6 / f64::from(CLOCK_HZ);
     let errors = || starts.windows(2).map(|w| us(w[1] - w[0]) - f64::from(under.period_us));
@@ -140,19 +140,10 @@ fn one_event(
 fn programming(board: &Board, compiler: &Compiler) -> Result<u64, Error> {
     /// Cycles for setting the pin, which are part of the time that it is high.
     const OF_THE_PIN: u64 = 2;
-    let firmware = compiler.build(&Program::Reprogramming, board)?;
-    let recording = simulate(&setup(&firmware.elf, board, 1_000_000)?)?;
+    let firmware = compiler.build(&Program::new("reprogramming"), board)?;
+    let recording = simulate(&firmware.setup(&["B0"], 1_000_000)?)?;
     match (recording.log.edges_of(0, true).next(), recording.log.edges_of(0, false).next()) {
         (Some(begin), Some(end)) if end > begin => Ok(end - begin - OF_THE_PIN),
         _ => Err(recording.silent("B0", recording.log.edges.len())),
     }
-}
-
-fn setup(elf: &std::path::Path, board: &Board, cycles: u64) -> Result<Setup, Error> {
-    Ok(Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        pins: vec!["B0".parse()?],
-        ..Setup::new(elf, cycles)
-    })
 }

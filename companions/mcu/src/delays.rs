@@ -13,14 +13,9 @@ const DELAYS: u64 = 128;
 /// Measures the delays under one strategy.
 pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, Error> {
     let board = Board { tick_us: TICK_US, ..Board::ideal(strategy, 64, ASKED_US) };
-    let firmware = compiler.build(&Program::Delays { time_us: ASKED_US }, &board)?;
-    let recording = simulate(&Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        pins: vec!["B0".parse()?],
-        edges: Some(2 * DELAYS),
-        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * 60)
-    })?;
+    let firmware = compiler.build(&Program::with_period("delays", ASKED_US), &board)?;
+    let setup = firmware.setup(&["B0"], u64::from(board.clock_hz) * 60)?;
+    let recording = simulate(&Setup { edges: Some(2 * DELAYS), ..setup })?;
     let (begun, ended) = (recording.log.edges_of(0, true), recording.log.edges_of(0, false));
     let us = |cycles: u64| cycles as f64 * 1e6 / f64::from(board.clock_hz);
     let took: Vec<f64> = begun.zip(ended).map(|(begun, ended)| us(ended - begun)).collect();

@@ -35,15 +35,13 @@ pub struct LedThread {
 pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result<LedThread, Error> {
     let board = board(strategy);
     let simulate = |empty_handler: bool, edges: usize| {
-        let firmware =
-            compiler.build(&Program::GlowingLeds { period_us: ALARM_US, empty_handler }, &board)?;
-        simulate(&Setup {
-            mcu: Some(board.mcu.clone()),
-            clock_hz: Some(board.clock_hz),
-            pins: vec!["B0".parse()?],
-            edges: Some(edges as u64),
-            ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * 3_600)
-        })
+        let mut program = Program::with_period("glowing_leds", ALARM_US);
+        if empty_handler {
+            program = program.define("MCU_EMPTY_HANDLER");
+        }
+        let firmware = compiler.build(&program, &board)?;
+        let setup = firmware.setup(&["B0"], u64::from(board.clock_hz) * 3_600)?;
+        simulate(&Setup { edges: Some(edges as u64), ..setup })
     };
     let mut recording = simulate(false, 2 * (WARM_UP + rounds) + 3)?;
     recording.log.edges.drain(..2 * WARM_UP);

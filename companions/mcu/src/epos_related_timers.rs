@@ -1,7 +1,7 @@
 //! Timers of the EPOS paper's related work: soft, smart and firm ones, compared with a tick and single shots.
 use jitterlab_model::Error;
 
-use super::{Board, Compiler, Program, Setup, Strategy, cost, simulate};
+use super::{Board, Compiler, Program, Strategy, cost, simulate};
 use crate::figures::{NearbyFigures, TimerKind};
 
 /// Period of the three alarms of the program, in microseconds.
@@ -13,6 +13,20 @@ pub const LENIENT_US: u32 = 1_000;
 /// Length of the measurement, in seconds.
 const SECONDS: u64 = 5;
 
+/// Returns the program with three alarms of 10 ms with events close to each other, which works meanwhile.
+pub fn program(kind: TimerKind) -> Program {
+    let (class, grace_us) = match kind {
+        TimerKind::Tick => ("Periodic", 0),
+        TimerKind::SingleShot => ("Anchored", 0),
+        TimerKind::Soft => ("Soft", 0),
+        TimerKind::Smart | TimerKind::Firm => ("Anchored", LENIENT_US),
+    };
+    let program = Program::new("nearby_alarms")
+        .define(format!("MCU_OF_KIND={class}"))
+        .define(format!("MCU_GRACE={grace_us}UL"));
+    if kind.is_asked() { program.define("MCU_POLLS") } else { program }
+}
+
 /// Measures the three alarms under one kind of timer.
 pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Error> {
     let board = Board {
@@ -21,15 +35,9 @@ pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Er
         ..Board::ideal(Strategy::Anchored, 64, PERIOD_US)
     };
     let board = board.on(cost::CHIP, cost::CLOCK_HZ);
-    let firmware = compiler.build(&Program::NearbyAlarms { kind }, &board)?;
+    let firmware = compiler.build(&program(kind), &board)?;
     let clock = u64::from(board.clock_hz);
-    let setup = Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        pins: ["B0", "B1", "B2", "B3"].map(str::parse).into_iter().collect::<Result<_, _>>()?,
-        ..Setup::new(&firmware.elf, clock * SECONDS)
-    };
-    let recording = simulate(&setup)?;
+    let recording = simulate(&firmware.setup(&["B0", "B1", "B2", "B3"], clock * SECONDS)?)?;
     let log = &recording.log;
     let us = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
     let mut late_us: Vec<f64> = Vec::new();

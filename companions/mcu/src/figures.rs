@@ -95,10 +95,6 @@ pub struct AlarmFigures {
     pub total_error_counts: f64,
     /// Interrupts per second, from the beginning to the last event.
     pub interrupts_per_s: f64,
-    /// Cycles spent in interrupts for each event, the ticks between events included.
-    pub cycles_per_event: f64,
-    /// Cycles of the shortest interrupt: a tick with nothing due, if there are any.
-    pub shortest_interrupt_cycles: u64,
     pub longest_interrupt_cycles: u64,
     /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,

@@ -6,9 +6,10 @@ use jitterlab_host::scratch::Scratch;
 use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 
-use super::{epos_related_timers, fit, image, sources, tools};
+use super::simulator::Setup;
+use super::{fit, image, sources, tools};
 use crate::error::Trouble;
-use crate::figures::{Strategy, TimerKind};
+use crate::figures::Strategy;
 
 /// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
@@ -88,147 +89,37 @@ impl Board {
     }
 }
 
-/// One of the programs under `mcu/programs`.
+/// One of the programs under `mcu/programs`, whose files say what they do, with the macros that it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Program {
-    /// The paper's figure 4: `events` events of an alarm, handled at pin B0, requested at pin B1.
-    PeriodicAlarm {
-        /// Interval of the alarm.
-        period_us: u32,
-        /// Number of events.
-        events: u32,
-    },
-    /// The paper's figure 3: clock, alarm, delay and chronometer, which it prints.
-    TimeServices {
-        /// Interval of the alarm.
-        period_us: u32,
-        /// Number of events.
-        events: u32,
-    },
-    /// A repeated delay, each at another position between two ticks; pin B0 is high meanwhile.
-    Delays {
-        /// Length of the delay, in microseconds.
-        time_us: u32,
-    },
-    /// Three alarms of 10 ms with events close to each other, and a program that works.
-    NearbyAlarms {
-        /// Kind of timer for their events, which also decides whether the program asks for them.
-        kind: TimerKind,
-    },
-    /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
-    GlowingLeds {
-        /// Interval of the alarm.
-        period_us: u32,
-        /// True for an empty handler, which shows the cost of the time services alone.
-        empty_handler: bool,
-    },
-    /// One endless alarm and nothing else: the cost of the library.
-    OneAlarm {
-        /// Interval of the alarm.
-        period_us: u32,
-    },
-    /// Several alarms, their handlers at pins B0 and on, in a scenario that the simulator writes (`together`).
-    Alarms {
-        /// Their intervals, five at most.
-        periods_us: Vec<u32>,
-    },
-    /// One endless alarm with its handler in the interrupt.
-    InlineAlarm {
-        /// Interval of the alarm.
-        period_us: u32,
-    },
-    /// The same event without the library: a timer that clears itself, and an interrupt that calls through a pointer.
-    ByHand {
-        /// Time between events.
-        period_us: u32,
-    },
-    /// A task that polls for its due time while another timer interrupts.
-    PolledWait {
-        /// Time between due times.
-        period_us: u32,
-        /// True if interrupts are off while it polls.
-        locked: bool,
-    },
-    /// [`Program::OneAlarm`] without an alarm and without the library.
-    Empty,
-    /// Programs the timer for the next event once; pin B0 is high meanwhile.
-    Reprogramming,
-    /// The same event without the library, by polling `millis()` of the Arduino core.
-    ArduinoMillis {
-        /// Time between events.
-        period_us: u32,
-    },
-    /// A pin that the Arduino core's `tone()` moves, without a handler.
-    ArduinoTone {
-        /// Time between events.
-        period_us: u32,
-    },
+pub struct Program {
+    /// Its file name without `.cc`.
+    name: &'static str,
+    defines: Vec<String>,
 }
 
 impl Program {
-    /// Returns its file name without `.cc`.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Program::PeriodicAlarm { .. } => "periodic_alarm",
-            Program::TimeServices { .. } => "time_services",
-            Program::Delays { .. } => "delays",
-            Program::GlowingLeds { .. } => "glowing_leds",
-            Program::OneAlarm { .. } => "one_alarm",
-            Program::InlineAlarm { .. } => "inline_alarm",
-            Program::ByHand { .. } => "by_hand",
-            Program::PolledWait { .. } => "polled_wait",
-            Program::Alarms { .. } => "alarms",
-            Program::NearbyAlarms { .. } => "nearby_alarms",
-            Program::Empty => "empty",
-            Program::Reprogramming => "reprogramming",
-            Program::ArduinoMillis { .. } => "arduino_millis",
-            Program::ArduinoTone { .. } => "arduino_tone",
-        }
+    /// The program that only starts and sleeps.
+    pub const EMPTY: Program = Program { name: "empty", defines: Vec::new() };
+
+    pub const fn new(name: &'static str) -> Self {
+        Program { name, defines: Vec::new() }
     }
 
-    fn defines(&self) -> Vec<String> {
-        match self {
-            Program::Alarms { periods_us } => {
-                let periods: Vec<String> = periods_us.iter().map(|us| format!("{us}UL")).collect();
-                vec![format!("MCU_PERIODS={}", periods.join(","))]
-            }
-            Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
-                vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
-            }
-            Program::NearbyAlarms { kind } => {
-                let (class, grace_us) = match kind {
-                    TimerKind::Tick => ("Periodic", 0),
-                    TimerKind::SingleShot => ("Anchored", 0),
-                    TimerKind::Soft => ("Soft", 0),
-                    TimerKind::Smart | TimerKind::Firm => ("Anchored", epos_related_timers::LENIENT_US),
-                };
-                let mut defines = vec![format!("MCU_OF_KIND={class}"), format!("MCU_GRACE={grace_us}UL")];
-                if kind.is_asked() {
-                    defines.push("MCU_POLLS".into());
-                }
-                defines
-            }
-            Program::Delays { time_us } => vec![format!("MCU_PERIOD={time_us}UL")],
-            Program::PolledWait { period_us, locked } => {
-                let lock = locked.then(|| "MCU_LOCKED".into());
-                [format!("MCU_PERIOD={period_us}UL")].into_iter().chain(lock).collect()
-            }
-            Program::GlowingLeds { period_us, empty_handler } => {
-                let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
-                if *empty_handler {
-                    defines.push("MCU_EMPTY_HANDLER".into());
-                }
-                defines
-            }
-            Program::OneAlarm { period_us }
-            | Program::InlineAlarm { period_us }
-            | Program::ByHand { period_us }
-            | Program::ArduinoMillis { period_us }
-            | Program::ArduinoTone { period_us } => {
-                vec![format!("MCU_PERIOD={period_us}UL")]
-            }
-            Program::Empty | Program::Reprogramming => Vec::new(),
-        }
+    /// Creates a program with an alarm or a delay of this length.
+    pub fn with_period(name: &'static str, period_us: u32) -> Self {
+        Program::new(name).define(format!("MCU_PERIOD={period_us}UL"))
+    }
+
+    /// Creates a program that ends after this number of events.
+    pub fn with_events(name: &'static str, period_us: u32, events: u32) -> Self {
+        Program::with_period(name, period_us).define(format!("MCU_EVENTS={events}"))
+    }
+
+    /// Adds a macro: its name, and its value behind `=`.
+    #[must_use]
+    pub fn define(mut self, define: impl Into<String>) -> Self {
+        self.defines.push(define.into());
+        self
     }
 }
 
@@ -238,9 +129,20 @@ pub struct Firmware {
     /// The file to flash onto the chip.
     pub elf: PathBuf,
     pub board: Board,
-    pub program: Program,
     /// Its size in the chip's memories.
     pub size: Size,
+}
+
+impl Firmware {
+    /// Returns the setup that records these pins on its own board, for a number of cycles.
+    pub fn setup(&self, pins: &[&str], cycles: u64) -> Result<Setup, Error> {
+        Ok(Setup {
+            mcu: Some(self.board.mcu.clone()),
+            clock_hz: Some(self.board.clock_hz),
+            pins: pins.iter().map(|pin| pin.parse()).collect::<Result<_, _>>()?,
+            ..Setup::new(&self.elf, cycles)
+        })
+    }
 }
 
 /// The cross compiler with the library's sources; its output files are deleted with it.
@@ -296,7 +198,7 @@ impl Compiler {
     /// # Errors
     /// [`Trouble::NotCompiled`] with the compiler's words, such as the library's own when a board breaks equation 1.
     pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, Error> {
-        let source = self.directory.path().join("programs").join(format!("{}.cc", program.name()));
+        let source = self.directory.path().join("programs").join(format!("{}.cc", program.name));
         self.build_file(&source.display().to_string(), program, board)
     }
 
@@ -319,19 +221,19 @@ impl Compiler {
             arguments.push(format!("-mmcu={}", board.mcu));
         }
         arguments.extend(["src", "programs"].map(|d| format!("-I{root}/{d}")));
-        arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
+        arguments.extend(board_defines(board).iter().chain(&program.defines).map(|d| format!("-D{d}")));
         arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
-        if matches!(program, Program::ArduinoMillis { .. } | Program::ArduinoTone { .. }) {
+        if program.name.starts_with("arduino_") {
             arguments.extend(arduino_core()?);
         }
         if board.is_rp2040() {
             let own = |file: &str| format!("{root}/programs/rp2040/{file}");
             arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
         }
-        let built = compiler.run(self.directory.path(), program.name(), arguments);
+        let built = compiler.run(self.directory.path(), program.name, arguments);
         built.map_err(|error| fit::explain(error, &board.mcu))?;
         let size = image::load(&file)?.size;
-        Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
+        Ok(Firmware { elf: file, board: board.clone(), size })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Firmware files (ELF, Intel HEX or UF2), read into an image for the chip.
 
+use std::ops::Range;
 use std::path::Path;
 
 use jitterlab_chip::Image;
@@ -7,7 +8,7 @@ use jitterlab_chip::arm::rp2040;
 use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 use jitterlab_trace::source;
-use object::elf::{FileHeader32, PT_LOAD};
+use object::elf::{FileHeader32, PT_LOAD, ProgramHeader32};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 
@@ -64,36 +65,22 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     match machine {
         object::elf::EM_AVR => {}
         object::elf::EM_ARM => {
-            let (image, size) = super::arm_image::read(&file, &bytes)?;
+            let (image, size) = from_arm(&file, &bytes)?;
             let mcu = Some(rp2040::NAME.into());
             return Ok(Loaded { image, size, mcu, elf: Some(bytes), ..Loaded::default() });
         }
         other => return Err(super::error::other_processor(other)),
     }
     let mut image = Image::default();
-    let mut size = Size::default();
-    // Each byte of the file may be used once: otherwise a small file could need a lot of memory.
-    let mut left = bytes.len();
-    for segment in file.elf_program_headers() {
-        if segment.p_type(LittleEndian) != PT_LOAD {
-            continue;
-        }
-        if (DATA..EEPROM).contains(&segment.p_vaddr(LittleEndian)) {
-            size.ram = size.ram.saturating_add(segment.p_memsz(LittleEndian));
-        }
-        let data =
-            segment.data(LittleEndian, bytes.as_slice()).map_err(|()| super::error::CUT_OFF.to_owned())?;
-        if data.is_empty() {
-            continue;
-        }
-        left = left.checked_sub(data.len()).ok_or(super::error::OVERLAPS)?;
-        let at = segment.p_paddr(LittleEndian);
-        match at {
+    let segments = segments(&file, &bytes)?;
+    let mut size = Size { ram: memory(&segments, DATA..EEPROM), ..Size::default() };
+    for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
+        match load_at {
             ..DATA => {
                 size.flash += data.len() as u32;
-                image.flash.push((at, data.to_vec()));
+                image.flash.push((load_at, data.to_vec()));
             }
-            EEPROM..FUSES => image.eeprom.push((at - EEPROM, data.to_vec())),
+            EEPROM..FUSES => image.eeprom.push((load_at - EEPROM, data.to_vec())),
             FUSES..LOCK if data.len() >= 3 => image.fuses = Some([data[0], data[1], data[2]]),
             _ => {}
         }
@@ -108,6 +95,64 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     mcu = mcu.or_else(|| device_note(section(".note.gnu.avr.deviceinfo")?));
     clock_hz = clock_hz.filter(|hz| *hz > 0);
     Ok(Loaded { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })
+}
+
+/// First address of an ARM's writable memory.
+const RAM: u32 = 0x2000_0000;
+
+/// End of an ARM's stack, or of the variables below it, as named by linker scripts: the Pico's SDK, and others.
+const ENDS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
+
+/// Returns the image for a chip with an ARM whose memories contain its addresses, and the size it takes in them.
+fn from_arm(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, Size), String> {
+    let header: &FileHeader32<LittleEndian> = file.elf_header();
+    let mut image = Image { entry: Some(header.e_entry(LittleEndian)), ..Image::default() };
+    let segments = segments(file, bytes)?;
+    let mut size = Size { ram: memory(&segments, RAM..u32::MAX), ..Size::default() };
+    for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
+        if load_at < RAM {
+            size.flash = size.flash.saturating_add(data.len() as u32);
+        }
+        image.flash.push((load_at, data.to_vec()));
+    }
+    if image.flash.is_empty() {
+        return Err(super::error::NO_CODE.to_owned());
+    }
+    if !rp2040::holds(&image) {
+        return Err(super::error::OTHER_ARM.to_owned());
+    }
+    let address =
+        |name: &str| file.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address());
+    image.variables_end = ENDS.into_iter().find_map(address).and_then(|end| u32::try_from(end).ok());
+    Ok((image, size))
+}
+
+/// A part of an ELF file that is loaded.
+struct Segment<'a> {
+    run_at: u32,
+    /// Bytes that it takes where the program runs.
+    taken: u32,
+    load_at: u32,
+    data: &'a [u8],
+}
+
+/// Returns the parts that are loaded. Each byte of the file may be used once: otherwise a small file could need a lot of memory.
+fn segments<'a>(file: &ElfFile32<'_, LittleEndian>, bytes: &'a [u8]) -> Result<Vec<Segment<'a>>, String> {
+    let mut left = bytes.len();
+    let loaded = file.elf_program_headers().iter().filter(|header| header.p_type(LittleEndian) == PT_LOAD);
+    let segment = |header: &ProgramHeader32<LittleEndian>| {
+        let data = header.data(LittleEndian, bytes).map_err(|()| super::error::CUT_OFF.to_owned())?;
+        left = left.checked_sub(data.len()).ok_or(super::error::OVERLAPS)?;
+        let (run_at, taken) = (header.p_vaddr(LittleEndian), header.p_memsz(LittleEndian));
+        Ok(Segment { run_at, taken, load_at: header.p_paddr(LittleEndian), data })
+    };
+    loaded.map(segment).collect()
+}
+
+/// Returns the bytes of memory that are taken from the beginning.
+fn memory(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
+    let taken = segments.iter().filter(|segment| addresses.contains(&segment.run_at));
+    taken.fold(0, |sum, segment| sum.saturating_add(segment.taken))
 }
 
 /// Returns the chip in the note of avr-libc's start-up code: a header of 16 bytes, the bounds of three

@@ -5,7 +5,6 @@
 //! Times of the records are cycles turned into nanoseconds, each from its absolute cycle and rounded to the nearest, so
 //! no rounding accumulates.
 
-mod arm_image;
 mod boards;
 pub mod cost;
 pub mod delays;

@@ -17,14 +17,13 @@ pub fn measure(
     compiler: &Compiler,
 ) -> Result<McuRun, Error> {
     let board = Board::ideal(Strategy::Periodic, 1, period_us).on(CHIP, CLOCK_HZ);
-    let firmware = compiler.build(&Program::PolledWait { period_us, locked }, &board)?;
-    let recording = simulate(&Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        pins: vec!["B0".parse()?],
-        edges: Some(2 * activations as u64),
-        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * 3_600)
-    })?;
+    let mut program = Program::with_period("polled_wait", period_us);
+    if locked {
+        program = program.define("MCU_LOCKED");
+    }
+    let firmware = compiler.build(&program, &board)?;
+    let setup = firmware.setup(&["B0"], u64::from(board.clock_hz) * 3_600)?;
+    let recording = simulate(&Setup { edges: Some(2 * activations as u64), ..setup })?;
     let name = if locked { "polls, interrupts off" } else { "polls, interrupts on" };
     let cycles = u64::from(period_us) * u64::from(CLOCK_HZ) / 1_000_000;
     let period = Some(format!("{cycles}/{CLOCK_HZ}Hz").parse()?);

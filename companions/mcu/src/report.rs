@@ -1,10 +1,10 @@
 //! Reports for the user from the log of a chip.
 
 use jitterlab_chip::log::Rest;
-use jitterlab_chip::{Chip, Keeper, Log, Stop, log};
+use jitterlab_chip::{Chip, FindingKind, Keeper, Log, Stop, log};
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::Size;
-use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, StackDepth};
+use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff};
 
 use super::names::Names;
 
@@ -24,7 +24,7 @@ pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>
             to: names.place(off.end_address),
         }),
         pins: Vec::new(),
-        stack: log.stack.map(|stack| StackDepth { deepest: stack.deepest, room: stack.room }),
+        stack: log.stack,
         sent: String::from_utf8_lossy(whole_characters(&log.serial)).into_owned(),
     }
 }
@@ -60,72 +60,51 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
 pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     // Bytes that were read one after the other may be two variables.
-    let one_variable = |finding: &&log::Finding| match **finding {
-        log::Finding::TornRead { data, bytes, .. } => names.variable(data, bytes).is_some(),
+    let one_variable = |finding: &&log::Finding| match finding.kind {
+        FindingKind::TornRead { data, bytes, .. } => names.variable(data, bytes).is_some(),
         _ => true,
     };
-    let found = log.findings.iter().filter(one_variable).map(|finding| match *finding {
-        log::Finding::NotSimulated { part, cycle, address } => {
-            Finding::NotSimulated { part, at_ns: ns(cycle), place: names.place(address) }
-        }
-        log::Finding::AnalogRead { cycle } => Finding::AnalogRead { at_ns: ns(cycle) },
-        log::Finding::StackOverflow { cycle, address, bytes } => {
-            Finding::StackOverflow { bytes, at_ns: ns(cycle), place: names.place(address) }
-        }
-        log::Finding::OutsideMemory { cycle, address, data, written } => {
-            Finding::OutsideMemory { data, written, at_ns: ns(cycle), place: names.place(address) }
-        }
-        log::Finding::Restarted { cycle, vector, times } => {
-            let vector = vector.and_then(|number| chip.vector_name(number));
-            Finding::Restarted { vector, times, at_ns: ns(cycle) }
-        }
-        log::Finding::WatchdogReset { cycle, times } => Finding::WatchdogReset { times, at_ns: ns(cycle) },
-        log::Finding::CompareBehind { timer, unit, cycle, address, lap, times } => Finding::CompareBehind {
-            timer,
-            unit: format!("OCR{timer}{}", char::from(b'A' + unit)),
-            times,
-            at_ns: ns(cycle),
-            place: names.place(address),
-            lap_ns: ns(lap),
-        },
-        log::Finding::AlarmPast { alarm, cycle, address, late, times } => Finding::AlarmPast {
-            alarm,
-            times,
-            at_ns: ns(cycle),
-            place: names.place(address),
-            late_ns: i64::from(late) * 1_000,
-        },
-        log::Finding::OverflowUnseen { timer, cycle, address, times } => Finding::OverflowUnseen {
-            counter: format!("TCNT{timer}"),
-            times,
-            at_ns: ns(cycle),
-            place: names.place(address),
-        },
-        log::Finding::StacksChanged { cycle, address } => {
-            Finding::StacksChanged { at_ns: ns(cycle), place: names.place(address) }
-        }
-        log::Finding::StartUpAssumed { cycles } => Finding::StartUpAssumed { cycles },
-        log::Finding::FlashAssumedFast => Finding::FlashAssumedFast,
-        log::Finding::ClockDiffers { hz } => Finding::ClockDiffers { hz },
-        log::Finding::TornRead { data, bytes, vector, cycle, address, before, after, read, times } => {
-            Finding::TornRead {
-                variable: names.variable(data, bytes).unwrap_or_default(),
-                bytes,
-                vector: chip.vector_name(vector).unwrap_or_default(),
+    let vector_name = |number| chip.vector_name(number).unwrap_or_default();
+    let found = log.findings.iter().filter(one_variable).map(|finding| {
+        let (at_ns, times) = (ns(finding.cycle), finding.times);
+        let place = || names.place(finding.address);
+        match finding.kind {
+            FindingKind::NotSimulated(part) => Finding::NotSimulated { part, at_ns, place: place() },
+            FindingKind::AnalogRead => Finding::AnalogRead { at_ns },
+            FindingKind::StackOverflow(bytes) => Finding::StackOverflow { bytes, at_ns, place: place() },
+            FindingKind::OutsideMemory { data, written } => {
+                Finding::OutsideMemory { data, written, at_ns, place: place() }
+            }
+            FindingKind::Restarted(vector) => Finding::Restarted {
+                vector: vector.and_then(|number| chip.vector_name(number)),
                 times,
-                at_ns: ns(cycle),
-                place: names.place(address),
-                before,
-                after,
-                read,
+                at_ns,
+            },
+            FindingKind::WatchdogReset => Finding::WatchdogReset { times, at_ns },
+            FindingKind::CompareBehind { timer, unit, lap } => {
+                let (unit, lap_ns) = (format!("OCR{timer}{}", char::from(b'A' + unit)), ns(lap));
+                Finding::CompareBehind { timer, unit, times, at_ns, place: place(), lap_ns }
+            }
+            FindingKind::AlarmPast { alarm, late } => {
+                let late_ns = i64::from(late) * 1_000;
+                Finding::AlarmPast { alarm, times, at_ns, place: place(), late_ns }
+            }
+            FindingKind::OverflowUnseen(timer) => {
+                Finding::OverflowUnseen { counter: format!("TCNT{timer}"), times, at_ns, place: place() }
+            }
+            FindingKind::StacksChanged => Finding::StacksChanged { at_ns, place: place() },
+            FindingKind::StartUpAssumed(cycles) => Finding::StartUpAssumed { cycles },
+            FindingKind::FlashAssumedFast => Finding::FlashAssumedFast,
+            FindingKind::ClockDiffers(hz) => Finding::ClockDiffers { hz },
+            FindingKind::TornRead { data, bytes, vector, before, after, read } => {
+                let variable = names.variable(data, bytes).unwrap_or_default();
+                let (vector, place) = (vector_name(vector), place());
+                Finding::TornRead { variable, bytes, vector, times, at_ns, place, before, after, read }
+            }
+            FindingKind::DueTooOften { vector, apart } => {
+                Finding::DueTooOften { vector: vector_name(vector), times, at_ns, cycles: apart }
             }
         }
-        log::Finding::DueTooOften { vector, cycle, apart, times } => Finding::DueTooOften {
-            vector: chip.vector_name(vector).unwrap_or_default(),
-            times,
-            at_ns: ns(cycle),
-            cycles: apart,
-        },
     });
     let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
     let lost = lost.map(|vector| {

@@ -72,8 +72,8 @@ impl McuRequest {
             Subject::Elf(elf, pins) => self.by_pins(elf, elf, pins, None),
             Subject::Source(source, pins) => {
                 let program = match self.periods.first() {
-                    Some(_) => Program::PeriodicAlarm { period_us: self.period_us()?, events: self.events },
-                    None => Program::Empty,
+                    Some(_) => Program::with_events("periodic_alarm", self.period_us()?, self.events),
+                    None => Program::EMPTY,
                 };
                 let board = self.board()?;
                 // The compiler's output files are deleted with it.

@@ -140,7 +140,9 @@ impl Together {
         let longest = periods_us.iter().copied().max().unwrap_or(1);
         let mut board = board.clone();
         board.max_period_us = most_first_us(&board, longest.saturating_add(first_us(&board)));
-        let firmware = compiler.build(&Program::Alarms { periods_us: periods_us.to_vec() }, &board)?;
+        let periods: Vec<String> = periods_us.iter().map(|us| format!("{us}UL")).collect();
+        let program = Program::new("alarms").define(format!("MCU_PERIODS={}", periods.join(",")));
+        let firmware = compiler.build(&program, &board)?;
         let image = image::load(&firmware.elf)?.image;
         let scenario_at =
             image.variables_end.and_then(|end| u16::try_from(end).ok()).unwrap_or(chip.ram_start);

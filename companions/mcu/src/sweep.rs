@@ -47,29 +47,20 @@ pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], ev
 /// Firmware that does not build or run; events that never come.
 pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     let Cell { board, period_us, events } = cell;
-    let program = Program::PeriodicAlarm { period_us: *period_us, events: *events };
+    let program = Program::with_events("periodic_alarm", *period_us, *events);
     let firmware = compiler.build(&program, board)?;
-    let [event, request] = board.marks();
-    let pins = vec![event.parse()?, request.parse()?];
     // Twice the time of the events: enough for the worst strategy, and an end for one that fails.
     let planned_us = (u64::from(*events) + 2) * u64::from(*period_us) * 2 + 1_000_000;
-    let setup = Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        pins: pins.clone(),
-        // Edges: one for the request, two for each event.
-        edges: Some(u64::from(*events) * 2 + 1),
-        ..Setup::new(&firmware.elf, planned_us * u64::from(board.clock_hz) / 1_000_000)
-    };
-    let recording = simulate(&setup)?;
+    let setup = firmware.setup(&board.marks(), planned_us * u64::from(board.clock_hz) / 1_000_000)?;
+    // Edges: one for the request, two for each event.
+    let recording = simulate(&Setup { edges: Some(u64::from(*events) * 2 + 1), ..setup })?;
     let reading = Reading {
         name: format!("{} {} Hz {}", board.strategy, board.timer_hz(), Exact(i64::from(*period_us) * 1_000)),
         period: Some((i64::from(*period_us) * 1_000).into()),
         requested_at: recording.log.edges_of(1, true).next(),
         ..Reading::default()
     };
-    let run = McuRun::new(&recording, pins[0], &reading)?;
-    let run = McuPins::from(run);
+    let run = McuPins::from(McuRun::new(&recording, recording.pins[0], &reading)?);
     Ok(CellResult { figures: evaluate(cell, &recording, firmware.size), run })
 }
 
@@ -95,8 +86,6 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
         total_error_counts: (span - intervals * period_cycles) / f64::from(board.prescaler),
         interrupts_per_s: recording.log.entries as f64 * f64::from(board.clock_hz)
             / recording.log.cycles as f64,
-        cycles_per_event: interrupts.clone().map(|v| v.cycles).sum::<u64>() as f64 / starts.len() as f64,
-        shortest_interrupt_cycles: interrupts.clone().map(|v| v.min_cycles).min().unwrap_or_default(),
         longest_interrupt_cycles: interrupts.map(|v| v.max_cycles).max().unwrap_or_default(),
         asleep_share: recording.log.asleep_share(),
         size,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
 use jitterlab_analysis::causes::merge;
-use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskResult};
+use jitterlab_model::{Error, RunCauses, RunInfo, StopReason};
 use jitterlab_trace::{JournalReader, RunReader, RunWriter, join, journal_path};
 
 use crate::clock::Clock;
@@ -215,19 +215,12 @@ fn described(info: &RunInfo, hours: &[Hour], first: &Path) -> RunInfo {
         info.started = humantime::format_rfc3339_seconds(utc).to_string();
         info.epoch_offset_ns = begun.info().epoch_offset_ns;
     }
-    for (number, task) in info.tasks.iter_mut().enumerate() {
-        let of = || hours.iter().filter_map(|hour| Some((hour, hour.tasks.get(number)?)));
-        let latency = |hour: &Hour| hour.tasks[number].extremes();
-        task.result = Some(TaskResult {
-            executed: of().map(|(_, task)| task.count() + task.lost).sum(),
-            missed: of().map(|(_, task)| task.missed).sum(),
-            dropped: of().map(|(_, task)| task.lost).sum(),
-            first_due_ns: of().map(|(hour, _)| hour.mono_ns).min().unwrap_or(0),
-            last_end_ns: of().map(|(hour, task)| hour.end_mono_ns - task.period_ns).max().unwrap_or(0),
-            min_latency_ns: of().map(|(hour, _)| latency(hour).0).min().unwrap_or(0),
-            max_latency_ns: of().map(|(hour, _)| latency(hour).1).max().unwrap_or(0),
-            ..TaskResult::default()
-        });
+    if let Some((first, others)) = hours.split_first() {
+        let mut all = first.clone();
+        others.iter().for_each(|hour| all.absorb(hour));
+        for (run, task) in info.tasks.iter_mut().zip(&all.tasks) {
+            run.result = Some(task.result(all.mono_ns, all.end_mono_ns - task.period_ns));
+        }
     }
     info
 }

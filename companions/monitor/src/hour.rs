@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::purposes::Measure;
-use jitterlab_model::TimingStats;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::distribution::Moments;
+use jitterlab_model::{TaskResult, TimingStats};
 use jitterlab_trace::Stored;
 use serde::{Deserialize, Serialize};
 
@@ -145,10 +145,19 @@ impl HourTask {
         self.latency().count
     }
 
-    /// Smallest and largest latency; 0 where there is none.
-    pub fn extremes(&self) -> (i64, i64) {
+    /// What a task's thread would have counted, from its first due time until its last end.
+    pub fn result(&self, first_due_ns: i64, last_end_ns: i64) -> TaskResult {
         let Moments { min_ns, max_ns, .. } = self.latency();
-        (min_ns, max_ns)
+        TaskResult {
+            executed: self.count() + self.lost,
+            missed: self.missed,
+            dropped: self.lost,
+            first_due_ns,
+            last_end_ns,
+            min_latency_ns: min_ns,
+            max_latency_ns: max_ns,
+            ..TaskResult::default()
+        }
     }
 
     fn latency(&self) -> Moments {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_model::{Bench, Error, Granted, Policy, RunInfo, TaskResult, TaskSpec, TimingStats};
+use jitterlab_model::{Bench, Error, Granted, Policy, RunInfo, TaskSpec, TimingStats};
 use serde::Serialize;
 
 use crate::folder::{self, Folder};
@@ -82,7 +82,7 @@ fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
         let mut stats = TimingStats::new(task.period_ns);
         task.add_to(&mut stats);
         run.granted = granted(task);
-        run.result = Some(result(task, totals));
+        run.result = Some(task.result(0, totals.utc_ns.1 - totals.utc_ns.0));
         all.push(stats);
     }
     MeasuredRun::new(info, &all, None).judged_for(purpose)
@@ -91,19 +91,6 @@ fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
 fn granted(task: &HourTask) -> Option<Granted> {
     let policy: Policy = task.policy.parse().ok()?;
     Some(Granted { policy, cpus: Vec::new(), memory_locked: true, timer_slack_ns: None })
-}
-
-fn result(task: &HourTask, totals: &Totals) -> TaskResult {
-    let (min_latency_ns, max_latency_ns) = task.extremes();
-    TaskResult {
-        executed: task.count() + task.lost,
-        missed: task.missed,
-        dropped: task.lost,
-        last_end_ns: totals.utc_ns.1 - totals.utc_ns.0,
-        min_latency_ns,
-        max_latency_ns,
-        ..TaskResult::default()
-    }
 }
 
 /// Unix time now.

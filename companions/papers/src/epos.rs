@@ -16,7 +16,7 @@ use crate::{Workplace, scratch_file};
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures, Program,
-    ServicesSaid, Setup, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7, epos_related_timers,
+    ServicesSaid, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7, epos_related_timers,
     is_missing, simulate,
 };
 use jitterlab_model::Error;
@@ -337,22 +337,14 @@ fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid
 fn services(strategy: Strategy) -> (Board, Program) {
     let max_period_us = PERIOD_US * (SERVICES + 1);
     let board = Board { max_period_us, ..Board::ideal(strategy, 64, PERIOD_US) };
-    (board, Program::TimeServices { period_us: PERIOD_US, events: SERVICES })
+    (board, Program::with_events("time_services", PERIOD_US, SERVICES))
 }
 
 /// Text that a program prints within this number of periods.
 fn output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
     let cycles = u64::from(board.clock_hz) * u64::from(PERIOD_US) * u64::from(periods) / 1_000_000;
-    let recording = simulate(&setup(firmware, board, cycles))?;
+    let recording = simulate(&firmware.setup(&[], cycles)?)?;
     Ok(String::from_utf8_lossy(&recording.log.serial).into_owned())
-}
-
-fn setup(firmware: &Firmware, board: &Board, cycles: u64) -> Setup {
-    Setup {
-        mcu: Some(board.mcu.clone()),
-        clock_hz: Some(board.clock_hz),
-        ..Setup::new(&firmware.elf, cycles)
-    }
 }
 
 /// Compiles and runs figures 3 and 4 as they are printed; figure 4 also with the handler's name and the chronometer's start mended.
@@ -389,9 +381,8 @@ fn build(compiler: &Compiler, source: &str, program: &Program, board: &Board) ->
 /// longer.
 fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
     let board = Board::ideal(Strategy::Periodic, 64, 1_000).on("atmega128", 8_000_000);
-    let firmware = build(compiler, QUANTUM, &Program::Empty, &board)?;
-    let setup = setup(&firmware, &board, u64::from(board.clock_hz) / 50);
-    let recording = simulate(&Setup { pins: vec!["B0".parse()?], ..setup })?;
+    let firmware = build(compiler, QUANTUM, &Program::EMPTY, &board)?;
+    let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 50)?)?;
     let begins: Vec<u64> = recording.log.edges_of(0, true).collect();
     let mut rounds: Vec<u64> = begins.windows(2).map(|pair| pair[1] - pair[0]).collect();
     rounds.sort_unstable();
@@ -404,9 +395,8 @@ fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
 /// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
 fn handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
     let board = Board::ideal(Strategy::SingleShot, 64, 20_000).on("atmega128", 8_000_000);
-    let firmware = build(compiler, HANDLERS, &Program::Empty, &board)?;
-    let setup = setup(&firmware, &board, u64::from(board.clock_hz) / 5);
-    let recording = simulate(&Setup { pins: vec!["B0".parse()?], ..setup })?;
+    let firmware = build(compiler, HANDLERS, &Program::EMPTY, &board)?;
+    let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 5)?)?;
     let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
     Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::nvic::{LINE, NMI, PENDSV, SVCALL, SYSTICK};
 use super::{Bus, Core};
-use crate::log::Fault;
+use crate::log::{Fault, FindingKind};
 
 /// Cortex-M0+ r0p1.
 const CPUID: u32 = 0x410c_c601;
@@ -159,11 +159,9 @@ impl<B: Bus> Core<B> {
 
     /// Records a growing stack.
     pub(super) fn grew(&mut self) {
-        if self.watch.is_deeper(self.r[13])
-            && !(self.process_stack && self.ipsr == 0)
-            && let Some(finding) = self.watch.grew(self.r[13], self.now, self.r[15])
-        {
-            self.bus.log().find(finding);
+        if self.watch.is_deeper(self.r[13]) && !(self.process_stack && self.ipsr == 0) {
+            let over = self.watch.grew(self.r[13]);
+            self.stack_is_over(over);
         }
     }
 
@@ -172,8 +170,14 @@ impl<B: Bus> Core<B> {
         if self.process_stack && self.ipsr == 0 {
             return;
         }
-        if let Some(finding) = self.watch.stack_set(self.r[13], frame, self.now, self.r[15]) {
-            self.bus.log().find(finding);
+        let over = self.watch.stack_set(self.r[13], frame);
+        self.stack_is_over(over);
+    }
+
+    /// Records that the stack grew into the variables by this many bytes.
+    fn stack_is_over(&mut self, bytes: Option<u32>) {
+        if let Some(bytes) = bytes {
+            self.bus.log().find(FindingKind::StackOverflow(bytes), self.now, self.r[15]);
         }
     }
 }

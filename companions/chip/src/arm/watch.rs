@@ -1,7 +1,9 @@
 //! Records of exceptions, locks and the stack while the firmware runs.
 
+use jitterlab_model::firmware::StackDepth;
+
 use crate::handlers::Handlers;
-use crate::log::{Entry, Finding, Log, Rest, Stack, Stop};
+use crate::log::{Entry, Log, Rest, Stop};
 
 /// State of the records.
 #[derive(Debug)]
@@ -81,18 +83,17 @@ impl Watch {
         sp < self.lowest
     }
 
-    /// Records a growing stack; returns a finding if it reaches the variables.
-    pub fn grew(&mut self, sp: u32, cycle: u64, address: u32) -> Option<Finding> {
+    /// Records a growing stack; returns the number of bytes by which it overlaps the variables.
+    pub fn grew(&mut self, sp: u32) -> Option<u32> {
         if !self.on_main_stack {
             return None;
         }
         self.lowest = sp;
-        let end = self.variables_end.filter(|end| sp < *end)?;
-        Some(Finding::StackOverflow { cycle, address, bytes: end - sp })
+        self.variables_end?.checked_sub(sp).filter(|bytes| *bytes > 0)
     }
 
     /// Records a new stack pointer: to the main stack, which begins at its highest value, or to a thread's own.
-    pub fn stack_set(&mut self, sp: u32, frame: bool, cycle: u64, address: u32) -> Option<Finding> {
+    pub fn stack_set(&mut self, sp: u32, frame: bool) -> Option<u32> {
         if self.variables_end.is_none_or(|end| sp >= end) {
             if sp > self.top {
                 (self.top, self.lowest) = (sp, sp);
@@ -101,7 +102,7 @@ impl Watch {
             self.lowest = self.lowest.min(sp);
             None
         } else if frame {
-            self.grew(sp, cycle, address)
+            self.grew(sp)
         } else {
             self.on_main_stack = false;
             None
@@ -121,7 +122,7 @@ impl Watch {
         if primask && !matches!(log.stop, Stop::Asleep(Rest::Done)) {
             self.handlers.on(log.cycles, pc);
         }
-        log.stack = (self.lowest < self.top).then(|| Stack {
+        log.stack = (self.lowest < self.top).then(|| StackDepth {
             deepest: self.top - self.lowest,
             room: self.variables_end.map(|end| self.top.saturating_sub(end)),
         });

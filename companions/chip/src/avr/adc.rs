@@ -4,7 +4,7 @@
 
 use super::io::Io;
 use super::sources::Id;
-use crate::log::Finding;
+use crate::log::FindingKind;
 
 /// The converter: ADCSRA is byte `status`.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Adc {
             (self.ends, self.first) = (None, true);
         } else if value & ADSC != 0 && running == 0 {
             self.start(io.clock.now, io);
-            io.log.find(Finding::AnalogRead { cycle: io.clock.wall() });
+            io.log.find(FindingKind::AnalogRead, io.clock.wall(), io.address);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::map::Unit;
 use super::{Avr, flag, timer};
-use crate::log::Finding;
+use crate::log::FindingKind;
 
 /// Most cycles between the two writes that change the clock's divider (section 9.12.2).
 const DIVIDER_SEQUENCE: u64 = 4;
@@ -50,8 +50,7 @@ impl Avr {
     }
 
     fn outside(&mut self, data: u16, written: bool) {
-        let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
-        self.io.log.find(Finding::OutsideMemory { cycle, address, data: u32::from(data), written });
+        self.find(FindingKind::OutsideMemory { data: u32::from(data), written });
     }
 
     /// Reads a register of a peripheral.
@@ -279,8 +278,7 @@ impl Avr {
         let frame = self.watch.is_frame(before, sp, y, now);
         self.watch.sets_stack(before, sp, frame);
         if self.watch.changes_stack(before, sp, frame) {
-            let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
-            self.io.log.find(Finding::StacksChanged { cycle, address });
+            self.find(FindingKind::StacksChanged);
         }
         let over = self.watch.stack_set(sp, frame);
         self.stack_is_over(over);
@@ -312,7 +310,7 @@ impl Avr {
     /// Handles interrupts being enabled again, for a counter whose pending overflow flag was not read.
     pub(super) fn overflow_unseen(&mut self) {
         if let Some((timer, cycle, address)) = self.unseen.take() {
-            self.io.log.find(Finding::OverflowUnseen { timer, cycle, address, times: 1 });
+            self.io.log.find(FindingKind::OverflowUnseen(timer), cycle, address);
         }
     }
 }

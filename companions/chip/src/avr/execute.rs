@@ -1,28 +1,12 @@
 //! Instructions and their cycles.
 //!
-//! Source: "AVR Instruction Set Manual" (DS40002198), columns AVRe and AVRxt.
+//! Source: "AVR Instruction Set Manual" (DS40002198), column AVRe.
 
 use jitterlab_model::firmware::Part;
 
 use super::decode::{Kind, Op};
 use super::{Avr, flag};
 use crate::log::Fault;
-
-/// Cycles that differ between kinds of AVR processors.
-#[derive(Debug, Clone, Copy)]
-pub struct Timing {
-    /// Additional cycles of each call, return and interrupt with addresses of three bytes.
-    pub wide: u64,
-    pub call: u64,
-    /// RCALL and ICALL.
-    pub rcall: u64,
-    pub push: u64,
-    /// ST and STD.
-    pub store: u64,
-    pub lds: u64,
-    /// SBI and CBI.
-    pub bit: u64,
-}
 
 /// The pointer registers.
 const X: usize = 26;
@@ -154,7 +138,7 @@ impl Avr {
         if before != 0 || after != 0 {
             self.set_pair(pointer, address.wrapping_add(after));
         }
-        self.store_late(address, value, self.timing.store)
+        self.store_late(address, value, 2)
     }
 
     /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole address.
@@ -241,7 +225,7 @@ impl Avr {
             }
             Kind::Call => {
                 self.call(op.k as u32, 2);
-                self.timing.call + self.timing.wide
+                4 + self.wide
             }
             Kind::Rjmp => {
                 self.go_to(self.relative(op));
@@ -249,7 +233,7 @@ impl Avr {
             }
             Kind::Rcall => {
                 self.call(self.relative(op), 1);
-                self.timing.rcall + self.timing.wide
+                3 + self.wide
             }
             Kind::Ijmp | Kind::Eijmp => {
                 self.go_to(self.indirect(op.kind == Kind::Eijmp));
@@ -257,17 +241,17 @@ impl Avr {
             }
             Kind::Icall | Kind::Eicall => {
                 self.call(self.indirect(op.kind == Kind::Eicall), 1);
-                self.timing.rcall + self.timing.wide
+                3 + self.wide
             }
             Kind::Ret => {
                 let address = self.pop_address();
                 self.go_to(address);
-                4 + self.timing.wide
+                4 + self.wide
             }
             Kind::Reti => {
                 let address = self.pop_address();
                 self.go_to(address);
-                let cycles = 4 + self.timing.wide;
+                let cycles = 4 + self.wide;
                 let end = self.io.clock.wall_at(self.io.clock.now + cycles);
                 self.watch.handlers.left(end, u32::from(self.sp));
                 self.watch.goes_on(self.io.clock.now + cycles, self.sp);
@@ -415,14 +399,14 @@ impl Avr {
             }
             Kind::StYQ | Kind::StZQ => {
                 let pointer = if op.kind == Kind::StYQ { Y } else { Z };
-                self.store_late(self.pair(pointer).wrapping_add(op.k as u16), a, self.timing.store)
+                self.store_late(self.pair(pointer).wrapping_add(op.k as u16), a, 2)
             }
-            Kind::Lds => self.load_late(op.d, op.k as u16, self.timing.lds),
+            Kind::Lds => self.load_late(op.d, op.k as u16, 2),
             Kind::Sts => self.store_late(op.k as u16, a, 2),
             Kind::In => self.load_late(op.d, Self::io_address(op), 1),
             Kind::Out => self.store_late(Self::io_address(op), a, 1),
             Kind::Sbi | Kind::Cbi => {
-                self.io.clock.now += self.timing.bit;
+                self.io.clock.now += 2;
                 self.write_bit(Self::io_address(op), op.r, op.kind == Kind::Sbi);
                 0
             }
@@ -432,7 +416,7 @@ impl Avr {
             }
             Kind::Push => {
                 self.push(a);
-                self.timing.push
+                2
             }
             Kind::Pop => {
                 self.registers[d] = self.pop();

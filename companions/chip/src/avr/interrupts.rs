@@ -4,15 +4,9 @@ use jitterlab_model::firmware::Part;
 
 use super::decode::Kind;
 use super::{Avr, chips, flag};
-use crate::log::{Entry, Finding};
+use crate::log::{Entry, FindingKind};
 
 impl Avr {
-    /// Returns the cycles of the shortest interrupt response, which sleep adds once more: 4, or 5 with
-    /// addresses of three bytes (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1).
-    fn entry_cycles(&self) -> u64 {
-        if self.chip.wide_pc() { 5 } else { 4 }
-    }
-
     /// Enters the pending interrupt with the lowest vector.
     pub(super) fn enter(&mut self) {
         self.enter_from(false);
@@ -35,7 +29,8 @@ impl Avr {
         self.sreg &= !(1 << flag::I);
         self.came_from = self.pc;
         self.pc = u32::from(vector) * 2;
-        self.io.clock.now += self.entry_cycles() * if asleep { 2 } else { 1 };
+        // The shortest response (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1), which sleep adds once more.
+        self.io.clock.now += (4 + self.wide) * if asleep { 2 } else { 1 };
         let handler = self.jump_target() * 2;
         self.watch.handlers.entered(vector, wall, self.io.clock.wall() - since, (handler, sp));
         if self.io.sources.of_vector(vector).is_some_and(|(name, _)| name == "WDT") {
@@ -59,14 +54,17 @@ impl Avr {
 
     /// Records that the firmware uses a part that is not simulated.
     pub(super) fn not_simulated(&mut self, part: Part) {
-        let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
-        self.io.log.find(Finding::NotSimulated { part, cycle, address });
+        self.find(FindingKind::NotSimulated(part));
+    }
+
+    /// Records a finding of the current instruction.
+    pub(super) fn find(&mut self, kind: FindingKind) {
+        self.io.log.find(kind, self.io.clock.wall(), self.pc * 2);
     }
 
     /// Records that address 0 is reached without a reset.
     pub(super) fn restarted(&mut self) {
-        let (cycle, vector) = (self.io.clock.wall(), self.watch.handlers.running());
-        self.io.log.find(Finding::Restarted { cycle, vector, times: 1 });
+        self.find(FindingKind::Restarted(self.watch.handlers.running()));
     }
 
     /// Pushes a byte onto the stack.
@@ -82,8 +80,7 @@ impl Avr {
     /// Records that the stack grew into the variables by this many bytes.
     pub(super) fn stack_is_over(&mut self, bytes: Option<u16>) {
         if let Some(bytes) = bytes {
-            let (cycle, address, bytes) = (self.io.clock.wall(), self.pc * 2, u32::from(bytes));
-            self.io.log.find(Finding::StackOverflow { cycle, address, bytes });
+            self.find(FindingKind::StackOverflow(u32::from(bytes)));
         }
     }
 

@@ -28,7 +28,7 @@ mod watch;
 mod watchdog;
 mod waveform;
 
-use crate::log::{Fault, Finding, Log, Stop};
+use crate::log::{Fault, FindingKind, Log, Stop};
 use crate::stimulus::Stimulus;
 use crate::{Image, Pin, Setup};
 
@@ -44,7 +44,8 @@ use sources::Sources;
 #[derive(Debug)]
 pub struct Avr {
     chip: &'static Chip,
-    timing: execute::Timing,
+    /// Additional cycles of each call, return and interrupt with addresses of three bytes.
+    wide: u64,
     code: Vec<Op>,
     /// Words of the firmware; all others are erased.
     flash: Vec<u16>,
@@ -87,6 +88,9 @@ pub struct Avr {
     torn: torn::Torn,
     watch: watch::Watch,
 }
+
+/// MCUSR, on the ATmega128 MCUCSR.
+const RESET_CAUSE: u16 = 0x54;
 
 /// Bits of SREG.
 mod flag {
@@ -150,15 +154,7 @@ impl Avr {
         let named = |io: &Io, name: &str| io.sources.named(name);
         let mut avr = Avr {
             chip,
-            timing: execute::Timing {
-                wide: u64::from(chip.wide_pc()),
-                call: 4,
-                rcall: 3,
-                push: 2,
-                store: 2,
-                lds: 2,
-                bit: 2,
-            },
+            wide: u64::from(chip.wide_pc()),
             code,
             flash,
             code_end: setup.image.flash_end().div_ceil(2),
@@ -195,15 +191,9 @@ impl Avr {
             watch: watch::Watch::new(chip, setup.image.variables_end, setup.spans),
             io,
         };
-        let reset_cause = avr.reset_cause();
-        avr.io.set_byte(reset_cause, 1);
+        avr.io.set_byte(RESET_CAUSE, 1);
         avr.settle();
         avr
-    }
-
-    /// Returns the address of MCUSR, on the ATmega128 of MCUCSR.
-    fn reset_cause(&self) -> u16 {
-        0x54
     }
 
     /// Runs until something ends it, and returns the log.
@@ -335,14 +325,13 @@ impl Avr {
     }
 
     fn reset_by_watchdog(&mut self) {
-        self.io.log.find(Finding::WatchdogReset { cycle: self.io.clock.wall(), times: 1 });
+        self.find(FindingKind::WatchdogReset);
         let fresh =
             Avr::new(self.chip, &Setup { clock_hz: self.io.clock.hz, ..Setup::from_image(Image::default()) });
-        let cause = self.reset_cause();
         let registers = usize::from(self.chip.ram_start);
-        let flags = self.io.byte(cause) | 8;
+        let flags = self.io.byte(RESET_CAUSE) | 8;
         self.io.data[..registers].copy_from_slice(&fresh.io.data[..registers]);
-        self.io.set_byte(cause, flags);
+        self.io.set_byte(RESET_CAUSE, flags);
         // From reset on WDE is set, with the shortest time, until the firmware clears it (section 11.9.2).
         self.io.set_byte(if self.chip.family == chips::Family::Newer { 0x60 } else { 0x41 }, 8);
         self.io.refresh();

@@ -4,7 +4,7 @@
 //! times.
 
 use super::{Avr, chips, flag, timer::Timer};
-use crate::log::{Finding, Rest, Stop};
+use crate::log::{FindingKind, Rest, Stop};
 
 /// A sleep mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Avr {
             return FAST_START;
         }
         let Some([low, ..]) = self.fuses else {
-            self.io.log.find(Finding::StartUpAssumed { cycles: SLOW_START });
+            self.find(FindingKind::StartUpAssumed(SLOW_START));
             return SLOW_START;
         };
         let (select, start) = (low & 0xf, low >> 4 & 3);

@@ -11,7 +11,7 @@ use super::io::Io;
 use super::sources::Id;
 use super::waveform::{self, Source, Top, Wave};
 use crate::Pin;
-use crate::log::Finding;
+use crate::log::FindingKind;
 
 /// A register of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -437,8 +437,8 @@ impl Timer {
         let missed_top = self.top == Top::Compare && unit == 0;
         let is_lost = missed_top || time.saturating_sub(at) > lap - lap / 8;
         if io.is_enabled(self.spec.matches[unit]) && is_lost {
-            let (timer, unit, cycle) = (self.spec.number, unit as u8, io.clock.wall_at(at));
-            io.log.find(Finding::CompareBehind { timer, unit, cycle, address, lap, times: 1 });
+            let (timer, unit) = (self.spec.number, unit as u8);
+            io.log.find(FindingKind::CompareBehind { timer, unit, lap }, io.clock.wall_at(at), address);
         }
     }
 

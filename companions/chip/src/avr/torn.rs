@@ -2,7 +2,7 @@
 
 use super::Avr;
 use super::decode::Kind;
-use crate::log::Finding;
+use crate::log::FindingKind;
 
 /// Loads that follow each other in code and in memory, into registers that do so too: how compilers read a variable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -110,17 +110,10 @@ impl Avr {
         if before[..were_read] == after[..were_read] || before[were_read..] == after[were_read..] {
             return;
         }
+        let bytes = before.len() as u8;
         let read = [&before[..were_read], &after[were_read..]].concat();
-        self.io.log.find(Finding::TornRead {
-            data: loads.first,
-            bytes: before.len() as u8,
-            vector,
-            cycle: self.io.clock.wall(),
-            address: loads.pc * 2,
-            before: number(&before),
-            after: number(after),
-            read: number(&read),
-            times: 1,
-        });
+        let (before, after, read) = (number(&before), number(after), number(&read));
+        let kind = FindingKind::TornRead { data: loads.first, bytes, vector, before, after, read };
+        self.io.log.find(kind, self.io.clock.wall(), loads.pc * 2);
     }
 }

@@ -1,10 +1,12 @@
 //! Records of interrupts, locks and the stack while the firmware runs.
 
+use jitterlab_model::firmware::StackDepth;
+
 use super::chips::Chip;
 use super::flag;
 use super::io::Io;
 use crate::handlers::Handlers;
-use crate::log::{Finding, Rest, Stack, Stop};
+use crate::log::{Finding, FindingKind, Rest, Stop};
 
 /// State of the records.
 #[derive(Debug)]
@@ -191,17 +193,17 @@ impl Watch {
         if !over && sreg & 1 << flag::I == 0 {
             self.handlers.on(wall, pc * 2);
         }
-        io.log.stack = (self.lowest < self.ram_end && !self.changed).then(|| Stack {
+        io.log.stack = (self.lowest < self.ram_end && !self.changed).then(|| StackDepth {
             deepest: u32::from(self.ram_end - self.lowest),
             room: self.variables_end.map(|end| (u32::from(self.ram_end) + 1).saturating_sub(u32::from(end))),
         });
         self.handlers.finish(&mut io.log, |number| io.sources.of_vector(number));
         for (vector, of) in io.sources.too_often() {
-            let (cycle, apart, times) = (of.first, of.apart, of.times);
-            io.log.find(Finding::DueTooOften { vector, cycle, apart, times });
+            let kind = FindingKind::DueTooOften { vector, apart: of.apart };
+            io.log.findings.push(Finding { kind, cycle: of.first, address: 0, times: of.times });
         }
         for finding in &mut io.log.findings {
-            if let Finding::StackOverflow { bytes, .. } = finding {
+            if let FindingKind::StackOverflow(bytes) = &mut finding.kind {
                 *bytes = (*bytes).max(
                     self.variables_end
                         .map_or(0, |end| u32::from(end).saturating_sub(u32::from(self.lowest) + 1)),

@@ -11,12 +11,10 @@ pub use job::{Job, Query, View};
 use std::{fs, io};
 
 use jitterlab_model::Error;
-use jitterlab_trace::flat::{FlatTable, Values};
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::error::no_answer;
-use crate::rows::{Row, rows_of};
 
 /// Program that sums tables.
 #[derive(Debug, Clone)]
@@ -61,31 +59,18 @@ pub fn folder_beside() -> Result<TempDir, Error> {
 }
 
 impl Answers {
-    /// Rows of the answer that has their name, in the order of its query.
-    pub fn rows<R: Row>(&self) -> Result<Vec<R>, Error> {
-        let name = R::TABLE;
+    /// Rows of the answer to a query, in its order.
+    pub fn rows<R: DeserializeOwned>(&self, query: Query) -> Result<Vec<R>, Error> {
+        let name = query.name;
         let path = self.folder.path().join(name);
         let text = fs::read(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => no_answer(name),
             _ => Error::file("read", &path)(error),
         })?;
-        let other =
-            || Error::defect(format!("an engine answered {name} with other columns than were asked for"));
-        let mut values: Vec<Values> = FlatTable::new(R::COLUMNS).values;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let row: Map<String, Value> = serde_json::from_slice(line).map_err(|_| other())?;
-            for ((column, _), values) in R::COLUMNS.iter().zip(&mut values) {
-                match (values, row.get(*column).unwrap_or(&Value::Null)) {
-                    (Values::Texts(texts), Value::String(text)) => texts.push(text.clone()),
-                    (Values::Texts(texts), Value::Null) => texts.push(String::new()),
-                    (Values::Numbers(numbers), Value::Number(number)) => {
-                        numbers.push(Some(number.as_i64().ok_or_else(other)?));
-                    }
-                    (Values::Numbers(numbers), Value::Null) => numbers.push(None),
-                    _ => return Err(other()),
-                }
-            }
-        }
-        rows_of(values).ok_or_else(other)
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|cause| {
+            Error::defect(format!("an engine answered {name} with other columns than were asked for"))
+                .because(cause)
+        })
     }
 }

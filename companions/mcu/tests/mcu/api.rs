@@ -16,7 +16,7 @@ fn moments_phases_contexts_and_deferred_work() {
             inexact: false,
             ..Board::ideal(Strategy::Anchored, prescaler, 100_000).on("atmega328p", 16_000_000)
         };
-        let firmware = compiler.build_file(&test_source("api"), &Program::Empty, &board).unwrap();
+        let firmware = compiler.build_file(&test_source("api"), &Program::EMPTY, &board).unwrap();
         let setup = Setup {
             mcu: Some(board.mcu.clone()),
             clock_hz: Some(board.clock_hz),
@@ -62,7 +62,7 @@ fn a_forgotten_start_is_refused_and_told() {
     let Some(compiler) = bench() else { return };
     for strategy in Strategy::ALL {
         let board = Board::ideal(strategy, 64, 10_000);
-        let firmware = compiler.build_file(&test_source("not_started"), &Program::Empty, &board).unwrap();
+        let firmware = compiler.build_file(&test_source("not_started"), &Program::EMPTY, &board).unwrap();
         let setup = Setup {
             mcu: Some(board.mcu.clone()),
             clock_hz: Some(board.clock_hz),
@@ -163,5 +163,5 @@ fn build_for(
     let source = directory.path().join("timer.cc");
     fs::write(&source, program).unwrap();
     let board = Board::ideal(Strategy::Anchored, 64, 10_000).on(mcu, 16_000_000);
-    compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board)
+    compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board)
 }

@@ -36,12 +36,12 @@ fn built(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
     let file = directory.join("own.cc");
     fs::write(&file, source).unwrap();
     compiler
-        .build_file(file.to_str().unwrap(), &Program::Empty, &board(Strategy::Anchored, 1_000, HZ))
+        .build_file(file.to_str().unwrap(), &Program::EMPTY, &board(Strategy::Anchored, 1_000, HZ))
         .unwrap()
 }
 
 fn alarm(compiler: &Compiler, board: &Board, period_us: u32, events: u32) -> Recording {
-    let firmware = compiler.build(&Program::PeriodicAlarm { period_us, events }, board).unwrap();
+    let firmware = compiler.build(&Program::with_events("periodic_alarm", period_us, events), board).unwrap();
     let ms = u64::from(period_us) * u64::from(events + 3) / 1_000 + 10;
     simulate(&watched(&firmware.elf, &["GP2", "GP3"], ms)).unwrap()
 }
@@ -98,10 +98,8 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     assert_eq!(report.sent.lines().filter(|line| *line == "1000").count(), 19, "{}", report.sent);
 
     // The flashed image has no names, and begins at its lowest address.
-    let firmware = compiler.build(
-        &Program::PeriodicAlarm { period_us: 1_000, events: 20 },
-        &board(Strategy::Anchored, 1_000, HZ),
-    );
+    let firmware = compiler
+        .build(&Program::with_events("periodic_alarm", 1_000, 20), &board(Strategy::Anchored, 1_000, HZ));
     let elf = firmware.unwrap().elf;
     let hex = elf.with_extension("hex");
     let copied =
@@ -116,7 +114,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
 fn time_services_and_threads_work() {
     let Some(compiler) = bench() else { return };
     for strategy in [Strategy::Anchored, Strategy::Periodic] {
-        let program = Program::TimeServices { period_us: 10_000, events: 20 };
+        let program = Program::with_events("time_services", 10_000, 20);
         let firmware = compiler.build(&program, &board(strategy, 10_000, HZ)).unwrap();
         let recording = simulate(&watched(&firmware.elf, &["GP2"], 400)).unwrap();
         let sent = &recording.report.sent;
@@ -126,7 +124,7 @@ fn time_services_and_threads_work() {
         assert!((210_000..=220_100).contains(&elapsed), "{strategy}: {sent}");
         assert!(sent.contains("Handler calls: 2") && sent.contains("Current Time: 0"), "{strategy}: {sent}");
 
-        let program = Program::GlowingLeds { period_us: 1_000, empty_handler: true };
+        let program = Program::with_period("glowing_leds", 1_000).define("MCU_EMPTY_HANDLER");
         let firmware = compiler.build(&program, &board(strategy, 1_000, HZ)).unwrap();
         let recording = simulate(&watched(&firmware.elf, &["GP2"], 20)).unwrap();
         let rounds = recording.log.edges_of(0, true).count();

@@ -27,7 +27,7 @@ pub(super) fn run_on(
     fs::write(&source, format!("{}{head}{program}", if program.contains("send(") { uart } else { "" }))
         .unwrap();
     let board = Board::ideal(Strategy::Anchored, 64, 1_000).on(mcu, 16_000_000);
-    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let mut setup = Setup {
         clock_hz: Some(16_000_000),
         pins: ["B0", "B1"].map(|pin| pin.parse().unwrap()).into(),

@@ -54,7 +54,7 @@ fn an_inline_handler_makes_the_interrupt_short() {
     assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");
     for (prescaler, most) in [(1, 100), (8, 100), (64, 105)] {
         let board = Board::ideal(Strategy::Anchored, prescaler, 1_000).on("atmega328p", 16_000_000);
-        let firmware = compiler.build(&Program::InlineAlarm { period_us: 1_000 }, &board).unwrap();
+        let firmware = compiler.build(&Program::with_period("inline_alarm", 1_000), &board).unwrap();
         assert!(firmware.size.flash <= 1_120, "{:?}, interrupt vectors and start included", firmware.size);
         let setup = Setup {
             mcu: Some(board.mcu.clone()),

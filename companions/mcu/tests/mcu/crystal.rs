@@ -111,7 +111,7 @@ fn alarms_on_a_watch_crystal_wake_from_power_save() {
             max_period_us: 60_000_000,
             ..Board::ideal(Strategy::Anchored, prescaler, 100_000).on("atmega328p", 8_000_000)
         };
-        let firmware = compiler.build_file(&test_source("crystal"), &Program::Empty, &board).unwrap();
+        let firmware = compiler.build_file(&test_source("crystal"), &Program::EMPTY, &board).unwrap();
         let recording = simulate(&Setup {
             clock_hz: Some(board.clock_hz),
             pins: ["B0", "B1", "B2", "B3"].map(|pin| pin.parse().unwrap()).into(),

@@ -10,7 +10,7 @@ fn a_naked_handler_sees_the_entry_charged_as_on_the_chip() {
     let Some(compiler) = bench() else { return };
     for (mcu, entry) in [("atmega328p", 4), ("atmega1284p", 4), ("atmega2560", 5)] {
         let board = Board::ideal(Strategy::Anchored, 64, 1_000).on(mcu, 16_000_000);
-        let firmware = compiler.build_file(&test_source("entry_latency"), &Program::Empty, &board).unwrap();
+        let firmware = compiler.build_file(&test_source("entry_latency"), &Program::EMPTY, &board).unwrap();
         let setup = Setup { clock_hz: Some(16_000_000), ..Setup::new(&firmware.elf, 1_000_000) };
         let log = simulate(&setup).unwrap().log;
         assert_eq!(log.stop, Stop::Asleep(Rest::Done));

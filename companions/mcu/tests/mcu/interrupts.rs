@@ -123,7 +123,7 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                     compare_as_paper: false,
                 };
                 let source = test_source("queue_operations");
-                let firmware = compiler.build_file(&source, &Program::Empty, &board).unwrap();
+                let firmware = compiler.build_file(&source, &Program::EMPTY, &board).unwrap();
                 // The steady alarm is due every 3200 cycles, or some more that a single shot loses. Over more
                 // than that many waits its interrupt arrives at every cycle of every operation.
                 let mut interrupted = BTreeSet::new();

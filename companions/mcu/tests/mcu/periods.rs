@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, Program, Setup, Strategy, TimerKind, Trouble, firmware, simulate,
+    Board, Compiler, Firmware, Length, Program, Setup, Strategy, TimerKind, Trouble, epos_related_timers,
+    firmware, simulate,
 };
 use jitterlab_model::Error;
 
@@ -69,7 +70,7 @@ impl Way {
         });
         let text = format!("{timer_2}#include \"{interval}\"\n");
         std::fs::write(&source, text).unwrap();
-        let program = self.kind.map_or(Program::Empty, |kind| Program::NearbyAlarms { kind });
+        let program = self.kind.map_or(Program::EMPTY, epos_related_timers::program);
         compiler.build_file(source.to_str().unwrap(), &program, &self.board)
     }
 }
@@ -233,7 +234,7 @@ fn a_constant_interval_is_refused_by_the_compiler() {
     let Some(compiler) = bench() else { return };
     let build = |period_us| {
         let board = board(Strategy::Periodic, 8_000_000, 64, 1_000_000);
-        compiler.build(&Program::OneAlarm { period_us }, &board)
+        compiler.build(&Program::with_period("one_alarm", period_us), &board)
     };
     assert!(build(2_000).is_ok());
     for period_us in [1_500, 100, 2_000_000] {
@@ -249,7 +250,7 @@ fn a_debug_build_says_what_was_broken() {
     // A turn takes 5 cycles. A quarter of the counter's range has 16 384 cycles, a tick 16 000.
     for (strategy, prescaler, turns) in [(Strategy::Anchored, 1, 6_000), (Strategy::Periodic, 64, 3_840)] {
         let board = board(strategy, 16_000_000, prescaler, 20_000);
-        let program = Program::PeriodicAlarm { period_us: 2_000, events: turns };
+        let program = Program::with_events("periodic_alarm", 2_000, turns);
         let firmware = compiler.build_file(&test_source("checks"), &program, &board).unwrap();
         for wrong in 0..4u8 {
             let setup = Setup {

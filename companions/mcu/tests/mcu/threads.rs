@@ -11,7 +11,7 @@ fn alarms_wake_threads_under_every_strategy() {
         for strategy in Strategy::ALL {
             let board = Board { max_period_us: 3_000, tick_us: 500, ..Board::ideal(strategy, 8, 1_000) };
             let board = board.on(mcu, 8_000_000);
-            let firmware = compiler.build_file(&test_source("threads"), &Program::Empty, &board).unwrap();
+            let firmware = compiler.build_file(&test_source("threads"), &Program::EMPTY, &board).unwrap();
             let setup = Setup { mcu: Some(mcu.into()), ..Setup::new(&firmware.elf, 1_000_000) };
             let recording = simulate(&Setup { clock_hz: Some(board.clock_hz), ..setup }).unwrap();
             let sent = String::from_utf8_lossy(&recording.log.serial);

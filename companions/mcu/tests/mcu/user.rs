@@ -18,7 +18,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
                    int main() { DDRD = 32; for (;;) { PORTD ^= 32; _delay_us(500); } }\n";
     fs::write(&source, program).unwrap();
     let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
-    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let pin: Pin = "D5".parse().unwrap();
     let setup = Setup {
         mcu: Some("atmega328p".into()),
@@ -54,7 +54,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
 fn a_hex_file_is_measured_like_its_elf_file() {
     let Some(compiler) = bench() else { return };
     let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
-    let program = Program::PeriodicAlarm { period_us: 1_000, events: 50 };
+    let program = Program::with_events("periodic_alarm", 1_000, 50);
     let firmware = compiler.build(&program, &board).unwrap();
     let hex = firmware.elf.with_extension("hex");
     let copied = std::process::Command::new("avr-objcopy")
@@ -83,7 +83,7 @@ fn a_crash_is_told() {
     // Jumps behind its own end, to an address without code.
     fs::write(&source, "int main() { ((void (*)())0x3f00)(); }\n").unwrap();
     let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
-    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let setup = Setup { mcu: Some("atmega328p".into()), ..Setup::new(&firmware.elf, 1_000_000) };
     let error = simulate(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
     assert!(matches!(error.case_of(), Some(Trouble::Crashed)), "{error}");
@@ -101,7 +101,7 @@ fn a_silent_pin_says_where_the_program_was() {
         let head =
             "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdlib.h>\n";
         fs::write(&source, format!("{head}{program}")).unwrap();
-        compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board)
+        compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board)
     };
     let silent = |program: &str| {
         let firmware = build(program).unwrap();
@@ -164,7 +164,7 @@ fn the_librarys_example_blinks() {
     let source = directory.path().join("blink.cc");
     fs::write(&source, program.join("\n")).unwrap();
     let board = Board::ideal(Strategy::Anchored, 64, 20_000).on("atmega328p", 16_000_000);
-    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let pin: Pin = "B5".parse().unwrap();
     let setup = Setup {
         mcu: Some(board.mcu),

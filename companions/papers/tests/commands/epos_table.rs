@@ -159,8 +159,7 @@ fn the_chips_own_time_stamps_agree_with_the_simulators() {
     let Some(compiler) = bench() else { return };
     for strategy in Strategy::ALL {
         let board = Board::ideal(strategy, 64, 10_000);
-        let firmware =
-            compiler.build(&Program::PeriodicAlarm { period_us: 10_000, events: 11 }, &board).unwrap();
+        let firmware = compiler.build(&Program::with_events("periodic_alarm", 10_000, 11), &board).unwrap();
         let recording = simulate(&Setup {
             mcu: Some(board.mcu.clone()),
             clock_hz: Some(board.clock_hz),
@@ -184,8 +183,7 @@ fn the_time_services_example_says_what_it_should() {
     let Some(compiler) = bench() else { return };
     for mcu in ["atmega128", "atmega1281", "atmega328p"] {
         let board = Board { mcu: mcu.into(), ..Board::ideal(Strategy::Anchored, 64, 100_000) };
-        let firmware =
-            compiler.build(&Program::TimeServices { period_us: 100_000, events: 30 }, &board).unwrap();
+        let firmware = compiler.build(&Program::with_events("time_services", 100_000, 30), &board).unwrap();
         let recording = simulate(&Setup {
             mcu: Some(mcu.into()),
             clock_hz: Some(board.clock_hz),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{Finding, Log};
+use crate::log::{FindingKind, Log};
 
 /// The crystal of the boards (data sheet, 2.16).
 const CRYSTAL: u64 = 12_000_000;
@@ -159,11 +159,11 @@ impl Clocks {
     /// Reports warnings about the counted time.
     pub fn warn(&self, log: &mut Log) {
         if self.runs_from_flash {
-            log.find(Finding::FlashAssumedFast);
+            log.find(FindingKind::FlashAssumedFast, 0, 0);
         }
         let set = self.sys_hz();
         if set != Some(self.hz) {
-            log.find(Finding::ClockDiffers { hz: set });
+            log.find(FindingKind::ClockDiffers(set), 0, 0);
         }
     }
 }

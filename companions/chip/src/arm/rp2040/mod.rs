@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::firmware::Part;
 
 use super::{Bus, Core, Now, Start, Width};
-use crate::log::{Finding, Log};
+use crate::log::{FindingKind, Log};
 use crate::{Image, Pin, Setup, Stimulus};
 
 use clocks::Clocks;
@@ -186,7 +186,7 @@ impl Rp2040 {
     }
 
     fn not_simulated(&mut self, part: Part, now: Now) {
-        self.log.find(Finding::NotSimulated { part, cycle: now.cycle, address: now.address });
+        self.log.find(FindingKind::NotSimulated(part), now.cycle, now.address);
     }
 
     fn update_lines(&mut self) {

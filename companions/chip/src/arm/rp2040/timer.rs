@@ -6,7 +6,7 @@
 use super::Now;
 use super::clocks::Clocks;
 use super::peripherals::Write;
-use crate::log::{Finding, Log};
+use crate::log::{FindingKind, Log};
 
 #[derive(Debug, Clone, Default)]
 pub struct Timer {
@@ -92,8 +92,7 @@ impl Timer {
         if let Some((at, late)) = self.passed[alarm].take()
             && self.count(now).saturating_sub(self.count(at.cycle)) > SOON
         {
-            let Now { cycle, address } = at;
-            log.find(Finding::AlarmPast { alarm: alarm as u8, cycle, address, late, times: 1 });
+            log.find(FindingKind::AlarmPast { alarm: alarm as u8, late }, at.cycle, at.address);
         }
     }
 

@@ -1,11 +1,8 @@
 //! Layout of the registers by address, and the parts of a chip with their interrupts and pins.
 
-mod atmega128;
-mod newer;
-
 use jitterlab_model::firmware::Part;
 
-use super::chips::{Chip, Family};
+use super::chips::{Chip, Family, numbered};
 use super::external::{External, Int, PinChange};
 use super::io::Io;
 use super::sources::{Bit, Id, Source, Sources};
@@ -57,114 +54,104 @@ pub struct Parts {
 const NO_REGISTER: Unit = Unit::Missing(Part::Reserved);
 
 /// Lays out the registers and the interrupts of a chip.
-pub fn parts(chip: &Chip) -> Parts {
-    let mut map = Map { units: vec![NO_REGISTER; usize::from(chip.ram_start)] };
-    match chip.family {
-        Family::Newer => map.newer(chip),
-        Family::Atmega128 => map.atmega128(chip),
+pub fn parts(chip: &'static Chip) -> Parts {
+    let mut units = vec![NO_REGISTER; usize::from(chip.ram_start)];
+    let mut put = |address: u16, unit: Unit| units[usize::from(address)] = unit;
+    let (timers, usarts): (Vec<u8>, Vec<u8>) = (chip.timers().collect(), chip.usarts().collect());
+    for (address, name) in chip.registers() {
+        unit(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
     }
-    let sources = chip
-        .vectors
-        .iter()
-        .filter(|(_, name)| !(chip.has_usb && name.starts_with("TIMER4")))
-        .filter_map(|&(vector, name)| {
-            let (flag, enable, cleared) = match chip.family {
-                Family::Newer => newer::bits(name)?,
-                Family::Atmega128 => atmega128::bits(name)?,
-            };
-            Some(Source { name, vector, flag, enable, cleared })
-        })
-        .collect();
-    Parts { units: map.units, sources }
+    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, Unit::PowerReduction));
+    chip.plain.iter().for_each(|address| put(*address, Unit::Plain));
+    for (part, first, last) in &chip.not_simulated {
+        (*first..=*last).for_each(|address| put(address, Unit::Missing(*part)));
+    }
+    // Timers that are not simulated do not interrupt.
+    let is_simulated = |(_, name): &(u8, &str)| {
+        let (kind, number, _) = numbered(name);
+        kind != "TIMER" || number.is_some_and(|number| timers.contains(&number))
+    };
+    let sources = chip.vectors().filter(is_simulated);
+    Parts { units, sources: sources.filter_map(|(vector, name)| source(chip, vector, name)).collect() }
 }
 
-struct Map {
-    units: Vec<Unit>,
-}
-
-impl Map {
-    fn put(&mut self, address: u16, unit: Unit) {
-        self.units[usize::from(address)] = unit;
-    }
-
-    fn plain(&mut self, addresses: &[u16]) {
-        addresses.iter().for_each(|address| self.put(*address, Unit::Plain));
-    }
-
-    fn port(&mut self, name: char, first: u16) {
-        let port = name as u8 - b'A';
-        self.put(first, Unit::Pin(port));
-        self.put(first + 1, Unit::Direction(port));
-        self.put(first + 2, Unit::Out(port));
-    }
-
-    fn core(&mut self) {
-        self.put(0x5d, Unit::StackLow);
-        self.put(0x5e, Unit::StackHigh);
-        self.put(0x5f, Unit::Status);
-    }
-
-    fn eeprom(&mut self, [control, data, low, high]: [u16; 4]) {
-        self.put(control, Unit::Eeprom(eeprom::Reg::Control));
-        self.put(data, Unit::Eeprom(eeprom::Reg::Data));
-        self.put(low, Unit::Eeprom(eeprom::Reg::Address));
-        self.put(high, Unit::Eeprom(eeprom::Reg::AddressHigh));
-    }
-
-    fn spi(&mut self, first: u16) {
-        for (address, reg) in (first..).zip([spi::Reg::Control, spi::Reg::Status, spi::Reg::Data]) {
-            self.put(address, Unit::Spi(reg));
-        }
-    }
-
-    /// Takes the addresses of TCCRnA, TCCRnB, TCNTn, OCRnA, OCRnB.
-    fn narrow_timer(&mut self, index: u8, addresses: [u16; 5]) {
-        let regs = [
-            timer::Reg::ControlA,
-            timer::Reg::ControlB,
-            timer::Reg::Count,
-            timer::Reg::Compare(0),
-            timer::Reg::Compare(1),
-        ];
-        addresses.iter().zip(regs).for_each(|(address, reg)| self.put(*address, Unit::Timer(index, reg)));
-    }
-
-    fn wide_timer(&mut self, index: u8, first: u16, units: u8) {
-        let regs = [
-            (0x0, timer::Reg::ControlA),
-            (0x1, timer::Reg::ControlB),
-            (0x2, timer::Reg::ControlC),
-            (0x4, timer::Reg::Count),
-            (0x5, timer::Reg::CountHigh),
-            (0x6, timer::Reg::Capture),
-            (0x7, timer::Reg::CaptureHigh),
-        ];
-        regs.iter().for_each(|(offset, reg)| self.put(first + offset, Unit::Timer(index, *reg)));
-        for unit in 0..units {
-            let at = first + 8 + 2 * u16::from(unit);
-            self.put(at, Unit::Timer(index, timer::Reg::Compare(unit)));
-            self.put(at + 1, Unit::Timer(index, timer::Reg::CompareHigh(unit)));
-        }
+/// Returns the function of a register; `None` if it is of a part that the chip lacks.
+fn unit(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Unit> {
+    let (kind, number, rest) = numbered(name);
+    let index = |all: &[u8]| all.iter().position(|n| Some(*n) == number).map(|index| index as u8);
+    let timer = |reg| Some(Unit::Timer(index(timers)?, reg));
+    let usart = |reg| Some(Unit::Usart(index(usarts)?, reg));
+    match (kind, rest.as_bytes()) {
+        ("TCCR", []) => timer(timer::Reg::Control),
+        ("TCCR", b"A") => timer(timer::Reg::ControlA),
+        ("TCCR", b"B") => timer(timer::Reg::ControlB),
+        ("TCCR", b"C") => timer(timer::Reg::ControlC),
+        ("TCNT", b"H") => timer(timer::Reg::CountHigh),
+        ("TCNT", _) => timer(timer::Reg::Count),
+        ("ICR", b"H") => timer(timer::Reg::CaptureHigh),
+        ("ICR", _) => timer(timer::Reg::Capture),
+        ("OCR", []) => timer(timer::Reg::Compare(0)),
+        ("OCR", [b'C', ..]) if !chip.has_vector(&format!("TIMER{}_COMPC", number?)) => None,
+        ("OCR", [unit, b'H']) => timer(timer::Reg::CompareHigh(unit - b'A')),
+        ("OCR", [unit, ..]) => timer(timer::Reg::Compare(unit - b'A')),
+        ("TIFR" | "TIMSK", _) if number.is_some() && index(timers).is_none() => None,
+        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(Unit::Flags),
+        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(Unit::Enables),
+        ("EICRA" | "EICRB", _) => Some(Unit::Senses),
+        ("UCSR", b"A") => usart(usart::Reg::Status),
+        ("UCSR", b"B") => usart(usart::Reg::Enable),
+        ("UCSR", b"C") => usart(usart::Reg::Format),
+        ("UBRR", b"H") => usart(usart::Reg::BaudHigh),
+        ("UBRR", _) => usart(usart::Reg::Baud),
+        ("UDR", _) => usart(usart::Reg::Data),
+        ("EECR", _) => Some(Unit::Eeprom(eeprom::Reg::Control)),
+        ("EEDR", _) => Some(Unit::Eeprom(eeprom::Reg::Data)),
+        ("EEARL", _) => Some(Unit::Eeprom(eeprom::Reg::Address)),
+        ("EEARH", _) => Some(Unit::Eeprom(eeprom::Reg::AddressHigh)),
+        ("SPCR", _) => Some(Unit::Spi(spi::Reg::Control)),
+        ("SPSR", _) => Some(Unit::Spi(spi::Reg::Status)),
+        ("SPDR", _) => Some(Unit::Spi(spi::Reg::Data)),
+        ("ADCSRA", _) => Some(Unit::Adc),
+        ("TWCR", _) => Some(Unit::Twi),
+        ("WDTCSR" | "WDTCR", _) => Some(Unit::Watchdog),
+        ("GTCCR" | "SFIOR", _) => Some(Unit::Prescaler),
+        ("ASSR", _) => Some(Unit::Asynchronous),
+        ("CLKPR", _) => Some(Unit::Divider),
+        ("PLLCSR", _) => Some(Unit::Pll),
+        ("SREG", _) => Some(Unit::Status),
+        ("SPL", _) => Some(Unit::StackLow),
+        ("SPH", _) => Some(Unit::StackHigh),
+        ("SPMCSR", _) => Some(Unit::Missing(Part::WritingFlash)),
+        ("XMCRA" | "XMCRB", _) => Some(Unit::Missing(Part::ExternalMemory)),
+        ("XDIV", _) => Some(Unit::Missing(Part::ClockDivision)),
+        _ => port(chip, kind),
     }
 }
 
-/// Returns the number in a name such as `TIMER1_OVF`, and the rest of the name.
-fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u8, &'a str)> {
-    let rest = name.strip_prefix(prefix)?;
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    Some((rest[..digits].parse().unwrap_or(0), &rest[digits..]))
+/// Returns the function of a register of a port, and of one that only stores what is written.
+fn port(chip: &Chip, name: &str) -> Option<Unit> {
+    let kinds: [(&str, fn(u8) -> Unit); 3] =
+        [("PIN", Unit::Pin), ("DDR", Unit::Direction), ("PORT", Unit::Out)];
+    let of_port = |(kind, unit): &(&str, fn(u8) -> Unit)| {
+        let letter = *name.strip_prefix(kind)?.as_bytes().first()?;
+        Some(chip.ports.contains(char::from(letter)).then(|| unit(letter - b'A')))
+    };
+    kinds.iter().find_map(of_port).unwrap_or(Some(Unit::Plain))
 }
 
-/// The flag in its register is inverted, so both bits are kept at unused addresses (see `eeprom.rs`).
-const EE_READY: (Bit, Bit, bool) = (Bit::new(0, 0), Bit::new(1, 3), false);
-
-fn serial_bit(name: &str) -> Option<(u8, bool)> {
-    match name {
-        "_RX" => Some((7, false)),
-        "_UDRE" => Some((5, false)),
-        "_TX" => Some((6, true)),
-        _ => None,
+/// Returns the source of an interrupt; `None` if it is not simulated.
+fn source(chip: &Chip, vector: u8, name: &'static str) -> Option<Source> {
+    // The flag in its register is inverted, so both bits are kept at unused addresses (see `eeprom.rs`).
+    if name == "EE_READY" {
+        return Some(Source { name, vector, flag: Bit::new(0, 0), enable: Bit::new(1, 3), cleared: false });
     }
+    let line = chip.interrupt(name)?;
+    let words: Vec<&str> = line.split(' ').collect();
+    let [flag, enable, bits @ ..] = &words[..] else { return None };
+    let flag_bit = bits.first()?.parse().ok()?;
+    let enable_bit = bits.get(1).and_then(|bit| bit.parse().ok()).unwrap_or(flag_bit);
+    let (flag, enable) = (Bit::new(chip.address(flag), flag_bit), Bit::new(chip.address(enable), enable_bit));
+    Some(Source { name, vector, flag, enable, cleared: !bits.contains(&"lasts") })
 }
 
 /// Returns a timer of the chip, by its number.
@@ -195,24 +182,12 @@ pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
 
 /// Returns a serial port of the chip, by its number.
 pub fn usart(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
-    let name = if chip.vectors.iter().any(|(_, n)| *n == "USART_RX") {
-        "USART".into()
-    } else {
-        format!("USART{number}")
-    };
+    let name = if chip.has_vector("USART_RX") { "USART".into() } else { format!("USART{number}") };
     let id = |what: &str| io.sources.named(&format!("{name}_{what}"));
     let pin = |what: &str| chip.pin(&format!("{what}{number}")).unwrap_or(Pin { port: 4, bit: 0 });
-    let (status, enable) = match (chip.family, number) {
-        (Family::Newer, n) => {
-            let first = [0xc0, 0xc8, 0xd0, 0x130][usize::from(n)];
-            (first, first + 1)
-        }
-        (Family::Atmega128, 0) => (0x2b, 0x2a),
-        (Family::Atmega128, _) => (0x9b, 0x9a),
-    };
     usart::Spec {
-        status,
-        enable,
+        status: chip.address(&format!("UCSR{number}A")),
+        enable: chip.address(&format!("UCSR{number}B")),
         received: id("RX"),
         empty: id("UDRE"),
         sent: id("TX"),

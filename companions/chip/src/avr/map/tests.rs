@@ -1,6 +1,5 @@
 //! Comparison with the headers of avr-libc.
 
-use super::super::chips::CHIPS;
 use super::*;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -93,8 +92,8 @@ fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
 /// Every register of avr-libc's headers has the same address here, every vector has its number, and nothing is missing.
 #[test]
 fn registers_and_vectors_are_where_avr_libc_has_them() {
-    for chip in CHIPS {
-        let Some(macros) = macros(chip.name) else { return };
+    for chip in Chip::all() {
+        let Some(macros) = macros(&chip.name) else { return };
         let Parts { units, .. } = parts(chip);
         let (timers, usarts): (Vec<u8>, Vec<u8>) = (chip.timers().collect(), chip.usarts().collect());
         let at: BTreeMap<&str, u16> =
@@ -123,9 +122,9 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
             // TIFRn and the like of timers that lack an interrupt are named in no header.
             assert!(there, "{}: {unit:?} at {address:#x} is not in avr-libc", chip.name);
         }
-        for (number, name) in chip.vectors {
+        for (number, name) in chip.vectors() {
             let theirs = macros.get(&format!("{name}_vect_num"));
-            assert!(theirs.is_none_or(|n| n == &number.to_string()), "{}: {name} is {theirs:?}", chip.name);
+            assert!(theirs.is_none_or(|n| *n == number.to_string()), "{}: {name} is {theirs:?}", chip.name);
             let vector = macros.get(&format!("{name}_vect"));
             assert_eq!(
                 vector.map(String::as_str),
@@ -149,17 +148,21 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
 /// Each source's flag and enable are the bits that avr-libc names for it.
 #[test]
 fn flags_and_enables_are_the_bits_avr_libc_names() {
-    for chip in CHIPS {
-        let Some(macros) = macros(chip.name) else { return };
+    for chip in Chip::all() {
+        let Some(macros) = macros(&chip.name) else { return };
         for source in parts(chip).sources {
-            let bits: &[(&str, String, bool)] = &match numbered(source.name, "TIMER") {
-                Some((n, "_OVF")) => [("TOV", format!("TOV{n}"), true), ("TOIE", format!("TOIE{n}"), false)],
-                Some((n, "_CAPT")) => [("ICF", format!("ICF{n}"), true), ("ICIE", format!("ICIE{n}"), false)],
-                Some((n, comp)) => {
+            let bits: &[(&str, String, bool)] = &match numbered(source.name) {
+                ("TIMER", Some(n), "_OVF") => {
+                    [("TOV", format!("TOV{n}"), true), ("TOIE", format!("TOIE{n}"), false)]
+                }
+                ("TIMER", Some(n), "_CAPT") => {
+                    [("ICF", format!("ICF{n}"), true), ("ICIE", format!("ICIE{n}"), false)]
+                }
+                ("TIMER", Some(n), comp) => {
                     let unit = comp.trim_start_matches("_COMP");
                     [("OCF", format!("OCF{n}{unit}"), true), ("OCIE", format!("OCIE{n}{unit}"), false)]
                 }
-                None => continue,
+                _ => continue,
             };
             for (_, name, is_flag) in bits {
                 let bit = if *is_flag { source.flag } else { source.enable };

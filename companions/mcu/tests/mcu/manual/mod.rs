@@ -45,7 +45,7 @@ fn build(name: &str, mcu: &str, program: &Program) -> Option<jitterlab_mcu::Firm
 #[test]
 fn an_unfair_firmware_shows_every_edge_when_the_manual_says() {
     for mcu in ["atmega328p", "atmega2560"] {
-        let Some(firmware) = build("unfair", mcu, &Program::Empty) else { return };
+        let Some(firmware) = build("unfair", mcu, &Program::EMPTY) else { return };
         let (edges, _) = compare(&firmware.elf, mcu, &["B0", "B1"], 1_000_000);
         assert!(edges > 400, "{edges}");
     }
@@ -54,7 +54,7 @@ fn an_unfair_firmware_shows_every_edge_when_the_manual_says() {
 #[test]
 fn two_sources_and_locks_show_every_edge_when_the_manual_says() {
     for mcu in ["atmega328p", "atmega2560"] {
-        let Some(firmware) = build("two_sources", mcu, &Program::Empty) else { return };
+        let Some(firmware) = build("two_sources", mcu, &Program::EMPTY) else { return };
         let (edges, _) = compare(&firmware.elf, mcu, &["B0", "B1", "B2", "B3"], 10_000_000);
         assert!(edges > 10_000, "{edges}");
     }
@@ -62,7 +62,7 @@ fn two_sources_and_locks_show_every_edge_when_the_manual_says() {
 
 #[test]
 fn an_arduino_sketch_with_serial_shows_every_edge_when_the_manual_says() {
-    let Some(firmware) = build("sketch", "atmega328p", &Program::ArduinoMillis { period_us: 1_000 }) else {
+    let Some(firmware) = build("sketch", "atmega328p", &Program::with_period("arduino_millis", 1_000)) else {
         return;
     };
     let (edges, sent) = compare(&firmware.elf, "atmega328p", &["B0", "B5"], 4_000_000);
