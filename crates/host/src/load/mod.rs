@@ -332,7 +332,7 @@ fn cpus_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fixture::Machine;
+    use crate::facts::tests::fixture::Machine;
     use crate::facts::read;
 
     #[test]

@@ -231,7 +231,7 @@ pub(super) fn restarts(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fixture::Machine;
+    use crate::facts::tests::fixture::Machine;
     use jitterlab_analysis::tune::{BlockFigures, Judgement};
 
     /// A start of the machine, with this word on its command line.
