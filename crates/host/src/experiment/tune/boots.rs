@@ -139,7 +139,7 @@ impl Tuning {
         };
         (self.block_ns, self.tail) = (block_ns, tail(block_ns, self.task.period_ns));
         if !this.fits(&kept.starts)? {
-            let measured = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+            let measured = crate::prepare::now_utc();
             let (boot, way) = (this.boot.clone(), this.way.clone());
             kept.starts.push(Boot { boot, measured, way, blocks: Vec::new() });
         }
