@@ -155,13 +155,6 @@ impl Archive {
             .ok_or_else(|| self.unknown(package, &format!("it depends on no {prefix}*")))
     }
 
-    /// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
-    pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, Error> {
-        let listed = self.ask(&["depends", "--important"], package)?;
-        let libraries = depends(&listed, "lib").filter(|name| !C_LIBRARY.contains(name));
-        Ok(libraries.map(String::from).collect())
-    }
-
     /// The newest version of a package in the lists, from the cache or else from the archive. `note` is
     /// called for a download.
     pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {

@@ -116,19 +116,9 @@ impl LibraryPath {
         if Architecture::own() == Some(architecture) {
             return Ok(Self::of_this_machine());
         }
-        let mut libraries = LibraryPath { directories: Vec::new(), trees: Vec::new() };
         let archive = Archive::for_architecture(architecture, note)?;
-        for package in C_LIBRARY {
-            libraries.also(archive.fetch(package, note)?.unpacked("./")?);
-        }
-        Ok(libraries)
-    }
-
-    /// Looks into this tree of an unpacked package too, after all others.
-    pub fn also(&mut self, tree: PathBuf) {
-        if !self.trees.contains(&tree) {
-            self.trees.push(tree);
-        }
+        let trees = C_LIBRARY.map(|package| archive.fetch(package, &mut *note)?.unpacked("./"));
+        Ok(LibraryPath { directories: Vec::new(), trees: trees.into_iter().collect::<Result<_, _>>()? })
     }
 
     /// Finds a library of that name for processor type `machine`; `first` is searched before all other

@@ -3,18 +3,16 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use jitterlab_model::Error;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
-use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
-use nix::unistd::Pid;
 
 use super::devices::DISK;
 use super::guest_network;
@@ -62,14 +60,8 @@ fn job_done() -> io::Result<()> {
         guest_network::with_peer()?;
     }
     std::env::set_current_dir(RESULTS).map_err(named(RESULTS))?;
-    let background =
-        job.background.as_ref().map(|command| start_background(command, &job.environment)).transpose()?;
-    let steps = job.steps.iter().map(|step| (step.name.clone(), perform(step, &job.environment)));
+    let steps = job.steps.iter().map(|step| (step.name.clone(), perform(step)));
     let mut answer = Answer { steps: steps.collect(), files: BTreeMap::new() };
-    if let Some(background) = background {
-        let ended = end_background(background);
-        answer.steps.insert("background".into(), ended);
-    }
     collect(Path::new(RESULTS), "", &mut answer.files)?;
     send(&job.answer, &answer.to_bytes()?)
 }
@@ -125,21 +117,15 @@ fn mount_disk() -> io::Result<()> {
     })
 }
 
-fn command(words: &[String], environment: &BTreeMap<String, String>) -> io::Result<Command> {
-    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
-    let mut command = Command::new(program);
-    command
+fn perform(step: &Step) -> StepResult {
+    let Some((program, arguments)) = step.command.split_first() else { return StepResult::default() };
+    let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("HOME", "/root")
         .env("TERM", "dumb")
-        .envs(environment);
-    Ok(command)
-}
-
-fn perform(step: &Step, environment: &BTreeMap<String, String>) -> StepResult {
-    let output = command(&step.command, environment).and_then(|mut command| command.output());
+        .output();
     match output {
         Ok(output) => {
             let signal = output
@@ -153,25 +139,6 @@ fn perform(step: &Step, environment: &BTreeMap<String, String>) -> StepResult {
                 stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             }
         }
-        Err(error) => StepResult { failure: Some(error.to_string()), ..StepResult::default() },
-    }
-}
-
-/// Starts it in a process group of its own, so that all of its children can be ended.
-fn start_background(words: &[String], environment: &BTreeMap<String, String>) -> io::Result<Child> {
-    let mut command = command(words, environment)?;
-    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().map_err(named(words.first().map_or("", String::as_str)))
-}
-
-fn end_background(child: Child) -> StepResult {
-    let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
-    match child.wait_with_output() {
-        Ok(output) => StepResult {
-            status: output.status.code(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            ..StepResult::default()
-        },
         Err(error) => StepResult { failure: Some(error.to_string()), ..StepResult::default() },
     }
 }

@@ -33,10 +33,6 @@ pub struct Job {
     pub devices: Devices,
     /// The device that the answer is written to.
     pub answer: String,
-    /// Variables added to the environment of every command.
-    pub environment: BTreeMap<String, String>,
-    /// A command that runs during all steps and is killed after the last.
-    pub background: Option<Vec<String>>,
     /// The commands, one after the other; a failed one does not stop the next.
     pub steps: Vec<Step>,
 }

@@ -9,7 +9,6 @@
 
 pub mod architecture;
 pub mod archive;
-pub mod boots;
 pub mod debian;
 pub mod devices;
 pub mod elf;
@@ -18,6 +17,7 @@ mod guest_network;
 pub mod image;
 pub mod initramfs;
 pub mod job;
+mod kept_files;
 pub mod machine;
 pub mod modules;
 pub mod programs;
@@ -25,7 +25,6 @@ pub mod qemu;
 mod qmp;
 pub mod session;
 
-pub use boots::GuestWatch;
 pub use devices::{Devices, NetworkCard};
 pub use image::KernelChoice;
 pub use machine::{GuestTime, Machine};

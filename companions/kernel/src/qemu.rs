@@ -34,19 +34,6 @@ pub struct GuestProgress {
     pub here: Duration,
 }
 
-/// Result of a boot.
-#[derive(Debug, Clone)]
-pub struct Boot {
-    /// Answer of the guest.
-    pub answer: Answer,
-    /// Everything the console showed.
-    pub console: String,
-    /// The guest's time when it was last looked at, in whole seconds.
-    pub guest: Duration,
-    /// Duration in this machine's time.
-    pub took: Duration,
-}
-
 /// Interval between two looks at QEMU.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time after which a guest whose clock does not move and whose emulator computes nothing will never
@@ -74,7 +61,7 @@ pub fn boot(
     image: &Image,
     initramfs: &Initramfs,
     progress: &mut dyn FnMut(GuestProgress),
-) -> Result<Boot, Error> {
+) -> Result<Answer, Error> {
     let began = Instant::now();
     let mut archive = memory_file("initramfs")?;
     archive.write_all(&initramfs.bytes)?;
@@ -129,7 +116,7 @@ pub fn boot(
     answer.read_to_end(&mut bytes)?;
     let ended = ending.ended_by_itself() || ending.has_switched_off(&console);
     if let (Some(answer), true) = (Answer::from_bytes(&bytes), ended) {
-        return Ok(Boot { answer, console, guest: after, took: began.elapsed() });
+        return Ok(answer);
     }
     if let Some((_, complaint)) = console.rsplit_once(COMPLAINT) {
         return Err(Error::not_measured(format!(
@@ -215,7 +202,6 @@ fn watch(
         let exited = qemu.child.try_wait()?;
         for event in monitor.events() {
             match event {
-                Event::PoweredOff => {}
                 Event::Reset => reset = true,
                 Event::Processors { dead } => dead_times = if dead { dead_times + 1 } else { 0 },
                 Event::Clock(seconds) => {

@@ -9,17 +9,16 @@ use jitterlab_model::load::LoadSpec;
 use jitterlab_model::{Error, RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 
-use super::architecture::{AMD64, Architecture};
-use super::debian::Archive;
+use super::architecture::AMD64;
 use super::devices::Devices;
-use super::elf::{Included, LibraryPath};
+use super::elf::LibraryPath;
 use super::image::{Image, KernelChoice};
 use super::initramfs::{self, Contents};
-use super::job::{INIT, Job, Step, StepResult};
+use super::job::{Answer, INIT, Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TURN_NS};
 use super::modules::{self};
 use super::programs::Programs;
-use super::qemu::{self, Boot, GuestProgress};
+use super::qemu::{self, GuestProgress};
 use jitterlab_host::load;
 
 /// Work on each kernel.
@@ -33,12 +32,8 @@ pub struct KernelSession {
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
-    /// Programs to include, each with the package of Debian that it is taken from where it is not installed.
-    pub packaged: Vec<(&'static str, &'static str)>,
     /// Modules to load, by name or path.
     pub modules: Vec<String>,
-    /// Command that runs during all steps.
-    pub background: Option<Vec<String>>,
     /// Commands to run, in order. Programs that are not in [`KernelSession::with`] are included too.
     pub steps: Vec<Step>,
 }
@@ -60,8 +55,8 @@ pub(super) fn run_file_name(step: &str) -> String {
 pub struct GuestRun {
     /// Image of the kernel.
     pub image: Image,
-    /// Answer of the guest, and duration of the boot.
-    pub boot: Boot,
+    /// Answer of the guest.
+    pub answer: Answer,
     /// Devices that it had besides.
     pub devices: Devices,
     /// Number of processors that took turns in counted time, if any did.
@@ -117,21 +112,13 @@ impl KernelSession {
         } else {
             modules::read(&self.modules, &drivers, &module_tree(&image)?)?
         };
-        let mut libraries = LibraryPath::for_architecture(image.architecture, note)?;
-        let mut with = Vec::new();
-        for (program, package) in &self.packaged {
-            with.push(packaged(program, package, image.architecture, &mut libraries, note)?);
-        }
+        let libraries = LibraryPath::for_architecture(image.architecture, note)?;
         let find =
             |name: &str| initramfs::for_processor(initramfs::find(name, &libraries)?, image.architecture);
-        for name in &self.with {
-            with.push(find(name)?);
-        }
+        let mut with = self.with.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
         let own = ["jitterlab", INIT];
-        let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
-        for program in
-            commands.filter_map(|words| words.first()).filter(|program| !own.contains(&program.as_str()))
-        {
+        let programs_of_steps = self.steps.iter().filter_map(|step| step.command.first());
+        for program in programs_of_steps.filter(|program| !own.contains(&program.as_str())) {
             let known = with.iter().any(|i| i.here == Path::new(program) || i.there.ends_with(program));
             if !known {
                 with.push(find(program)?);
@@ -139,9 +126,8 @@ impl KernelSession {
         }
         initramfs::check_places(&with)?;
         // A path of this machine does not exist in the guest.
-        let (mut steps, mut background) = (self.steps.clone(), self.background.clone());
-        let commands = steps.iter_mut().map(|step| &mut step.command).chain(&mut background);
-        for program in commands.filter_map(|command| command.first_mut()) {
+        let mut steps = self.steps.clone();
+        for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {
             if let Some(included) = with.iter().find(|included| included.here == Path::new(program)) {
                 *program = included.there.to_string_lossy().into_owned();
             }
@@ -151,19 +137,15 @@ impl KernelSession {
             modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
             devices: machine.devices,
             answer: format!("/dev/{}", image.architecture.answer),
-            background,
             steps,
-            ..Job::default()
         };
         let contents = Contents { programs, with, modules, job, libraries };
-        let boot = qemu::boot(&machine, &image, &contents.build()?, progress)
+        let answer = qemu::boot(&machine, &image, &contents.build()?, progress)
             .map_err(|error| error.while_at("cannot prepare the boot"))?;
         let turns = machine.takes_turns().then_some(machine.cpus);
-        Ok(GuestRun { image, boot, devices: machine.devices, turns })
+        Ok(GuestRun { image, answer, devices: machine.devices, turns })
     }
-}
 
-impl KernelSession {
     /// The machine that a kernel gets.
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
@@ -182,34 +164,6 @@ impl KernelSession {
     }
 }
 
-/// A program for this kind of processor, as installed here or else from a package of Debian, which goes to the cache; the packages of its
-/// libraries are added to `libraries`.
-fn packaged(
-    program: &str,
-    package: &str,
-    architecture: &'static Architecture,
-    libraries: &mut LibraryPath,
-    note: &mut dyn FnMut(&str),
-) -> Result<Included, Error> {
-    let installed =
-        initramfs::find(program, libraries).and_then(|found| initramfs::for_processor(found, architecture));
-    if let Ok(installed) = installed {
-        return Ok(installed);
-    }
-    let archive = Archive::for_architecture(architecture, note)?;
-    let mut waiting = archive.library_dependencies(package)?;
-    let mut done: Vec<String> = Vec::new();
-    while let Some(name) = waiting.pop() {
-        if !done.contains(&name) {
-            libraries.also(archive.fetch(&name, note)?.unpacked("./")?);
-            waiting.extend(archive.library_dependencies(&name)?);
-            done.push(name);
-        }
-    }
-    let unpacked = archive.fetch(package, note)?.unpacked("./usr")?;
-    Ok(Included { here: unpacked.join("usr/bin").join(program), there: Path::new("/usr/bin").join(program) })
-}
-
 /// Folder of a kernel's modules.
 fn module_tree(image: &Image) -> Result<PathBuf, Error> {
     let root = match &image.package {
@@ -220,11 +174,11 @@ fn module_tree(image: &Image) -> Result<PathBuf, Error> {
 }
 
 impl GuestRun {
-    /// Adds facts to a run's description that the guest could not know. `command` is the command outside.
-    pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
+    /// Adds facts to a run's description that the guest could not know.
+    pub fn describe(&self, info: &mut RunInfo, time: GuestTime) {
         info.bench = jitterlab_model::Bench::Kernel;
         info.clock = format!("{} of the guest, {time}", info.clock);
-        info.command = command.into_iter().collect();
+        info.command = std::env::args().collect();
         info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
         let (name, release, version) =
             (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
@@ -241,7 +195,7 @@ impl GuestRun {
 
     /// Standard output of a step.
     pub fn output(&self, step: &str) -> Result<&str, Error> {
-        let result = self.boot.answer.steps.get(step);
+        let result = self.answer.steps.get(step);
         if let Some(done) = result.filter(|done| done.status == Some(0)) {
             return Ok(&done.stdout);
         }
@@ -251,8 +205,8 @@ impl GuestRun {
 
     /// The run file of a [`run_step`] of that name, in memory.
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
-        let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
-            let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
+        let content = self.answer.files.get(&run_file_name(step)).ok_or_else(|| {
+            let step = self.answer.steps.get(step).cloned().unwrap_or_default();
             Error::not_measured(format!(
                 "jitterlab run in the guest {}: {}",
                 end_of(&step),
@@ -309,9 +263,7 @@ mod tests {
             companion: PathBuf::new(),
             with: with.iter().map(ToString::to_string).collect(),
             program: None,
-            packaged: Vec::new(),
             modules: Vec::new(),
-            background: None,
             steps: Vec::new(),
         }
     }

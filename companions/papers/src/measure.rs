@@ -195,9 +195,7 @@ impl Workplace<'_> {
             companion: programs::own()?,
             with: self.kernels.map_or_else(Vec::new, |kernels| kernels.with.clone()),
             program: None,
-            packaged: Vec::new(),
             modules: Vec::new(),
-            background: None,
             steps,
         };
         session.bring_cores(tasks);
@@ -217,7 +215,7 @@ impl Workplace<'_> {
 pub(crate) fn save_run(guest: &GuestRun, step: &str, file: &Path) -> Result<(), Error> {
     let in_memory = guest.run_file(step)?;
     jitterlab_trace::redescribe(in_memory.path(), file, |info| {
-        guest.describe(info, GuestTime::default(), std::env::args());
+        guest.describe(info, GuestTime::default());
     })?;
     Ok(())
 }

@@ -63,11 +63,11 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
 /// Removes the files that [`keep`] wrote below a folder.
 pub fn take_back(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
-    for place in PLACES {
+    for (place, _, ended_by) in PLACES {
         let path = folder.join(place);
         if is_ours(&path).map_err(failed(&path))? == Some(true) {
             fs::remove_file(&path).map_err(failed(&path))?;
-            output::note(&words::removed(&path, place));
+            output::note(&words::removed(&path, ended_by));
             removed += 1;
         }
     }

@@ -13,6 +13,8 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid, getppid};
 
+use crate::processes::{Stat, threads_of};
+
 /// A program that does not outlive this one.
 pub trait EndsWithParent {
     /// Has the kernel send it a signal when the thread that starts it ends, as it does when this process is killed. So that
@@ -69,8 +71,8 @@ impl Drop for EndsDescendants {
 }
 
 fn children(process: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let path = |thread| format!("/proc/{process}/task/{thread}/children");
+    let lists = threads_of(process).into_iter().filter_map(|thread| fs::read_to_string(path(thread)).ok());
     lists
         .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
         .collect()
@@ -125,8 +127,7 @@ pub fn kill_descendants(of: u32) {
 
 /// True for a process that has ended and waits for its parent to read its status.
 fn is_zombie(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
+    Stat::of(process).is_none_or(|stat| stat.field(3) == Some("Z"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use jitterlab_analysis::causes::Explainer;
 use jitterlab_model::causes::QuotaCount;
 use jitterlab_rt::{Linux, System};
 
+use super::processes::{group_in, threads_of};
+
 /// Shortest interval between two readings of the kernel's quota counters, in ns.
 const LOOK_EVERY_NS: i64 = 100_000_000;
 /// Shortest interval between two searches for quotas that were set, threads that were made, and groups that threads were
@@ -73,9 +75,8 @@ impl Groups {
             let Ok(groups) = fs::read_to_string(format!("/proc/{process}/task/{thread}/cgroup")) else {
                 continue;
             };
-            let siblings = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-            let siblings = siblings.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-            explainer.process(task, siblings, path_in(&groups, "").map(str::to_owned));
+            let siblings = threads_of(process.unsigned_abs()).into_iter().map(u32::cast_signed).collect();
+            explainer.process(task, siblings, group_in(&groups, "").map(str::to_owned));
             let counters: Vec<PathBuf> =
                 limited(&mounts, &groups).iter().map(|folder| folder.join("cpu.stat")).collect();
             quotas.retain(|quota| counters.contains(&quota.counters));
@@ -111,16 +112,6 @@ fn strictest(counts: impl Iterator<Item = QuotaCount>) -> Option<QuotaCount> {
     counts.max_by_key(|count| (count.throttled, count.ns, count.periods))
 }
 
-/// The path of the group in the hierarchy with this controller, in the text of `/proc/PID/cgroup`; without a name in the one of
-/// version 2.
-fn path_in<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
-    groups.lines().find_map(|line| {
-        let (_, rest) = line.split_once(':')?;
-        let (controllers, path) = rest.split_once(':')?;
-        controllers.split(',').any(|name| name == controller).then_some(path)
-    })
-}
-
 /// The folders of the group and of those above it that have a quota, the group's own first.
 fn limited(mounts: &str, groups: &str) -> Vec<PathBuf> {
     let place = |kind: &str, controller: &str| {
@@ -137,7 +128,7 @@ fn limited(mounts: &str, groups: &str) -> Vec<PathBuf> {
         (!new.is_empty() && !new.starts_with("max")) || old.trim().parse::<i64>().is_ok_and(|us| us > 0)
     };
     let of = |(kind, controller): (&str, &str)| -> Vec<PathBuf> {
-        let found = place(kind, controller).zip(path_in(groups, controller));
+        let found = place(kind, controller).zip(group_in(groups, controller));
         let folders = found.iter().flat_map(|(place, path)| {
             let own = place.join(path.trim_start_matches('/'));
             let folders: Vec<PathBuf> = own.ancestors().map(Path::to_owned).collect();
@@ -214,7 +205,7 @@ mod tests {
     #[test]
     fn a_group_is_found_in_its_hierarchy() {
         let groups = "12:cpu,cpuacct:/robot\n1:name=systemd:/init\n0::/robot/loop\n";
-        assert_eq!((path_in(groups, "cpu"), path_in(groups, "")), (Some("/robot"), Some("/robot/loop")));
-        assert_eq!(path_in(groups, "freezer"), None);
+        assert_eq!((group_in(groups, "cpu"), group_in(groups, "")), (Some("/robot"), Some("/robot/loop")));
+        assert_eq!(group_in(groups, "freezer"), None);
     }
 }

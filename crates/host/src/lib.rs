@@ -12,6 +12,7 @@ mod knob;
 pub mod load;
 pub mod measure;
 mod prepare;
+mod processes;
 pub mod programs;
 mod pulse;
 mod record;

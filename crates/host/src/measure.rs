@@ -3,15 +3,15 @@
 //! The measured threads live in `jitterlab-rt`; here are the ordinary threads around them: one collects the
 //! records, the caller's watches. They stay off the measured processors where there are others.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{
-    Activation, Bench, CpuSet, Error, Keep, LoadSpec, OwnWork, Refusal, RunCauses, RunInfo, StopReason,
-    TaskRun, TaskSpec, Warning,
+    Activation, CpuSet, Error, Keep, LoadSpec, OwnWork, Refusal, RunCauses, RunInfo, StopReason, TaskRun,
+    TaskSpec, Warning,
 };
 use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
@@ -154,32 +154,20 @@ impl Measurement {
     /// The same, with the caller's own work for the first task.
     pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, Error> {
         prepare::cores(&request.tasks)?;
+        let Request { count, stop_above_ns, .. } = request;
         let root = Root::system();
-        let Request {
-            tasks,
-            duration_ns,
-            count,
-            stop_above_ns,
-            keep,
-            dma_latency,
-            loads,
-            isolate,
-            why,
-            seldom,
-            command,
-            interrupted,
-        } = request;
         let mut refused = Vec::new();
-        let latency = match dma_latency.hold() {
+        let latency = match request.dma_latency.hold() {
             Ok(held) => Some(held),
             Err(error) => {
-                refused.push(dma_latency_refused(dma_latency, &error));
+                refused.push(dma_latency_refused(request.dma_latency, &error));
                 None
             }
         };
         let mut facts = facts::read(&root);
-        let prepared = prepare::tasks(&facts, tasks, isolate.as_ref(), &isolate::taken(&root))?;
-        let isolation = match &isolate {
+        let prepared =
+            prepare::tasks(&facts, request.tasks, request.isolate.as_ref(), &isolate::taken(&root))?;
+        let isolation = match &request.isolate {
             Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable())?),
             None => None,
         };
@@ -187,14 +175,15 @@ impl Measurement {
             facts = facts::read(&root);
         }
         let moved = Moved::to(&prepared.housekeeping);
-        let length = duration_ns.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos);
-        let loads = Loads::prepare(&loads, &facts, &prepared.measured, &prepared.housekeeping, length)?;
+        let length = request.duration_ns.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos);
+        let loads =
+            Loads::prepare(&request.loads, &facts, &prepared.measured, &prepared.housekeeping, length)?;
 
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads: Vec<TaskThread> = Vec::new();
         let mut pulses = Vec::new();
         for spec in &prepared.tasks {
-            if interrupted.load(Ordering::Relaxed) {
+            if request.interrupted.load(Ordering::Relaxed) {
                 return Err(Error::not_measured("interrupted before anything was measured"));
             }
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
@@ -213,7 +202,7 @@ impl Measurement {
             threads.push(thread);
         }
         let explained = Arc::new(Explained::new(&prepared.tasks, &threads, &facts));
-        let why = match (why || stop_above_ns.is_some()).then(|| Why::begin(&explained)) {
+        let why = match (request.why || request.stop_above_ns.is_some()).then(|| Why::begin(&explained)) {
             Some(Ok(why)) => Some(why),
             Some(Err(error)) => {
                 refused.push(Refusal::from_error("the kernel's trace events", &error));
@@ -230,29 +219,17 @@ impl Measurement {
             .zip(&threads)
             .map(|(spec, thread)| TaskRun { granted: Some(thread.granted().clone()), ..TaskRun::new(spec) });
         let info = RunInfo {
-            format: jitterlab_model::run::FORMAT_VERSION,
-            tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
-            command,
-            bench: Bench::Host,
-            started: prepare::now_utc(),
-            host: prepare::host_name(),
-            labels: BTreeMap::new(),
-            epoch_offset_ns: Some(prepare::epoch_offset_ns()),
-            clock: "monotonic".into(),
-            duration_ns,
+            duration_ns: request.duration_ns,
             count,
             stop_above_ns,
-            keep,
+            keep: request.keep,
             load: loads.asked(),
-            loads: Vec::new(),
             placement: Some(prepared.placement),
             tasks: tasks.collect(),
             refused,
             warnings,
-            stop: None,
-            firmware: None,
             facts_before: Some(facts),
-            facts_after: None,
+            ..prepare::described(request.command)
         };
         Ok(Measurement {
             info,
@@ -260,7 +237,7 @@ impl Measurement {
             threads,
             explained,
             why,
-            seldom,
+            seldom: request.seldom,
             stop,
             loads,
             isolation,

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::warning::{Mover, Placed};
-use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskRun, TaskSpec, Warning, Work};
+use jitterlab_model::{Bench, CpuSet, Error, Policy, RunInfo, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
 use jitterlab_rt::xenomai::{self, Core};
 use jitterlab_rt::{Linux, System, Workload, polling};
@@ -223,16 +223,18 @@ impl Drop for Moved {
     }
 }
 
-/// Difference of the Unix epoch and the monotonic clock, in ns: to be added to the latter.
-pub fn epoch_offset_ns() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as i64 - Linux.now_ns()
-}
-
-/// The machine's own name.
-pub fn host_name() -> Option<String> {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+/// The description of a run that begins now on this machine, by this command.
+pub(super) fn described(command: Vec<String>) -> RunInfo {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
+    RunInfo {
+        tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
+        command,
+        started: now_utc(),
+        host: Some(host).filter(|host| !host.is_empty()),
+        epoch_offset_ns: Some(since_epoch.as_nanos() as i64 - Linux.now_ns()),
+        ..RunInfo::new(Bench::Host, "monotonic", [])
+    }
 }
 
 /// Now, in UTC, as RFC 3339.

@@ -70,38 +70,49 @@ pub enum Knob {
     WakeEarly,
 }
 
+/// Every knob with its name, those first that help most often where they help.
+const NAMES: [(Knob, &str); 28] = [
+    (Knob::OtherThreads, "other-threads"),
+    (Knob::Cpuset, "cpuset"),
+    (Knob::SmtSibling, "smt-sibling"),
+    (Knob::Interrupts, "interrupts"),
+    (Knob::Policy, "policy"),
+    (Knob::GroupLimits, "group-limits"),
+    (Knob::Priority, "priority"),
+    (Knob::KernelThreads, "kernel-threads"),
+    (Knob::IdleLatency, "idle-latency"),
+    (Knob::IdleStates, "idle-states"),
+    (Knob::Governor, "governor"),
+    (Knob::FrequencyFloor, "frequency-floor"),
+    (Knob::Turbo, "turbo"),
+    (Knob::Preemption, "preemption"),
+    (Knob::WakeEarly, "wake-early"),
+    (Knob::WakeUp, "wake-up"),
+    (Knob::RealTimeThrottling, "real-time-throttling"),
+    (Knob::TimerMigration, "timer-migration"),
+    (Knob::UnboundWork, "unbound-work"),
+    (Knob::NetworkThreads, "network-threads"),
+    (Knob::NetworkCoalescing, "network-coalescing"),
+    (Knob::RcuNormal, "rcu-normal"),
+    (Knob::Watchdogs, "watchdogs"),
+    (Knob::HugePages, "huge-pages"),
+    (Knob::SamePageMerging, "same-page-merging"),
+    (Knob::NumaBalancing, "numa-balancing"),
+    (Knob::MemoryStatistics, "memory-statistics"),
+    (Knob::Swappiness, "swappiness"),
+];
+
 impl Knob {
     /// Every knob, those first that help most often where they help.
-    pub const ALL: [Knob; 28] = [
-        Knob::OtherThreads,
-        Knob::Cpuset,
-        Knob::SmtSibling,
-        Knob::Interrupts,
-        Knob::Policy,
-        Knob::GroupLimits,
-        Knob::Priority,
-        Knob::KernelThreads,
-        Knob::IdleLatency,
-        Knob::IdleStates,
-        Knob::Governor,
-        Knob::FrequencyFloor,
-        Knob::Turbo,
-        Knob::Preemption,
-        Knob::WakeEarly,
-        Knob::WakeUp,
-        Knob::RealTimeThrottling,
-        Knob::TimerMigration,
-        Knob::UnboundWork,
-        Knob::NetworkThreads,
-        Knob::NetworkCoalescing,
-        Knob::RcuNormal,
-        Knob::Watchdogs,
-        Knob::HugePages,
-        Knob::SamePageMerging,
-        Knob::NumaBalancing,
-        Knob::MemoryStatistics,
-        Knob::Swappiness,
-    ];
+    pub const ALL: [Knob; 28] = {
+        let mut all = [Knob::OtherThreads; NAMES.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = NAMES[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// Returns true for a setting of the task, not of the machine.
     #[must_use]
@@ -112,36 +123,7 @@ impl Knob {
     /// Its name in options and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Knob::OtherThreads => "other-threads",
-            Knob::Cpuset => "cpuset",
-            Knob::SmtSibling => "smt-sibling",
-            Knob::Interrupts => "interrupts",
-            Knob::KernelThreads => "kernel-threads",
-            Knob::IdleLatency => "idle-latency",
-            Knob::IdleStates => "idle-states",
-            Knob::Governor => "governor",
-            Knob::FrequencyFloor => "frequency-floor",
-            Knob::Turbo => "turbo",
-            Knob::Preemption => "preemption",
-            Knob::TimerMigration => "timer-migration",
-            Knob::RealTimeThrottling => "real-time-throttling",
-            Knob::GroupLimits => "group-limits",
-            Knob::UnboundWork => "unbound-work",
-            Knob::RcuNormal => "rcu-normal",
-            Knob::NetworkThreads => "network-threads",
-            Knob::NetworkCoalescing => "network-coalescing",
-            Knob::Watchdogs => "watchdogs",
-            Knob::HugePages => "huge-pages",
-            Knob::SamePageMerging => "same-page-merging",
-            Knob::NumaBalancing => "numa-balancing",
-            Knob::MemoryStatistics => "memory-statistics",
-            Knob::Swappiness => "swappiness",
-            Knob::Policy => "policy",
-            Knob::Priority => "priority",
-            Knob::WakeUp => "wake-up",
-            Knob::WakeEarly => "wake-early",
-        }
+        NAMES.iter().find(|(knob, _)| *knob == self).map_or("", |(_, name)| name)
     }
 }
 

@@ -2,8 +2,8 @@
 //! the same kernel, processor, period and priority, in virtual time. A loop as bare as can be shows the limit
 //! of a tool's measurement.
 //!
-//! `cargo build --release && cargo bench -p jitterlab-kernel --bench peers -- [KERNEL...]`, by default of `debian:rt`. Tools that are not
-//! installed are taken from Debian's packages, which are fetched and not installed.
+//! `cargo build --release && cargo bench -p jitterlab-kernel --bench peers -- [KERNEL...]`, by default of `debian:rt`. The
+//! tools are those of this machine: `apt-get install rt-tests jitterdebugger rtla`.
 
 mod bare;
 
@@ -34,8 +34,6 @@ struct PeerTask {
 struct Peer {
     /// Name of its program.
     name: &'static str,
-    /// The program and the package of Debian that it is in; `None`: it is this program itself.
-    packaged: Option<(&'static str, &'static str)>,
     command: fn(&PeerTask) -> Vec<String>,
     /// The file it leaves; `None`: its standard output.
     file: Option<&'static str>,
@@ -51,7 +49,6 @@ const RTLA_BINS: &str = "2000";
 const PEERS: [Peer; 4] = [
     Peer {
         name: "bare loop",
-        packaged: None,
         command: |task| {
             let PeerTask { period_ns, priority, cpu, count } = task;
             words(&format!(
@@ -64,7 +61,6 @@ const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "cyclictest",
-        packaged: Some(("cyclictest", "rt-tests")),
         // By default cyclictest holds /dev/cpu_dma_latency and changes the system's limits.
         command: |task| {
             words(&format!(
@@ -80,7 +76,6 @@ const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "jitterdebugger",
-        packaged: Some(("jitterdebugger", "jitterdebugger")),
         // With -N its figures are in ns, yet its interval stays in us, against its help text.
         command: |task| {
             words(&format!(
@@ -97,7 +92,6 @@ const PEERS: [Peer; 4] = [
     Peer {
         // Its thread is one of the kernel and does not return to user space.
         name: "rtla timerlat",
-        packaged: Some(("rtla", "rtla")),
         command: |task| {
             let seconds = (task.period_ns as u64).saturating_mul(task.count).div_ceil(1_000_000_000);
             words(&format!(
@@ -197,9 +191,7 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
         companion: env!("CARGO_BIN_EXE_jitterlab-kernel").into(),
         program: None,
         with: vec![own().display().to_string()],
-        packaged: PEERS.iter().filter_map(|peer| peer.packaged).collect(),
         modules: Vec::new(),
-        background: None,
         steps,
     };
     let guest = session.on(kernel, &mut |note| eprintln!("{note}"), &mut |_: GuestProgress| {})?;
@@ -213,7 +205,7 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
     println!("{}", row("jitterlab", &stats));
     let own_mean_ns = stats.latency.mean_ns().unwrap_or(f64::NAN);
     for peer in &PEERS {
-        match peer.figures(&TASK, &guest.boot.answer) {
+        match peer.figures(&TASK, &guest.answer) {
             Ok(stats) => {
                 let ratio = own_mean_ns / stats.latency.mean_ns().unwrap_or(f64::NAN);
                 println!("{}  jitterlab's mean is {ratio:.4} times this", row(peer.name, &stats));

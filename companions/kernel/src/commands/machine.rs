@@ -70,9 +70,7 @@ impl MachineArgs {
             companion: programs::own()?,
             with: self.with.clone(),
             program: self.program.clone(),
-            packaged: Vec::new(),
             modules: self.modules.clone(),
-            background: None,
             steps,
         };
         if let Some(measure) = measure {

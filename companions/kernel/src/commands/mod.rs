@@ -1,6 +1,5 @@
 //! The commands of `jitterlab kernel`.
 
-mod guests;
 mod machine;
 mod progress;
 mod run;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jitterlab_console::output;
-use jitterlab_kernel::{GuestProgress, GuestWatch};
+use jitterlab_kernel::GuestProgress;
 
 /// One line on standard error for all guests: rewritten on a terminal, now and then a new one elsewhere.
 pub struct Board {
@@ -54,16 +54,15 @@ impl Board {
             output::note(&text);
         }
     }
-}
 
-impl GuestWatch for Board {
-    fn note(&self, guest: usize, text: &str) {
+    /// Something that takes time before a boot.
+    pub fn note(&self, guest: usize, text: &str) {
         if !self.quiet {
             output::note(&format!("{}: {text}", self.names[guest]));
         }
     }
 
-    fn show(&self, guest: usize, progress: GuestProgress) {
+    pub fn show(&self, guest: usize, progress: GuestProgress) {
         let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.guests[guest] = Some(progress);
         let now = Instant::now();

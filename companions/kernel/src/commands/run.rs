@@ -3,20 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::{self, OutputArgs};
+use jitterlab_host::scratch::Scratch;
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::{Step, StepResult};
-use jitterlab_kernel::{GuestRun, KernelChoice};
+use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
 use jitterlab_model::Error;
+use jitterlab_model::error::ErrorKind;
+use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
-use super::guests::{RUN_STEP, boot, ending, figures, open_run, step};
 use super::machine::MachineArgs;
+use super::progress::Board;
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
@@ -116,19 +121,19 @@ impl Args {
         files: &mut Vec<PathBuf>,
     ) -> Result<RunOnKernel, Error> {
         let (time, named) = (self.machine.time(), kernel.to_string());
-        let kept = (!self.no_file).then(|| guest.keep(RUN_STEP, time, &self.output, &named));
-        if kept.is_some() {
-            for other in guest.keep_others(RUN_STEP, time, &self.output, &named) {
-                match other {
-                    Ok(path) => files.push(path),
-                    Err(error) => output::warn(&format!("{kernel}: {error}")),
-                }
+        let scratch = self.no_file.then(Scratch::new).transpose()?;
+        let folder = scratch.as_ref().map_or(self.output.as_path(), Scratch::path);
+        let kept = guest.keep(RUN_STEP, time, folder, &named);
+        let others =
+            if self.no_file { Vec::new() } else { guest.keep_others(RUN_STEP, time, folder, &named) };
+        for other in others {
+            match other {
+                Ok(path) => files.push(path),
+                Err(error) => output::warn(&format!("{kernel}: {error}")),
             }
         }
-        let measured = match kept {
-            None => figures(&guest, time)?,
-            Some(kept) => open_run(&kept?)?.measured()?,
-        };
+        let mut measured = Run::open(&kept?, &Hints::default())?.measured()?;
+        measured.file = measured.file.filter(|_| !self.no_file);
         let Image { name, release, version, .. } = guest.image;
         Ok(RunOnKernel { kernel: name, release, version, measured })
     }
@@ -143,7 +148,7 @@ fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
 fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<GuestCommandResult> {
     let ran = commands.iter().zip(also_steps(commands)).map(|(command, step)| {
         let StepResult { status, failure, stdout, stderr } =
-            guest.boot.answer.steps.get(&step).cloned().unwrap_or_default();
+            guest.answer.steps.get(&step).cloned().unwrap_or_default();
         GuestCommandResult {
             kernel: kernel.to_string(),
             command: command.clone(),
@@ -154,4 +159,62 @@ fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec
         }
     });
     ran.collect()
+}
+
+/// The step of a guest that measures with jitterlab.
+const RUN_STEP: &str = "run";
+
+/// The step of this measurement. Options that a run here would refuse do not cost a boot.
+fn step(measure: &MeasureArgs) -> Result<Step, Error> {
+    measure.request()?;
+    Ok(run_step(RUN_STEP, &measure.words()))
+}
+
+/// Boots each kernel, `jobs` at a time (by default as many as make sense), and does the session's steps on it. `each` is called
+/// for each guest as soon as it is done; the results are in the kernels' order.
+fn boot<T: Send>(
+    session: &KernelSession,
+    kernels: &[KernelChoice],
+    jobs: Option<u16>,
+    quiet: bool,
+    each: impl Fn(usize, GuestRun) -> Result<T, Error> + Sync,
+) -> Vec<Result<T, Error>> {
+    let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
+    // Emulating in real time, guests would disturb each other.
+    let sensible = || match session.machine.time {
+        GuestTime::Real => 1,
+        GuestTime::PerInstruction { .. } => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let jobs = jobs.map_or_else(sensible, usize::from);
+    let mut answers = Vec::new();
+    for (first, batch) in kernels.chunks(jobs).enumerate() {
+        thread::scope(|scope| {
+            let (board, each) = (&board, &each);
+            let booting = |(n, kernel)| {
+                let guest = first * jobs + n;
+                let mut note = move |text: &str| board.note(guest, text);
+                let mut show = move |progress| board.show(guest, progress);
+                scope.spawn(move || each(guest, session.on(kernel, &mut note, &mut show)?))
+            };
+            let running: Vec<_> = batch.iter().enumerate().map(booting).collect();
+            answers.extend(
+                running.into_iter().map(|thread| {
+                    thread.join().unwrap_or_else(|_| Err(Error::defect("its boot broke down")))
+                }),
+            );
+        });
+    }
+    board.finish();
+    answers
+}
+
+/// Ending of a command with failures on some kernels: bad use if each of them is, else "not measured".
+fn ending(failures: &[Error]) -> Ending {
+    if failures.is_empty() {
+        return Ok(Status::Fine);
+    }
+    let by_mistake = failures.iter().all(Error::is_bad_use);
+    let kind = if by_mistake { ErrorKind::BadUse } else { ErrorKind::NotMeasured };
+    let said: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    Err(Error::new(kind, said.join("\n")))
 }

@@ -1,14 +1,16 @@
 //! The heads of measurements on kernels: the best kernel.
 
-use jitterlab_model::{Fitness, Known};
+use jitterlab_model::{Fitness, Known, RunInfo, StopReason, TaskRun, TaskSpec};
 use jitterlab_report::head::{Head, shown};
 use jitterlab_report::words::{list, plural, time};
 
-use crate::results::{BestKernels, KernelMismatch, KernelRun, RunOnKernel};
+use crate::results::{KernelRun, RunOnKernel};
 
 /// Number of starts or misses behind a difference, below which it may be chance: six of a kind in a row come
 /// by chance less often than one time in twenty.
 const FEW: u64 = 6;
+/// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
+const ALIKE: f64 = 0.01;
 
 /// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
 pub fn run(run: &KernelRun) -> Option<Head> {
@@ -56,12 +58,12 @@ fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
 
 /// Several kernels: the one on which each task's latest start is earliest and that misses no more than others.
 fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
-    let (fitness, verdict) = match (run.ns_per_instruction, run.unlike()) {
+    let (fitness, verdict) = match (run.ns_per_instruction, unranked(run, first)) {
         (None, _) => (
             Fitness::CannotTell,
             "CANNOT TELL: in emulated machines the delays of this computer are part of the figures.".into(),
         ),
-        (Some(_), Some(unlike)) => (Fitness::CannotTell, unranked(run, unlike)),
+        (Some(_), Some(why)) => (Fitness::CannotTell, why),
         (Some(_), None) => ranked(run, first),
     };
     let number = tasks(first).map(|(number, task)| {
@@ -84,61 +86,103 @@ fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
     }
 }
 
-/// Why kernels are not ranked.
-fn unranked(run: &KernelRun, unlike: KernelMismatch) -> String {
-    let name = |number: usize| run.kernels.get(number).map_or("one", |kernel| kernel.kernel.as_str());
-    let first = name(0);
-    let why = match unlike {
-        KernelMismatch::Asked(other) => {
-            format!("on {} the tasks, the load or the length were others than on {first}", name(other))
-        }
-        KernelMismatch::Granted(other) => {
-            format!("on {} the tasks got another policy or memory lock than on {first}", name(other))
-        }
-        KernelMismatch::Load(other) => format!("on {} a load failed", name(other)),
-        KernelMismatch::CutShort(other) => format!("on {} the run ended before its time", name(other)),
+/// Why the kernels cannot be ranked, if so: one differs from the first.
+fn unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
+    let name = &first.kernel;
+    let first = &first.measured.run;
+    let asked = |run: &RunInfo| {
+        let specs: Vec<TaskSpec> = run.tasks.iter().map(|task| task.spec.clone()).collect();
+        (run.duration_ns, run.count, run.stop_above_ns, run.load.clone(), specs)
     };
-    format!("NOT RANKED: {why}.")
+    let granted = |run: &RunInfo| {
+        let of = |task: &TaskRun| task.granted.as_ref().map(|of| (of.policy, of.memory_locked));
+        run.tasks.iter().map(of).collect::<Vec<_>>()
+    };
+    let differences: [(&dyn Fn(&RunInfo) -> bool, String); 4] = [
+        (
+            &|run| asked(run) != asked(first),
+            format!("the tasks, the load or the length were others than on {name}"),
+        ),
+        (
+            &|run| granted(run) != granted(first),
+            format!("the tasks got another policy or memory lock than on {name}"),
+        ),
+        (&|run| run.loads.iter().any(|load| load.failure.is_some()), "a load failed".into()),
+        (
+            &|run| !matches!(run.stop, Some(StopReason::Duration | StopReason::Count)),
+            "the run ended before its time".into(),
+        ),
+    ];
+    differences.into_iter().find_map(|(differs, why)| {
+        let other = run.kernels.iter().find(|kernel| differs(&kernel.measured.run))?;
+        Some(format!("NOT RANKED: on {} {why}.", other.kernel))
+    })
+}
+
+/// On which kernels, by their numbers, a task is best.
+#[derive(PartialEq)]
+enum Best {
+    /// On these: nowhere else was its latest start earlier, or were fewer due times missed, and on each other kernel one of
+    /// both was worse.
+    These(Vec<usize>),
+    /// All kernels are alike.
+    All,
+    /// On some fewer due times are missed, on others the latest start is earlier.
+    Split { least_missed: Vec<usize>, least_late: Vec<usize> },
+    /// The latest start or the number of missed due times is unknown on some kernel.
+    Unknown,
+}
+
+/// On which kernels the task of this number is best, of kernels that can be ranked; and the number of starts on the nearest other
+/// kernel that were later than any there; if there were none, the number of due times that it missed more.
+fn best(run: &KernelRun, task: usize) -> (Best, u64) {
+    let known = run.kernels.iter().map(|kernel| {
+        let of = kernel.measured.tasks.get(task)?;
+        Some((of.summary.latency.max_ns?, of.summary.missed.exactly()?, &of.latency_bins))
+    });
+    let Some(all) = known.collect::<Option<Vec<_>>>() else { return (Best::Unknown, 0) };
+    let earliest = all.iter().map(|(worst, ..)| *worst).min().unwrap_or_default();
+    let fewest = all.iter().map(|(_, missed, _)| *missed).min().unwrap_or_default();
+    let near = earliest.saturating_add((earliest.unsigned_abs() as f64 * ALIKE) as i64);
+    let numbers = |wanted: &dyn Fn(i64, u64) -> bool| -> Vec<usize> {
+        (0..all.len()).filter(|number| wanted(all[*number].0, all[*number].1)).collect()
+    };
+    let kernels = numbers(&|worst, missed| worst <= near && missed == fewest);
+    if kernels.len() == all.len() {
+        return (Best::All, 0);
+    }
+    if kernels.is_empty() {
+        let least_missed = numbers(&|_, missed| missed == fewest);
+        return (Best::Split { least_missed, least_late: numbers(&|worst, _| worst <= near) }, 0);
+    }
+    // The latest bin of the best kernels: starts above it elsewhere were later.
+    let last_bin = |kernel: &usize| all[*kernel].2.last().map_or(i64::MIN, |(high, _)| *high);
+    let above = kernels.iter().map(last_bin).max().unwrap_or(i64::MIN).max(near);
+    let others = all.iter().enumerate().filter(|(number, _)| !kernels.contains(number));
+    let rests_on = others.map(|(_, (_, missed, bins))| {
+        match bins.iter().filter(|(high, _)| *high > above).map(|(_, count)| count).sum() {
+            0 => missed - fewest,
+            later => later,
+        }
+    });
+    let rests_on = rests_on.min().unwrap_or_default();
+    (Best::These(kernels), rests_on)
 }
 
 /// Names the best kernel, for each task if they differ.
 fn ranked(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
-    let all: Vec<(&str, BestKernels)> = tasks(first).map(|(number, task)| (task, run.best(number))).collect();
-    let Some((_, best)) = all.first() else {
+    let all: Vec<(&str, (Best, u64))> =
+        tasks(first).map(|(number, task)| (task, best(run, number))).collect();
+    let Some((_, (one, _))) = all.first() else {
         return (Fitness::CannotTell, "CANNOT TELL: no task was measured.".into());
     };
-    let only = all.iter().all(|(_, other)| named(other) == named(best));
-    if only {
-        let fewest = all.iter().filter_map(|(_, best)| rests_on(best)).min().unwrap_or_default();
-        return (fitness(best, fewest), of_all(run, best, fewest));
+    if all.iter().all(|(_, (other, _))| other == one) {
+        let fewest = all.iter().map(|(_, (_, rests_on))| *rests_on).min().unwrap_or_default();
+        return of_all(run, one, fewest);
     }
-    let each: Vec<String> = all.iter().map(|(task, best)| of_one(run, task, best)).collect();
+    let each: Vec<String> =
+        all.iter().map(|(task, (best, rests_on))| of_one(run, task, best, *rests_on)).collect();
     (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
-}
-
-/// Kernels that a verdict names, without the number behind it.
-fn named(best: &BestKernels) -> Option<(&[usize], &[usize])> {
-    match best {
-        BestKernels::These { kernels, .. } => Some((kernels, &[])),
-        BestKernels::All => Some((&[], &[])),
-        BestKernels::Split { least_missed, least_late } => Some((least_missed, least_late)),
-        BestKernels::Unknown => None,
-    }
-}
-
-fn rests_on(best: &BestKernels) -> Option<u64> {
-    match best {
-        BestKernels::These { rests_on, .. } => Some(*rests_on),
-        _ => None,
-    }
-}
-
-fn fitness(best: &BestKernels, rests_on: u64) -> Fitness {
-    match best {
-        BestKernels::These { .. } if rests_on >= FEW => Fitness::Good,
-        BestKernels::These { .. } | BestKernels::Split { .. } => Fitness::Limited,
-        BestKernels::All | BestKernels::Unknown => Fitness::CannotTell,
-    }
 }
 
 /// The names of kernels; of several, that they are alike.
@@ -150,39 +194,46 @@ fn names(run: &KernelRun, kernels: &[usize]) -> String {
 }
 
 /// The verdict if it is the same for all tasks.
-fn of_all(run: &KernelRun, best: &BestKernels, rests_on: u64) -> String {
+fn of_all(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {
-        BestKernels::These { kernels, .. } if rests_on >= FEW => {
-            format!("BEST: {}; {WHY}.", names(run, kernels))
+        Best::These(kernels) if rests_on >= FEW => {
+            (Fitness::Good, format!("BEST: {}; {WHY}.", names(run, kernels)))
         }
-        BestKernels::These { kernels, .. } => format!(
-            "BEST as seen: {}; {WHY}, but that rests on {}, which may be chance.",
-            names(run, kernels),
-            plural(rests_on, "due time")
-        ),
-        BestKernels::All => "NO DIFFERENCE: the latest starts and the missed due times are alike.".into(),
-        BestKernels::Split { least_missed, least_late } => format!(
-            "NONE IS BEST: fewest due times are missed on {}, the latest start is earliest on {}.",
-            names(run, least_missed),
-            names(run, least_late)
-        ),
-        BestKernels::Unknown => {
-            "CANNOT TELL: what would rank the kernels is not known of all of them.".into()
+        Best::These(kernels) => {
+            let (names, rests_on) = (names(run, kernels), plural(rests_on, "due time"));
+            let verdict =
+                format!("BEST as seen: {names}; {WHY}, but that rests on {rests_on}, which may be chance.");
+            (Fitness::Limited, verdict)
+        }
+        Best::All => {
+            let verdict = "NO DIFFERENCE: the latest starts and the missed due times are alike.";
+            (Fitness::CannotTell, verdict.into())
+        }
+        Best::Split { least_missed, least_late } => {
+            let (missed, late) = (names(run, least_missed), names(run, least_late));
+            let verdict = format!(
+                "NONE IS BEST: fewest due times are missed on {missed}, the latest start is earliest on {late}."
+            );
+            (Fitness::Limited, verdict)
+        }
+        Best::Unknown => {
+            let verdict = "CANNOT TELL: what would rank the kernels is not known of all of them.";
+            (Fitness::CannotTell, verdict.into())
         }
     }
 }
 
 /// The same of one task of several that differ.
-fn of_one(run: &KernelRun, task: &str, best: &BestKernels) -> String {
+fn of_one(run: &KernelRun, task: &str, best: &Best, rests_on: u64) -> String {
     match best {
-        BestKernels::These { kernels, rests_on } => {
-            let as_seen = if *rests_on < FEW { " as seen" } else { "" };
+        Best::These(kernels) => {
+            let as_seen = if rests_on < FEW { " as seen" } else { "" };
             format!("best{as_seen} for {task} is {}", names(run, kernels))
         }
-        BestKernels::All => format!("no difference for {task}"),
-        BestKernels::Split { .. } => format!("none is best for {task}"),
-        BestKernels::Unknown => format!("not known for {task}"),
+        Best::All => format!("no difference for {task}"),
+        Best::Split { .. } => format!("none is best for {task}"),
+        Best::Unknown => format!("not known for {task}"),
     }
 }
 
@@ -190,7 +241,7 @@ fn of_one(run: &KernelRun, task: &str, best: &BestKernels) -> String {
 mod tests {
     use super::*;
     use jitterlab_analysis::measured::MeasuredRun;
-    use jitterlab_model::{Bench, Granted, Policy, RunInfo, StopReason, TaskResult, TaskSpec, TimingStats};
+    use jitterlab_model::{Bench, Granted, Policy, TaskResult, TimingStats};
 
     use crate::sample;
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Name, PrevState};
 use super::machine::{Machine, Platform};
 use super::silence::Silences;
-use super::track::Track;
+use super::track::{Track, remove_past};
 
 /// Occupant of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -439,23 +439,11 @@ impl Processor {
         self.ran.forget_before(t_ns);
         self.idle.forget_before(t_ns);
         self.silences.forget_before(t_ns);
-        while self.stolen.front().is_some_and(|stolen| stolen.to_ns < t_ns) {
-            self.stolen.pop_front();
-        }
-        while self.interrupted.front().is_some_and(|(t, _)| *t < t_ns) {
-            self.interrupted.pop_front();
-        }
-        while self.timer_interrupts.front().is_some_and(|interrupt| interrupt.begin_ns < t_ns) {
-            self.timer_interrupts.pop_front();
-        }
-        while self.held_off.front().is_some_and(|held| held.to_ns < t_ns) {
-            self.held_off.pop_front();
-        }
-        while self.left.front().is_some_and(|left| left.t_ns < t_ns) {
-            self.left.pop_front();
-        }
-        while self.reprioritized.front().is_some_and(|stay| stay.to_ns < t_ns) {
-            self.reprioritized.pop_front();
-        }
+        remove_past(&mut self.stolen, |stolen| stolen.to_ns < t_ns);
+        remove_past(&mut self.interrupted, |(t, _)| *t < t_ns);
+        remove_past(&mut self.timer_interrupts, |interrupt| interrupt.begin_ns < t_ns);
+        remove_past(&mut self.held_off, |held| held.to_ns < t_ns);
+        remove_past(&mut self.left, |left| left.t_ns < t_ns);
+        remove_past(&mut self.reprioritized, |stay| stay.to_ns < t_ns);
     }
 }

@@ -4,6 +4,7 @@ use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
 use super::fragments::Fragment;
 use super::machine::{Limits, Platform};
+use super::periods::Limit;
 use super::processor::{ORDINARY, ObservedThread};
 use super::thread::{State, Wake};
 use super::verdict::{Context, FragmentContext, Named, Verdict, all, excess};
@@ -125,7 +126,8 @@ impl FragmentContext<'_> {
         if self.has_quota(own) {
             let counted = self.used_up_quota(since_ns, fragment.to_ns);
             let ended = back_ns.is_some_and(|t| {
-                t - since_ns >= COMES_BACK_LATER_NS * 10 || self.periods.quota_ended(COMES_BACK_LATER_NS, t)
+                t - since_ns >= COMES_BACK_LATER_NS * 10
+                    || self.periods.ended(Limit::Quota, COMES_BACK_LATER_NS, t)
             });
             let idles = thread.pid == 0 && got;
             let evidence = if idles { Evidence::Events } else { Evidence::Counted };
@@ -133,7 +135,8 @@ impl FragmentContext<'_> {
         }
         let is_of_deadline = thread.priority.is_some_and(|priority| priority < 0);
         // It got its budget behind the beginning of the fragment.
-        let waits_for_budget = |t: i64| self.periods.budget_began(COMES_BACK_NS.min(t - fragment.from_ns), t);
+        let waits_for_budget =
+            |t: i64| self.periods.ended(Limit::Budget, COMES_BACK_NS.min(t - fragment.from_ns), t);
         if own < 0 && !is_of_deadline && back_ns.is_some_and(waits_for_budget) {
             return Some(all(Class::Budget, Evidence::Events));
         }
@@ -144,7 +147,7 @@ impl FragmentContext<'_> {
         let held = on.held_off_at(fragment.from_ns);
         let by_server = held.is_some_and(|held| held.by_server);
         let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(back_ns);
-        let by_limit = ended.is_some_and(|t| self.periods.limit_ended(COMES_BACK_NS, t));
+        let by_limit = ended.is_some_and(|t| self.periods.ended(Limit::RealTime, COMES_BACK_NS, t));
         if held.is_none() && !got && !(runs_on && by_limit) {
             return None;
         }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::event::{EventKind, Functions};
+use super::track::{remove_past, remove_replaced};
 
 /// Shortest time without an event that is kept: less is no question.
 const LEAST_NS: i64 = 60_000;
@@ -111,11 +112,7 @@ impl Silences {
 
     /// Forgets everything before this time but the last tick.
     pub fn forget_before(&mut self, t_ns: i64) {
-        while self.silences.front().is_some_and(|silence| silence.to_ns < t_ns) {
-            self.silences.pop_front();
-        }
-        while self.ticks.get(1).is_some_and(|tick| tick.came_ns < t_ns) {
-            self.ticks.pop_front();
-        }
+        remove_past(&mut self.silences, |silence| silence.to_ns < t_ns);
+        remove_replaced(&mut self.ticks, |tick| tick.came_ns < t_ns);
     }
 }

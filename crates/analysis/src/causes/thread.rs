@@ -6,7 +6,7 @@ use super::event::{
     Call, Event, EventKind, Functions, HandlerKind, Name, PrevState, same_clock, was_interrupted,
 };
 use super::processor::{Occupant, Processor};
-use super::track::Track;
+use super::track::{Track, remove_past, remove_replaced};
 
 /// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -477,9 +477,7 @@ impl Thread {
     pub fn forget_before(&mut self, t_ns: i64) {
         self.state.forget_before(t_ns);
         let before = |t: i64| t < t_ns;
-        while self.wakes.front().is_some_and(|w| before(w.t_ns)) {
-            self.wakes.pop_front();
-        }
+        remove_past(&mut self.wakes, |wake| before(wake.t_ns));
         // Each timer as it was set last may still expire.
         let mut kept = HashSet::new();
         let latest: Vec<bool> =
@@ -489,24 +487,15 @@ impl Thread {
         while self.armed.len() > TIMERS {
             self.armed.pop_front();
         }
-        while self.blind.front().is_some_and(|(_, to)| before(*to)) {
-            self.blind.pop_front();
-        }
+        remove_past(&mut self.blind, |(_, to)| before(*to));
         self.priority.forget_before(t_ns);
-        for times in [&mut self.faults, &mut self.moves] {
-            while times.front().is_some_and(|t| before(*t)) {
-                times.pop_front();
-            }
-        }
+        remove_past(&mut self.faults, |t| before(*t));
+        remove_past(&mut self.moves, |t| before(*t));
         // The last action may still have effect.
         for deeds in [&mut self.stops, &mut self.tracers, &mut self.holders] {
-            while deeds.get(1).is_some_and(|deed| before(deed.t_ns)) {
-                deeds.pop_front();
-            }
+            remove_replaced(deeds, |deed| before(deed.t_ns));
         }
-        while self.quota.used_up.front().is_some_and(|(_, to)| before(*to)) {
-            self.quota.used_up.pop_front();
-        }
+        remove_past(&mut self.quota.used_up, |(_, to)| before(*to));
         self.frozen.forget_before(t_ns);
     }
 }

@@ -73,9 +73,7 @@ impl<T: Copy + PartialEq> Track<T> {
 
     /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
-        while self.changes.get(1).is_some_and(|(t, _)| *t <= t_ns) {
-            self.changes.pop_front();
-        }
+        remove_replaced(&mut self.changes, |(t, _)| *t <= t_ns);
     }
 
     /// Returns the time of the change that `changes - 1` more have followed; the beginning of time if there are fewer.
@@ -85,6 +83,20 @@ impl<T: Copy + PartialEq> Track<T> {
             .checked_sub(changes)
             .and_then(|i| self.changes.get(i))
             .map_or(i64::MIN, |(t, _)| *t)
+    }
+}
+
+/// Removes entries from the front as long as they are over.
+pub fn remove_past<T>(entries: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
+    while entries.front().is_some_and(&is_over) {
+        entries.pop_front();
+    }
+}
+
+/// Removes entries from the front as long as the one behind them has begun, too: the last one still holds.
+pub fn remove_replaced<T>(entries: &mut VecDeque<T>, has_begun: impl Fn(&T) -> bool) {
+    while entries.get(1).is_some_and(&has_begun) {
+        entries.pop_front();
     }
 }
 

@@ -58,13 +58,11 @@ fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
         companion: Path::new(env!("CARGO_BIN_EXE_jitterlab")).with_file_name("jitterlab-kernel"),
         with: Vec::new(),
         program: None,
-        packaged: Vec::new(),
         modules: Vec::new(),
-        background: None,
         steps: vec![Step { name: "watch".into(), command: words }],
     };
     let guest = session.on(&"debian:generic".parse().unwrap(), &mut |_| (), &mut |_| ()).unwrap();
-    let answer = &guest.boot.answer;
+    let answer = &guest.answer;
     let [watched, own] = ["watched.parquet", "own.parquet"].map(|name| {
         assert!(answer.files.contains_key(name), "{name}: {:?}", answer.steps);
         let path = folder.join(name);

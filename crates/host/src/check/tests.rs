@@ -7,8 +7,8 @@ use jitterlab_model::facts::{GroupLimit, Interrupt, Limit, Preemption, Program, 
 use jitterlab_report::check::words;
 
 use super::*;
-use crate::facts::fixture::Machine;
 use crate::facts::read;
+use crate::facts::tests::fixture::Machine;
 
 fn facts(name: &str) -> SystemFacts {
     read(&Machine::named(name).root())

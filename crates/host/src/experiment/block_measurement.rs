@@ -11,7 +11,7 @@ use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{
     Activation, Compensation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo,
-    StopReason, SystemFacts, TaskResult, TaskSpec, Warning,
+    StopReason, SystemFacts, TaskResult, TaskRun, TaskSpec, Warning,
 };
 use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, polling};
 use jitterlab_trace::RunWriter;
@@ -203,18 +203,18 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
     pub fn as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
-        let mut info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec.clone()]);
-        info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
-        info.started = prepare::now_utc();
-        info.command = std::env::args().collect();
-        info.load = jitterlab_model::Load::NONE;
-        info.placement = Some(self.placement.clone());
-        info.refused.clone_from(&self.refused);
-        info.warnings.clone_from(&self.warnings);
+        let mut info = RunInfo {
+            tasks: vec![TaskRun::new(spec.clone())],
+            load: jitterlab_model::Load::NONE,
+            placement: Some(self.placement.clone()),
+            refused: self.refused.clone(),
+            warnings: self.warnings.clone(),
+            facts_before: Some(self.facts.clone()),
+            facts_after: Some(self.facts_now()),
+            stop: Some(StopReason::Duration),
+            ..prepare::described(std::env::args().collect())
+        };
         info.warnings.push(Warning::Parts { parts: blocks.len() as u64 });
-        info.facts_before = Some(self.facts.clone());
-        info.facts_after = Some(self.facts_now());
-        info.stop = Some(StopReason::Duration);
         for refusal in blocks.iter().flat_map(|b| &b.refused) {
             if !info.refused.contains(refusal) {
                 info.refused.push(refusal.clone());

@@ -22,9 +22,6 @@ mod virtualisation;
 pub(crate) use process::group_limits;
 pub(crate) use threads::{name_in, names};
 
-#[cfg(test)]
-pub(crate) mod fixture;
-
 /// Folder with the machine's `/proc`, `/sys`, `/dev` and `/boot`.
 #[derive(Debug, Clone)]
 pub struct Root(PathBuf);
@@ -190,4 +187,4 @@ pub fn power(root: &Root) -> Power {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,19 +4,20 @@ use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{GroupLimit, Limit, Limits, Process};
 
 use super::{Root, field};
+use crate::processes::group_in;
 
 pub(super) fn process(root: &Root) -> Process {
     let status = root.text("proc/self/status").unwrap_or_default();
     let limits = root.text("proc/self/limits").unwrap_or_default();
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
-    let group_of = |controller: &str| group_of(&groups, controller);
+    let group_of = |controller: &str| group_in(&groups, controller);
     // With version 2 the only group has no controllers in its line.
     let unified = group_of("");
     let cpuset = group_of("cpuset").or(unified);
     Process {
-        cpuset_cpus: cpuset.as_deref().and_then(|path| cpuset_cpus(root, path)),
+        cpuset_cpus: cpuset.and_then(|path| cpuset_cpus(root, path)),
         allowed_cpus: field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok()),
-        cpuset,
+        cpuset: cpuset.map(str::to_owned),
         capabilities: field(&status, "CapEff").and_then(|bits| u64::from_str_radix(bits, 16).ok()),
         user_id: field(&status, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok()),
         limits: Limits {
@@ -34,22 +35,13 @@ pub(super) fn process(root: &Root) -> Process {
     }
 }
 
-/// The group of a process for a controller of version 1, or for "" of version 2, from `/proc/PID/cgroup`.
-fn group_of(groups: &str, controller: &str) -> Option<String> {
-    groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        controllers.split(',').any(|c| c == controller).then(|| path.to_owned())
-    })
-}
-
 /// Limits on the processor time of the groups of a process, named by its number or `self`, the group's own first.
 pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
     let groups = root.text(&format!("proc/{process}/cgroup")).unwrap_or_default();
     let mounts = [("cpu", "cpu"), ("cpu", "cpu,cpuacct"), ("", ""), ("", "unified")];
     let mut limits: Vec<GroupLimit> = Vec::new();
     for (controller, mount) in mounts {
-        let Some(group) = group_of(&groups, controller) else { continue };
+        let Some(group) = group_in(&groups, controller) else { continue };
         let mut path = group.trim_matches('/');
         while !path.is_empty() {
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);

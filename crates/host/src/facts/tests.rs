@@ -3,8 +3,10 @@
 use jitterlab_model::SystemFacts;
 use jitterlab_model::facts::{Limit, Power, Preemption, Sharing};
 
-use super::fixture::Machine;
 use super::{Root, read};
+use fixture::Machine;
+
+pub(crate) mod fixture;
 
 fn facts(name: &str) -> SystemFacts {
     read(&Machine::named(name).root())

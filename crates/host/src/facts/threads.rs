@@ -6,11 +6,10 @@ use std::{fs, io};
 use jitterlab_model::facts::{Program, RealTimeThread};
 
 use super::{Root, in_parallel};
+use crate::processes::Stat;
 
 /// From this priority on a thread is worth naming: threaded interrupts have 50.
 const URGENT: u8 = 50;
-/// The kernel's mark of its own threads, in the flags of `/proc/PID/stat`.
-const PF_KTHREAD: u64 = 0x0020_0000;
 /// From this many processes on, they are read by several threads.
 const MANY_PROCESSES: usize = 200;
 
@@ -54,21 +53,16 @@ pub(super) fn threads(root: &Root) -> Vec<ThreadLine> {
     in_parallel(&numbers("proc"), MANY_PROCESSES, of_process).into_iter().flatten().collect()
 }
 
-/// Reads `PID (NAME) STATE ...`; the name may hold spaces and parentheses (proc(5)).
 fn parse(stat: &str) -> Option<ThreadLine> {
-    let (pid, rest) = stat.split_once(" (")?;
-    let (name, rest) = rest.rsplit_once(')')?;
-    // The first word here is field 3 of the manual.
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let number = |field: usize| words.get(field - 3)?.parse::<u64>().ok();
+    let stat = Stat::parse(stat)?;
     Some(ThreadLine {
-        pid: pid.parse().ok()?,
+        pid: stat.pid,
         first: true,
-        name: name.to_owned(),
-        kernel: number(9)? & PF_KTHREAD != 0,
-        policy: u32::try_from(number(41)?).ok()?,
-        priority: u8::try_from(number(40)?).ok()?,
-        cpu: number(39).and_then(|cpu| u16::try_from(cpu).ok()),
+        kernel: stat.is_of_kernel(),
+        policy: u32::try_from(stat.number(41)?).ok()?,
+        priority: u8::try_from(stat.number(40)?).ok()?,
+        cpu: stat.number(39).and_then(|cpu| u16::try_from(cpu).ok()),
+        name: stat.name,
     })
 }
 

@@ -10,6 +10,7 @@ use super::journal::Journal;
 use super::other_instances::{OWN, REST, V1, V2};
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
+use crate::processes::group_in;
 
 /// Confines everything but this process to the other CPUs, with whichever version the machine has. Returns
 /// the number of processes that were moved that way.
@@ -55,7 +56,9 @@ fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> boo
     for pid in processes(wanted) {
         // Threads of the kernel are left to `move_away`: groups do not take those that belong to a CPU.
         let Some(process) = Thread::find(pid).filter(|thread| !thread.kernel) else { continue };
-        let from = root.path(V1).join(group_of(pid).unwrap_or_default().trim_start_matches('/'));
+        let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let within = group_in(&groups, "cpuset").unwrap_or_default();
+        let from = root.path(V1).join(within.trim_start_matches('/'));
         // The move sets the CPUs of its threads, there and back.
         for thread in threads(pid) {
             if let Some(cpus) = journal.cpus_at_first(&thread) {
@@ -68,16 +71,6 @@ fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> boo
     }
     journal.set(&format!("{V1}/cpuset.sched_load_balance"), "0")?;
     Ok(moved)
-}
-
-/// The group of a process in the hierarchy of cpusets.
-fn group_of(pid: u32) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    text.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        controllers.split(',').any(|c| c == "cpuset").then(|| path.to_owned())
-    })
 }
 
 /// Version 2: a group of our own next to the others, and a limit on each of these.
@@ -103,12 +96,9 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
         .collect();
     let own = Thread::own();
     let group = journal.make_group(V2, &format!("{OWN}{}", own.id))?;
-    let from: PathBuf = std::fs::read_to_string("/proc/self/cgroup")?
-        .lines()
-        .find_map(|line| {
-            line.strip_prefix("0::").map(|path| root.path(V2).join(path.trim_start_matches('/')))
-        })
-        .ok_or_else(|| io::Error::other(Error::refused("this process is in no group")))?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup")?;
+    let from = group_in(&groups, "").map(|path| root.path(V2).join(path.trim_start_matches('/')));
+    let from = from.ok_or_else(|| io::Error::other(Error::refused("this process is in no group")))?;
     journal.move_process(own, &from.join("cgroup.procs"), &group.join("cgroup.procs"))?;
     let mut moved = 0;
     for name in siblings {

@@ -49,7 +49,7 @@ impl Change {
     }
 }
 
-/// The journal of another process that lives.
+/// The journal of another process.
 #[derive(Debug)]
 pub(super) struct OtherJournal {
     pub(super) process: Thread,
@@ -71,8 +71,7 @@ impl OtherJournal {
 /// The isolations of a machine that go on right now.
 fn living(root: &Root) -> Vec<OtherJournal> {
     let read = journals_of(root).into_iter().filter_map(|path| read(&path));
-    let alive = read.filter(|(process, ..)| process.is_alive());
-    alive.map(|(process, cpus, changes)| OtherJournal { process, cpus, changes }).collect()
+    read.filter(|journal| journal.process.is_alive()).collect()
 }
 
 /// Journals of other processes that live.
@@ -81,13 +80,12 @@ pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
     living(root).into_iter().filter(|one| one.process != own).collect()
 }
 
-/// Reads the owner of a journal, the CPUs that it isolates, and its changes. The last line may be half
-/// written; its change was not made then.
-fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
+/// Reads a journal. The last line may be half written; its change was not made then.
+fn read(path: &Path) -> Option<OtherJournal> {
     let text = fs::read_to_string(path).ok()?;
     let mut changes = text.lines().map_while(|line| serde_json::from_slice(line.as_bytes()).ok());
     let Some(Change::Owner { process, cpus }) = changes.next() else { return None };
-    Some((process, cpus, changes.collect()))
+    Some(OtherJournal { process, cpus, changes: changes.collect() })
 }
 
 /// The changes of one process, on disk. A process that changes something again notes the original value of
@@ -148,6 +146,11 @@ impl Journal {
         self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
     }
 
+    /// This change with the original value.
+    fn original(&self, change: Change) -> Change {
+        self.made_before(&change).cloned().unwrap_or(change)
+    }
+
     /// Content of a file of the kernel before any isolation.
     pub(super) fn at_first(&self, name: &str) -> Option<String> {
         let file = self.root.path(name);
@@ -184,11 +187,8 @@ impl Journal {
     /// Schedules a thread another way.
     pub(super) fn schedule(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
         let Some(now) = thread.policy() else { return Ok(()) };
-        let before = match self.made_before(&Change::Policy { thread: thread.clone(), before: now }) {
-            Some(Change::Policy { before, .. }) => *before,
-            _ => now,
-        };
-        self.make(Change::Policy { thread: thread.clone(), before }, || thread.schedule(policy))
+        let change = self.original(Change::Policy { thread: thread.clone(), before: now });
+        self.make(change, || thread.schedule(policy))
     }
 
     /// Notes the CPUs of a thread that is about to lose some in another way.
@@ -211,13 +211,8 @@ impl Journal {
     /// Moves a process from one control group to another; both are given by their files of processes.
     pub(super) fn move_process(&mut self, process: Thread, from: &Path, to: &Path) -> io::Result<()> {
         let id = process.id.to_string();
-        let group = from.into();
-        let change = Change::Member { process: process.clone(), group };
-        let group = match self.made_before(&change) {
-            Some(Change::Member { group, .. }) => group.clone(),
-            _ => from.into(),
-        };
-        self.make(Change::Member { process, group }, || write(to, &id))
+        let change = self.original(Change::Member { process, group: from.into() });
+        self.make(change, || write(to, &id))
     }
 
     /// Undoes every change, latest first, except those that another isolation needs as well, which undoes
@@ -232,6 +227,12 @@ impl Journal {
         let _ = fs::remove_file(&self.path);
         drop(turn);
         problems
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.undo();
     }
 }
 
@@ -352,10 +353,10 @@ pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
     let mut restored = Vec::new();
     for path in journals(turn.folder()) {
         let found = read(&path);
-        if found.as_ref().is_some_and(|(process, ..)| process.is_alive()) {
+        if found.as_ref().is_some_and(|journal| journal.process.is_alive()) {
             continue;
         }
-        if let Some((process, _, changes)) = found {
+        if let Some(OtherJournal { process, changes, .. }) = found {
             let count = changes.len();
             let problems = undo_all(changes, &living(root));
             restored.push(Restored { process: process.id, changes: count, problems });
@@ -382,7 +383,7 @@ fn is_gone(root: &Root, process: u32) -> bool {
 /// Processes that are gone and have left something changed; any user may ask.
 pub fn left_behind(root: &Root) -> Vec<u32> {
     let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
-    let gone = journals.filter(|(process, ..)| !process.is_alive()).map(|(process, ..)| process.id);
+    let gone = journals.filter(|journal| !journal.process.is_alive()).map(|journal| journal.process.id);
     let groups = orphans(root).into_iter().map(|orphan| orphan.process);
     let mut left: Vec<u32> = gone.chain(groups.filter(|process| is_gone(root, *process))).collect();
     left.sort_unstable();

@@ -6,7 +6,7 @@ use jitterlab_model::{CpuSet, Error};
 
 use super::facts::Root;
 use journal::Journal;
-use other_instances::{ChangeLock, Measuring};
+use other_instances::ChangeLock;
 
 mod cpuset;
 mod journal;
@@ -53,25 +53,23 @@ impl Isolation {
         if cpus.is_empty() || usable.without(cpus).is_empty() {
             return nothing_left();
         }
-        let (turn, journal) = opened(root, cpus, wanted)?;
+        let (turn, mut journal) = opened(root, cpus, wanted)?;
         // CPUs that others keep free are not available, and their threads stay where they are.
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
         let others = usable.without(cpus).without(&taken);
         let wanted = &|pid: u32| wanted(pid) && !other_instances::descends(pid, &owners);
-        let report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
-        let mut isolation = Isolation { journal, report };
         if others.is_empty() {
             drop(turn);
             return nothing_left();
         }
-        let (journal, report) = (&mut isolation.journal, &mut isolation.report);
-        kernel::move_interrupts(journal, &others, report);
-        kernel::move_chores(journal, &others, report);
-        let grouped = cpuset::confine(journal, &others, wanted, report);
-        threads::move_away(journal, &others, wanted, grouped, report);
+        let mut report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
+        kernel::move_interrupts(&mut journal, &others, &mut report);
+        kernel::move_chores(&mut journal, &others, &mut report);
+        let grouped = cpuset::confine(&mut journal, &others, wanted, &mut report);
+        threads::move_away(&mut journal, &others, wanted, grouped, &mut report);
         drop(turn);
-        Ok(isolation)
+        Ok(Isolation { journal, report })
     }
 
     /// Report of successful and failed changes.
@@ -82,12 +80,6 @@ impl Isolation {
     /// Undoes everything, and returns the failures.
     pub fn end(mut self) -> Vec<String> {
         self.journal.undo()
-    }
-}
-
-impl Drop for Isolation {
-    fn drop(&mut self) {
-        self.journal.undo();
     }
 }
 
@@ -110,7 +102,7 @@ fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(C
         ))
         .remedy("wait for its end, or isolate other CPUs"));
     }
-    if let Some(Measuring { process, cpus }) = other_instances::measuring_on(cpus, wanted) {
+    if let Some((process, cpus)) = other_instances::measuring_on(cpus, wanted) {
         return Err(Error::refused(format!(
             "another jitterlab (process {process}) measures on CPU {cpus} right now, and \
              would be moved"

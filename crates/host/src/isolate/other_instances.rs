@@ -11,6 +11,7 @@ use jitterlab_model::CpuSet;
 
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
+use crate::processes::Stat;
 
 /// Folder of the journals and the lock file: it vanishes at a restart, as the changes do.
 const FOLDER: &str = "run/jitterlab";
@@ -111,13 +112,6 @@ pub(super) fn orphans(root: &Root) -> Vec<Orphan> {
     of(V1, REST).chain(of(V2, OWN)).collect()
 }
 
-/// Another process that measures, and the CPUs that it is bound to for that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Measuring {
-    pub(super) process: u32,
-    pub(super) cpus: CpuSet,
-}
-
 /// The programs that measure.
 const MEASURERS: [&str; 6] = [
     "jitterlab",
@@ -128,9 +122,9 @@ const MEASURERS: [&str; 6] = [
     "jitterlab-papers",
 ];
 
-/// Other jitterlabs with a thread that is bound to some of these CPUs alone: moving it would spoil their
+/// Another jitterlab with a thread that is bound to some of these CPUs alone, and all such CPUs of it: moving it would spoil its
 /// measurement.
-pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<Measuring> {
+pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<(u32, CpuSet)> {
     let is_jitterlab = |pid: &u32| {
         let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
         exe.as_deref().and_then(Path::file_name).is_some_and(|name| MEASURERS.iter().any(|own| name == *own))
@@ -139,7 +133,7 @@ pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Optio
         .into_iter()
         .filter(is_jitterlab)
         .filter(|pid| !descends(*pid, &[std::process::id()]));
-    others.map(|process| Measuring { process, cpus: bound_to(process) }).find(|m| m.cpus.overlaps(cpus))
+    others.map(|process| (process, bound_to(process))).find(|(_, bound)| bound.overlaps(cpus))
 }
 
 /// The CPUs of a process's real-time threads, and of those that are bound to a single one which is not where its first
@@ -155,9 +149,6 @@ fn bound_to(process: u32) -> CpuSet {
 pub(super) fn descends(process: u32, from: &[u32]) -> bool {
     /// No chain of parents is as long; where it seems so, it has changed while it was followed.
     const LONGEST: usize = 64;
-    let parent = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
+    let parent = |pid: &u32| Stat::of(*pid)?.field(4)?.parse().ok();
     std::iter::successors(Some(process), parent).take(LONGEST).any(|pid| from.contains(&pid))
 }

@@ -110,10 +110,10 @@ impl Alteration {
     fn spared(&self) -> Vec<u32> {
         let mut spared = self.spared.clone();
         spared.extend(self.journal.others().iter().map(|other| other.process.id));
-        while let Some(other) =
+        while let Some((other, _)) =
             other_instances::measuring_on(&self.cpus, &|process| !spared.contains(&process))
         {
-            spared.push(other.process);
+            spared.push(other);
         }
         spared
     }
@@ -128,11 +128,5 @@ impl Alteration {
     /// Puts everything back, and returns the failures.
     pub(crate) fn end(mut self) -> Vec<String> {
         self.journal.undo()
-    }
-}
-
-impl Drop for Alteration {
-    fn drop(&mut self) {
-        self.journal.undo();
     }
 }

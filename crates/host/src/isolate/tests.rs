@@ -11,8 +11,8 @@ use super::journal::{Journal, lift_limit};
 use super::other_instances::journals_of;
 use super::thread::{Thread, processes};
 use super::*;
-use crate::facts::fixture::Machine;
 use crate::facts::read;
+use crate::facts::tests::fixture::Machine;
 
 const NOBODY: &dyn Fn(u32) -> bool = &|_| false;
 

@@ -1,13 +1,14 @@
 //! The threads of the machine and the CPUs they may run on.
 
-use std::fs;
 use std::io;
 
 use jitterlab_model::{CpuSet, Policy};
 use jitterlab_rt::sys::sched::{policy_of, set_policy_of};
-use nix::sched::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
+use nix::sched::{CpuSet as Mask, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+
+use crate::processes::{Stat, allowed_cpus, numbers, threads_of};
 
 /// A thread; its start time distinguishes it from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,9 +21,7 @@ pub(super) struct Thread {
     pub(super) kernel: bool,
 }
 
-/// The kernel's mark of its own threads, in the flags of `/proc/PID/stat`.
-const PF_KTHREAD: u64 = 0x0020_0000;
-/// The same for threads whose CPUs the kernel allows nobody to choose.
+/// The kernel's mark of threads whose CPUs nobody may choose, in the flags of `/proc/PID/stat`.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 impl Thread {
@@ -34,18 +33,13 @@ impl Thread {
 
     /// The thread of this number.
     pub(super) fn find(id: u32) -> Option<Thread> {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        let (_, rest) = stat.split_once(" (")?;
-        let (name, rest) = rest.rsplit_once(')')?;
-        // The fields of proc(5); the first word here is field 3.
-        let number = |field: usize| rest.split_whitespace().nth(field - 3)?.parse::<u64>().ok();
-        Some(Thread { id, started: number(22)?, name: name.into(), kernel: number(9)? & PF_KTHREAD != 0 })
+        let stat = Stat::of(id)?;
+        Some(Thread { id, started: stat.number(22)?, kernel: stat.is_of_kernel(), name: stat.name })
     }
 
     /// Current value of a field of `/proc/PID/stat` after the name, by its number in proc(5).
     fn field(&self, number: usize) -> Option<u64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
+        Stat::of(self.id)?.number(number)
     }
 
     /// True if the kernel schedules it before all ordinary threads.
@@ -68,9 +62,7 @@ impl Thread {
     }
 
     pub(super) fn cpus(&self) -> Option<CpuSet> {
-        let mask = sched_getaffinity(self.pid()).ok()?;
-        let most = u16::try_from(Mask::count()).unwrap_or(u16::MAX);
-        Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
+        allowed_cpus(self.pid().as_raw())
     }
 
     /// Scheduling policy, if jitterlab knows it.
@@ -102,12 +94,10 @@ pub(crate) fn may_wait(name: &str) -> bool {
 
 /// Every process but this one.
 pub(super) fn processes(wanted: &dyn Fn(u32) -> bool) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|pid| *pid != std::process::id() && wanted(*pid)).collect()
+    let others = numbers("/proc").into_iter().filter(|pid| *pid != std::process::id());
+    others.filter(|pid| wanted(*pid)).collect()
 }
 
 pub(super) fn threads(process: u32) -> Vec<Thread> {
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Thread::find(entry.file_name().to_str()?.parse().ok()?)).collect()
+    threads_of(process).into_iter().filter_map(Thread::find).collect()
 }

@@ -1,9 +1,8 @@
 //! Knobs: settings of this machine or of the task, one file for each topic. Each offers its steps for this
 //! machine; setting, reading back and putting back are the same for all.
 
-use std::path::Path;
-
 use jitterlab_analysis::tune::{KnobLeft, LeftOut, Offered, Step};
+use jitterlab_model::facts::Preemption;
 use jitterlab_model::{CpuSet, Knob, SystemFacts, TaskSpec};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
@@ -11,8 +10,6 @@ use nix::unistd::{AccessFlags, access};
 use super::facts::Root;
 use super::isolate::{Alteration, chosen};
 
-mod kernel;
-mod memory;
 mod network;
 mod power;
 mod processor;
@@ -40,9 +37,30 @@ enum Offer {
     NotOfTask,
 }
 
+/// Knobs that write the same values on each machine, with the files they write.
+const FILES: &[(Knob, &[(&str, &str)])] = &[
+    (Knob::Preemption, &[("sys/kernel/debug/sched/preempt", "full")]),
+    (Knob::TimerMigration, &[("proc/sys/kernel/timer_migration", "0")]),
+    (Knob::RealTimeThrottling, &[("proc/sys/kernel/sched_rt_runtime_us", "-1")]),
+    (Knob::RcuNormal, &[("sys/kernel/rcu_normal", "1")]),
+    // The kernel has one switch for both, which puts them back as they were.
+    (Knob::Watchdogs, &[("proc/sys/kernel/nmi_watchdog", "0"), ("proc/sys/kernel/soft_watchdog", "0")]),
+    (Knob::HugePages, &[("sys/kernel/mm/transparent_hugepage/enabled", "never")]),
+    (Knob::SamePageMerging, &[("sys/kernel/mm/ksm/run", "0")]),
+    (Knob::NumaBalancing, &[("proc/sys/kernel/numa_balancing", "0")]),
+    (Knob::MemoryStatistics, &[("proc/sys/vm/stat_interval", "120")]),
+    (Knob::Swappiness, &[("proc/sys/vm/swappiness", "1")]),
+];
+
 /// Returns the offer of a knob.
 fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
     match knob {
+        // A real-time kernel is preemptible as it is.
+        Knob::Preemption if scene.facts.kernel.preemption == Some(Preemption::RealTime) => Offer::Already,
+        // Stopped without giving its pages back, it costs nothing either.
+        Knob::SamePageMerging if scene.facts.memory.same_page_merging == Some(false) => Offer::Already,
+        // Without swap there is nothing to swap out.
+        Knob::Swappiness if scene.facts.memory.swap_total_bytes == Some(0) => Offer::Absent,
         Knob::OtherThreads => processor::other_threads(scene),
         Knob::Cpuset => processor::cpuset(scene),
         Knob::SmtSibling => processor::smt_sibling(scene),
@@ -54,24 +72,17 @@ fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
         Knob::Governor => power::governor(scene),
         Knob::FrequencyFloor => power::frequency_floor(scene),
         Knob::Turbo => power::turbo(scene),
-        Knob::Preemption => kernel::preemption(scene),
-        Knob::TimerMigration => kernel::timer_migration(scene),
-        Knob::RealTimeThrottling => kernel::real_time_throttling(scene),
         Knob::GroupLimits => task::group_limits(scene),
-        Knob::RcuNormal => kernel::rcu_normal(scene),
         Knob::NetworkThreads => network::threads(scene),
         Knob::NetworkCoalescing => network::coalescing(scene),
-        Knob::Watchdogs => kernel::watchdogs(scene),
-        Knob::HugePages => memory::huge_pages(scene),
-        Knob::SamePageMerging => memory::same_page_merging(scene),
-        Knob::NumaBalancing => memory::numa_balancing(scene),
-        Knob::MemoryStatistics => memory::statistics(scene),
-        Knob::Swappiness => memory::swappiness(scene),
         Knob::Policy => task::policy(scene),
         Knob::Priority => task::priority(scene),
         Knob::WakeUp => task::wake_up(scene),
         Knob::WakeEarly => task::wake_early(scene),
-        _ => Offer::Absent,
+        _ => {
+            let files = FILES.iter().filter(|(of, _)| *of == knob).flat_map(|(_, files)| *files);
+            scene.files(files.map(|(file, value)| ((*file).to_owned(), (*value).to_owned())))
+        }
     }
 }
 
@@ -96,11 +107,6 @@ impl Scene<'_> {
 
     fn file(&self, file: &str, value: &str) -> Offer {
         self.files([(file.into(), value.into())])
-    }
-
-    /// The same file of each of the task's CPUs.
-    fn cpu_files(&self, file: &str, value: &str) -> Offer {
-        self.files(self.cpus.iter().map(|cpu| (cpu_file(cpu, file), value.to_owned())))
     }
 }
 
@@ -200,11 +206,6 @@ pub(super) fn try_task(offered: &Offered, task: &TaskSpec) -> Result<(), String>
         }
         _ => Ok(()),
     }
-}
-
-/// True if the folder exists.
-fn is_folder(root: &Root, name: &str) -> bool {
-    Path::is_dir(&root.path(name))
 }
 
 #[cfg(test)]

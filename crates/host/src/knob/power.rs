@@ -3,7 +3,7 @@
 use jitterlab_analysis::tune::Step;
 use jitterlab_model::facts::IdleState;
 
-use super::{Offer, Scene, cpu_file, is_folder};
+use super::{Offer, Scene, cpu_file};
 
 /// Idle states that take longer to leave than this are deep.
 const DEEP_US: u64 = 2;
@@ -29,7 +29,8 @@ pub(super) fn idle_states(scene: &Scene<'_>) -> Offer {
 }
 
 pub(super) fn governor(scene: &Scene<'_>) -> Offer {
-    scene.cpu_files("cpufreq/scaling_governor", "performance")
+    let of = |cpu| (cpu_file(cpu, "cpufreq/scaling_governor"), "performance".to_owned());
+    scene.files(scene.cpus.iter().map(of))
 }
 
 pub(super) fn frequency_floor(scene: &Scene<'_>) -> Offer {
@@ -41,7 +42,7 @@ pub(super) fn frequency_floor(scene: &Scene<'_>) -> Offer {
 
 pub(super) fn turbo(scene: &Scene<'_>) -> Offer {
     const INTEL: &str = "sys/devices/system/cpu/intel_pstate";
-    if is_folder(scene.root, INTEL) {
+    if scene.root.path(INTEL).is_dir() {
         return scene.file(&format!("{INTEL}/no_turbo"), "1");
     }
     scene.file("sys/devices/system/cpu/cpufreq/boost", "0")

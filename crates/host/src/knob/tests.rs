@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::facts::fixture::Machine;
 use crate::facts::read;
+use crate::facts::tests::fixture::Machine;
 use crate::isolate::restore;
 
 /// Everything below a folder except jitterlab's own files, by name.

@@ -12,7 +12,7 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
-use super::error::Ended;
+use super::error::ended;
 use super::{Kind, Share, Work};
 use crate::child::{EndsWithParent, end_descendants};
 use crate::scratch::Scratch;
@@ -92,11 +92,7 @@ impl Work for Running {
         };
         thread::sleep(Duration::from_millis(20));
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!(
-                "the command {}{}",
-                Ended::from(status),
-                self.last_words()
-            )));
+            return Err(io::Error::other(format!("the command {}{}", ended(status), self.last_words())));
         }
         Ok(0)
     }

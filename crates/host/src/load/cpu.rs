@@ -3,16 +3,13 @@
 use std::hint::black_box;
 use std::io;
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, each_cpu};
 
 pub(super) const KIND: Kind = Kind {
     name: "cpu",
     usage: "cpu[:N]",
     unit: None,
-    share: |arguments, place| {
-        let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
-        Ok(Share { workers, arguments: String::new() })
-    },
+    share: each_cpu,
     begin: |_| Ok(Box::new(SquareRoots { seed: 0x9E37_79B9_7F4A_7C15 })),
 };
 

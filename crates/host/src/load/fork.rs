@@ -7,13 +7,13 @@ use jitterlab_model::load::LoadUnit;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, one};
 
 pub(super) const KIND: Kind = Kind {
     name: "fork",
     usage: "fork[:N]",
     unit: Some(LoadUnit::Operations),
-    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() }),
+    share: one,
     begin: |_| Ok(Box::new(Forks)),
 };
 

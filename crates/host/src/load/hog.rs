@@ -5,16 +5,13 @@ use std::io::{self, Write};
 
 use jitterlab_model::load::LoadUnit;
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, each_cpu};
 
 pub(super) const KIND: Kind = Kind {
     name: "hog",
     usage: "hog[:N]",
     unit: Some(LoadUnit::Operations),
-    share: |arguments, place| {
-        let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
-        Ok(Share { workers, arguments: String::new() })
-    },
+    share: each_cpu,
     begin: |_| Ok(Box::new(Hog)),
 };
 

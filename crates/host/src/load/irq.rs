@@ -9,7 +9,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::unistd;
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, each_cpu};
 
 /// Distance of the interrupts of one worker.
 const EVERY: Duration = Duration::from_micros(20);
@@ -18,10 +18,7 @@ pub(super) const KIND: Kind = Kind {
     name: "irq",
     usage: "irq[:N]",
     unit: Some(LoadUnit::Operations),
-    share: |arguments, place| {
-        let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
-        Ok(Share { workers, arguments: String::new() })
-    },
+    share: each_cpu,
     begin: |_| Ok(Box::new(Storm { timer: None })),
 };
 

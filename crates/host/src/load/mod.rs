@@ -90,6 +90,17 @@ fn workers(text: &str, default: u32) -> Result<u32, Error> {
     }
 }
 
+/// One worker for each CPU, or as many as the argument says.
+fn each_cpu(arguments: &str, place: &LoadSite<'_>) -> Result<Share, Error> {
+    let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
+    Ok(Share { workers, arguments: String::new() })
+}
+
+/// One worker, or as many as the argument says.
+fn one(arguments: &str, _: &LoadSite<'_>) -> Result<Share, Error> {
+    Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() })
+}
+
 /// Reads a size such as `256M`, `64k` or `1G` into bytes above zero.
 fn bytes(text: &str) -> Result<u64, Error> {
     let bad = || Error::bad_use(format!("{text:?} is not a size such as 256M or 1G"));
@@ -332,8 +343,8 @@ fn cpus_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fixture::Machine;
     use crate::facts::read;
+    use crate::facts::tests::fixture::Machine;
 
     #[test]
     fn sizes_and_numbers_are_read() {

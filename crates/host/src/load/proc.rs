@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use jitterlab_model::load::LoadUnit;
 
-use super::{Kind, Share, Work, workers};
+use super::{Kind, Work, one};
 
 pub(super) const KIND: Kind = Kind {
     name: "proc",
     usage: "proc[:N]",
     unit: Some(LoadUnit::Bytes),
-    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, arguments: String::new() }),
+    share: one,
     begin: |_| Ok(Box::new(Reading { buffer: vec![0; 64 * 1024] })),
 };
 

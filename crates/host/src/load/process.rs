@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use jitterlab_model::CpuSet;
 
-use super::error::Ended;
+use super::error::ended;
 use super::worker::{Report, WORKER};
 use crate::child::kill_descendants;
 
@@ -124,5 +124,5 @@ impl Drop for WorkerProcess {
 }
 
 fn how_it_ended(status: ExitStatus) -> String {
-    format!("it {}", Ended::from(status))
+    format!("it {}", ended(status))
 }

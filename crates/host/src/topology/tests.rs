@@ -4,8 +4,8 @@ use jitterlab_model::facts::{Cache, Cpu};
 use proptest::prelude::*;
 
 use super::*;
-use crate::facts::fixture::Machine;
 use crate::facts::read;
+use crate::facts::tests::fixture::Machine;
 
 fn tasks(cpus: &[Option<u16>]) -> Vec<TaskSpec> {
     cpus.iter().map(|cpu| TaskSpec { cpu: *cpu, ..TaskSpec::default() }).collect()

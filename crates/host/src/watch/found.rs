@@ -8,20 +8,13 @@ use std::time::Duration;
 use jitterlab_analysis::watch::Found;
 use jitterlab_model::watched::{DueTimes, Waits, Watched};
 use jitterlab_model::{
-    CpuSet, Granted, Known, Policy, Returns, SleepClock, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning,
+    Granted, Known, Policy, Returns, SleepClock, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning,
 };
 use jitterlab_rt::sys::sched;
-use nix::sched::{CpuSet as Mask, sched_getaffinity};
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::{SysconfVar, sysconf};
 
 use super::threads::{ThreadOf, folder};
-
-/// The processors a thread may use.
-pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
-    let mask = sched_getaffinity(Pid::from_raw(thread)).ok()?;
-    let most = u16::try_from(Mask::count()).unwrap_or(u16::MAX);
-    Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
-}
+use crate::processes::{Stat, allowed_cpus};
 
 /// The threads as tasks, each with a name of its own, and the measured returns from the kernel.
 pub(super) fn tasks<'a>(
@@ -32,7 +25,7 @@ pub(super) fn tasks<'a>(
     for (thread, found) in found {
         let taken = tasks.iter().any(|task| task.spec.name == thread.name);
         let name = if taken { format!("{}-{}", thread.name, thread.thread) } else { thread.name.clone() };
-        let cpus = allowed(thread.thread).unwrap_or_default();
+        let cpus = allowed_cpus(thread.thread).unwrap_or_default();
         let policy = sched::policy_of(thread.thread).unwrap_or(Policy::Other);
         let spec = TaskSpec {
             name,
@@ -144,11 +137,9 @@ impl Used {
     pub(super) fn from_thread(thread: &ThreadOf) -> Self {
         let folder = folder(thread.process, thread.thread);
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let (schedstat, stat, status) = (text("schedstat"), text("stat"), text("status"));
-        // The fields of proc(5): the first word behind the name is field 3.
-        let field = |number: usize| -> Option<u64> {
-            stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
-        };
+        let (schedstat, status) = (text("schedstat"), text("status"));
+        let stat = Stat::read(&folder);
+        let field = |number: usize| stat.as_ref().and_then(|stat| stat.number(number));
         let switches = |kind: &str| -> Option<u64> {
             let line = status.lines().find_map(|line| line.strip_prefix(kind))?;
             line.trim_start_matches("_ctxt_switches:").trim().parse().ok()

@@ -18,13 +18,14 @@ pub use error::NotWatched;
 use error::{irregular_thread, other_calls};
 use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, Names};
 use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, Surroundings, find};
-use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
+use jitterlab_model::{Activation, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
 
 use super::facts::{self, Root};
 use super::groups::Groups;
 use super::measure::{Finished, Sink};
-use super::prepare::{Moved, epoch_offset_ns, host_name, now_utc};
+use super::prepare::{self, Moved};
+use super::processes::allowed_cpus;
 use super::trace_events::{self, Detail, TraceEvents};
 use super::why;
 use crate::child::end_descendants;
@@ -171,7 +172,7 @@ impl Watch {
 
         let mut cpus: CpuSet = CpuSet::new();
         for of in &loops {
-            let allowed = found::allowed(of.thread.thread).unwrap_or_default();
+            let allowed = allowed_cpus(of.thread.thread).unwrap_or_default();
             cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
         }
         let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
@@ -185,15 +186,12 @@ impl Watch {
         let of_loops = loops.iter().map(|of| (of.thread.process, of.thread.thread));
         let groups = Groups::of_threads(of_loops, &mut explainer);
         let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())), returns);
-        let mut info = RunInfo::new(Bench::Host, "monotonic", []);
-        info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
-        info.command.clone_from(&request.command);
-        info.started = now_utc();
-        info.host = host_name();
-        info.epoch_offset_ns = Some(epoch_offset_ns());
-        info.duration_ns = request.duration_ns;
-        info.tasks = tasks;
-        info.facts_before = Some(facts);
+        let info = RunInfo {
+            duration_ns: request.duration_ns,
+            tasks,
+            facts_before: Some(facts),
+            ..prepare::described(request.command.clone())
+        };
         Ok(Watch {
             info,
             root,

@@ -14,6 +14,7 @@ use super::error::{NotWatched, named};
 use super::target::Target;
 use crate::child::{EndsWithParent, family};
 use crate::facts::name_in;
+use crate::processes;
 use crate::programs::of_system;
 
 /// A thread of the machine.
@@ -53,8 +54,7 @@ impl Target {
                 family.into_iter().flat_map(|process| threads_of(process.cast_signed())).collect()
             }
             Target::Thread(name) => {
-                let all = processes().into_iter().flat_map(threads_of);
-                all.filter(|thread| thread.name == *name).collect()
+                all().flat_map(threads_of).filter(|thread| thread.name == *name).collect()
             }
             Target::Unit(unit) => {
                 let named = if unit.contains('.') { unit.clone() } else { format!("{unit}.service") };
@@ -106,20 +106,19 @@ pub(super) fn runs_32_bits(process: i32) -> bool {
     cfg!(target_pointer_width = "64") && read.is_ok() && head == *b"\x7fELF\x01"
 }
 
-fn processes() -> Vec<i32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+/// Numbers of all processes.
+fn all() -> impl Iterator<Item = i32> {
+    processes::numbers("/proc").into_iter().map(u32::cast_signed)
 }
 
 fn threads_of(process: i32) -> Vec<ThreadOf> {
     let program = name_in(Path::new(&format!("/proc/{process}"))).unwrap_or_default();
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let thread = |entry: fs::DirEntry| {
-        let thread = entry.file_name().to_str()?.parse().ok()?;
+    let thread = |thread: u32| {
+        let thread = thread.cast_signed();
         let name = name_in(&folder(process, thread)).ok()?;
         Some(ThreadOf { process, thread, name, program: program.clone() })
     };
-    entries.filter_map(thread).collect()
+    processes::threads_of(process.unsigned_abs()).into_iter().filter_map(thread).collect()
 }
 
 /// The threads of processes in the control groups with a `wanted` path.
@@ -128,7 +127,7 @@ fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
         groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(&wanted)
     };
-    processes().into_iter().filter(is_wanted).flat_map(threads_of).collect()
+    all().filter(is_wanted).flat_map(threads_of).collect()
 }
 
 /// A control group's path as in `/proc/PID/cgroup`, also if it is given as a folder below a mount.

@@ -23,7 +23,7 @@ use crate::servo::ServoResult;
 use crate::stepper::StepperResult;
 
 /// A step on the way to the decision, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorStep {
     Check,

@@ -1,10 +1,13 @@
 //! Questions, steps and messages of `doctor`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::Human;
 use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNES_FROM_NS};
+use serde::Deserialize;
 
 use crate::check::words as checks;
 use crate::words::{capital, list};
@@ -23,31 +26,40 @@ pub enum Question {
     Time,
 }
 
+/// The file of words. One that cannot be read leaves none; a test reads it.
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    jobs: BTreeMap<String, JobWords>,
+    steps: BTreeMap<DoctorStep, StepWords>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobWords {
+    name: String,
+    ways: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepWords {
+    name: String,
+    does: String,
+}
+
 /// A job, as help and questions name it.
 pub fn job(name: &str) -> &'static str {
-    match name {
-        "cnc" => "a CNC machine, such as with LinuxCNC",
-        "robot" => "a robot, such as with ros2_control",
-        "audio" => "sound, played or processed live",
-        "plc" => "a machine by a PLC program",
-        _ => "something that this jitterlab does not know",
-    }
+    WORDS.jobs.get(name).map_or("something that this jitterlab does not know", |job| &job.name)
 }
 
 /// A way of doing a job, as questions and the answer name it.
 pub fn way(job: &str, way: &str) -> &'static str {
-    match (job, way) {
-        ("cnc", "unsure") => "not decided yet: both are looked at",
-        ("cnc", "software") => "this computer itself makes the step pulses (parallel port)",
-        ("cnc", "card") => "a card or a box on the network makes the step pulses (Mesa and others)",
-        ("cnc" | "robot", "fieldbus") => "drives on a fieldbus (EtherCAT) with a cycle of 1 ms",
-        ("robot", "unsure") => "not decided yet: both are looked at",
-        ("robot", "loop") => "this computer closes the joints' loops, 1000 times a second",
-        ("audio", "usual") => "in periods of 64 frames at 48 kHz",
-        ("plc", "10ms") => "a cycle of 10 ms",
-        ("plc", "1ms") => "a cycle of 1 ms",
-        _ => "a way that this jitterlab does not know",
-    }
+    let known = WORDS.jobs.get(job).and_then(|job| job.ways.get(way));
+    known.map_or("a way that this jitterlab does not know", String::as_str)
 }
 
 /// A question with its choices; an empty line takes the first one.
@@ -122,42 +134,27 @@ pub fn others(report: &CheckReport) -> Option<String> {
 }
 
 pub fn step(step: DoctorStep) -> &'static str {
-    match step {
-        DoctorStep::Check => "checking the settings",
-        DoctorStep::Measure => "measuring",
-        DoctorStep::Why => "finding out why it is late",
-        DoctorStep::Judge => "working out what that does to the machine",
-        DoctorStep::Tune => "trying settings",
-        DoctorStep::Prove => "measuring again with what helped",
-        DoctorStep::Page => "writing the page",
-    }
+    WORDS.steps.get(&step).map_or("", |step| &step.name)
 }
 
 /// Announcement of a step: its work in a sentence, and its duration.
 pub fn begins(of: DoctorStep, length_ns: i64) -> String {
-    let does = match of {
-        DoctorStep::Check => "reads what kernel and firmware are set to; changes nothing",
-        DoctorStep::Measure => {
-            "runs tasks like those of a control program and notes how late each of their starts is"
-        }
-        DoctorStep::Why => "lets the kernel say what ran when a start was late",
-        DoctorStep::Judge => "drives a simulated motor or loop with what was measured",
-        DoctorStep::Tune => "sets some of them for a moment, in turns, and puts each back",
-        DoctorStep::Prove => "the same measurement as before, with all of it set for so long",
-        DoctorStep::Page => "gathers all of it",
-    };
-    let number = DoctorStep::ALL.iter().position(|one| *one == of).map_or(0, |at| at + 1);
+    let does = WORDS.steps.get(&of).map_or("", |step| &step.does);
     let length = match length_ns {
         0 => "a moment".to_owned(),
         ns => format!("about {}", Human(ns as f64)),
     };
-    format!("[{number}/{}] {}, {length}: {does}", DoctorStep::ALL.len(), step(of))
+    format!("{} {}, {length}: {does}", numbered(of), step(of))
+}
+
+/// Position of a step among all.
+fn numbered(of: DoctorStep) -> String {
+    format!("[{}/{}]", of as usize + 1, DoctorStep::ALL.len())
 }
 
 /// A step was left out.
 pub fn skipped(of: DoctorStep, why: &Skipped) -> String {
-    let number = DoctorStep::ALL.iter().position(|one| *one == of).map_or(0, |at| at + 1);
-    format!("[{number}/{}] {} is left out: {}", DoctorStep::ALL.len(), step(of), left_out(why))
+    format!("{} {} is left out: {}", numbered(of), step(of), left_out(why))
 }
 
 /// Option that gives every step time.
@@ -207,5 +204,6 @@ mod tests {
                 assert!(!way(one.name, name).contains("does not know"), "{} {name}", one.name);
             }
         }
+        assert!(DoctorStep::ALL.iter().all(|step| WORDS.steps.contains_key(step)));
     }
 }

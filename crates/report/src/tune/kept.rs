@@ -13,23 +13,30 @@ use crate::words::capital;
 /// Begin of every kept file: files without it are not ours.
 pub const MARK: &str = "# Written by jitterlab tune --keep";
 
-/// All places of kept files, below the root of the file system.
-pub const PLACES: [&str; 9] = [
-    "etc/sysctl.d/99-jitterlab.conf",
-    "etc/tmpfiles.d/jitterlab.conf",
-    "etc/systemd/system/jitterlab-idle-latency.service",
-    "etc/systemd/system.conf.d/jitterlab.conf",
-    "etc/default/grub.d/jitterlab.cfg",
-    "etc/udev/rules.d/99-jitterlab.rules",
-    "etc/systemd/system/system.slice.d/jitterlab.conf",
-    "etc/systemd/system/user.slice.d/jitterlab.conf",
-    "etc/systemd/system/init.scope.d/jitterlab.conf",
+/// All places of kept files, below the root of the file system; what applies a file there, and what ends its effect when it is
+/// removed.
+pub const PLACES: [(&str, &str, &str); 9] = [
+    ("etc/sysctl.d/99-jitterlab.conf", "sysctl --system, or a restart", RESTART),
+    ("etc/tmpfiles.d/jitterlab.conf", "systemd-tmpfiles --create, or a restart", RESTART),
+    (
+        "etc/systemd/system/jitterlab-idle-latency.service",
+        "systemctl enable --now jitterlab-idle-latency",
+        "systemctl disable --now jitterlab-idle-latency",
+    ),
+    ("etc/systemd/system.conf.d/jitterlab.conf", RESTART, RESTART),
+    ("etc/default/grub.d/jitterlab.cfg", "update-grub and a restart", "update-grub and a restart"),
+    ("etc/udev/rules.d/99-jitterlab.rules", "udevadm trigger -c add -s net, or a restart", RESTART),
+    ("etc/systemd/system/system.slice.d/jitterlab.conf", RELOAD, RESTART),
+    ("etc/systemd/system/user.slice.d/jitterlab.conf", RELOAD, RESTART),
+    ("etc/systemd/system/init.scope.d/jitterlab.conf", RELOAD, RESTART),
 ];
+const RESTART: &str = "a restart";
+const RELOAD: &str = "systemctl daemon-reload, or a restart";
 
 /// The files that keep a step, with its lines in them. None for settings of the task or of threads that the
 /// kernel starts, and none if nothing on this machine reads such a file. Programs are started on `programs`.
 fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str, String)> {
-    let [sysctl, _, _, _, grub, udev, ..] = PLACES;
+    let [sysctl, _, _, _, grub, udev, ..] = PLACES.map(|(place, ..)| place);
     let read = |place: &str| match place {
         place if place == sysctl || place == udev => true,
         place if place == grub => keeping.command_line,
@@ -39,7 +46,7 @@ fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str,
 }
 
 fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
-    let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES;
+    let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES.map(|(place, ..)| place);
     vec![match step {
         // Groups are made again at each start.
         Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => return Vec::new(),
@@ -170,7 +177,7 @@ fn gain(found: &KnobFound, result: &TuneResult) -> String {
 /// The files with their content, those of [`PLACES`] that something is kept in.
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let programs = programs(result);
-    let of = |place: &'static str| {
+    let of = |(place, ..): (&'static str, &str, &str)| {
         // The command of a load may have several lines, and only the first would be a comment.
         let mut text = format!(
             "{MARK}; jitterlab restore --kept removes it.\n# Measured with {}",
@@ -208,38 +215,11 @@ pub const NOTHING_KEPT: &str = "nothing was kept there";
 
 /// A file was written.
 pub fn kept(path: &Path, place: &str) -> String {
-    format!("kept in {}; it holds after {}", path.display(), then(place))
+    let applied_by = PLACES.iter().find(|(at, ..)| *at == place).map_or(RESTART, |(_, by, _)| by);
+    format!("kept in {}; it holds after {applied_by}", path.display())
 }
 
 /// A file was removed.
-pub fn removed(path: &Path, place: &str) -> String {
-    format!("removed {}; what it set holds until {}", path.display(), until(place))
-}
-
-/// Command that applies a kept file.
-fn then(place: &str) -> &'static str {
-    match place {
-        "etc/sysctl.d/99-jitterlab.conf" => "sysctl --system, or a restart",
-        "etc/tmpfiles.d/jitterlab.conf" => "systemd-tmpfiles --create, or a restart",
-        "etc/systemd/system/jitterlab-idle-latency.service" => {
-            "systemctl enable --now jitterlab-idle-latency"
-        }
-        "etc/default/grub.d/jitterlab.cfg" => "update-grub and a restart",
-        "etc/udev/rules.d/99-jitterlab.rules" => "udevadm trigger -c add -s net, or a restart",
-        place if place.contains(".slice.") || place.contains(".scope.") => {
-            "systemctl daemon-reload, or a restart"
-        }
-        _ => "a restart",
-    }
-}
-
-/// Command that ends the effect of a removed file.
-fn until(place: &str) -> &'static str {
-    match place {
-        "etc/systemd/system/jitterlab-idle-latency.service" => {
-            "systemctl disable --now jitterlab-idle-latency"
-        }
-        "etc/default/grub.d/jitterlab.cfg" => "update-grub and a restart",
-        _ => "a restart",
-    }
+pub fn removed(path: &Path, ended_by: &str) -> String {
+    format!("removed {}; what it set holds until {ended_by}", path.display())
 }

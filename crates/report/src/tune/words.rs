@@ -1,5 +1,8 @@
 //! Knobs in words.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use jitterlab_analysis::tune::{Judgement, KnobFound, LeftOut, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
@@ -7,39 +10,13 @@ use crate::section::Cell;
 use crate::why::cause;
 use crate::words::share;
 
+/// The file of knobs. One that cannot be read leaves none; a test reads it.
+static KNOBS: LazyLock<BTreeMap<Knob, String>> =
+    LazyLock::new(|| toml::from_str(include_str!("knobs.toml")).unwrap_or_default());
+
 /// Effect of setting a knob, as the end of "setting ...".
 pub fn does(knob: Knob) -> &'static str {
-    match knob {
-        Knob::OtherThreads => "other programs off the task's processor",
-        Knob::Cpuset => "control groups hold other programs off the task's processor",
-        Knob::SmtSibling => "other programs off the processors that share the task's core",
-        Knob::KernelThreads => "the kernel's threads behind the task",
-        Knob::RcuNormal => "no RCU grace periods that interrupt every processor",
-        Knob::NetworkThreads => "network packets taken by threads",
-        Knob::NetworkCoalescing => "network cards interrupt less often",
-        Knob::Priority => "the task before all threads that may wait",
-        Knob::WakeUp => "the task waits another way",
-        Knob::Interrupts => "devices' interrupts off the task's processor",
-        Knob::IdleLatency => "processors kept out of idle states (cpu_dma_latency 0)",
-        Knob::IdleStates => "deep idle states off on the task's processor",
-        Knob::Governor => "frequency governor performance",
-        Knob::FrequencyFloor => "lowest frequency as high as the highest",
-        Knob::Turbo => "turbo off",
-        Knob::Preemption => "kernel fully preemptible",
-        Knob::TimerMigration => "timers stay where they were set",
-        Knob::RealTimeThrottling => "real-time throttling off",
-        Knob::GroupLimits => "no limit on the processor time of the task's control groups",
-        Knob::UnboundWork => "the kernel's unbound work off the task's processor",
-        Knob::Watchdogs => "watchdogs off",
-        Knob::HugePages => "transparent huge pages off",
-        Knob::SamePageMerging => "search for equal pages off",
-        Knob::NumaBalancing => "NUMA balancing off",
-        Knob::MemoryStatistics => "memory statistics every 2 min",
-        Knob::Swappiness => "swapping as late as possible",
-        Knob::Policy => "the task under a real-time policy",
-        Knob::WakeEarly => "the task wakes early and polls",
-        _ => "a setting that this jitterlab does not know",
-    }
+    KNOBS.get(&knob).map_or("a setting that this jitterlab does not know", String::as_str)
 }
 
 /// One thing that a knob sets, as it could be typed.

@@ -2,37 +2,8 @@
 
 use jitterlab_model::causes::{Cause, CauseClass as Class};
 
+use super::words::letter;
 use crate::chart::Layer;
-
-fn letter(class: Class) -> char {
-    match class {
-        Class::Usual => USUAL,
-        Class::AskedLate => 'A',
-        Class::Blocked => 'B',
-        Class::Lock | Class::LockInheriting => 'C',
-        Class::Interrupt => 'D',
-        Class::SlowReturn => 'F',
-        Class::PageFault => 'G',
-        Class::Outside => 'H',
-        Class::Idle => 'I',
-        Class::InterruptsOff | Class::NotPreemptible => 'K',
-        Class::Throttled | Class::FairServer => 'L',
-        Class::Migration => 'M',
-        Class::Inversion => 'N',
-        Class::OtherTimer => 'O',
-        Class::Preempted | Class::Shared => 'P',
-        Class::Quota => 'Q',
-        Class::Softirq => 'S',
-        Class::TimerInterrupt | Class::LateInterrupt => 'T',
-        Class::Budget => 'U',
-        Class::Vector => 'V',
-        Class::OwnWork | Class::WorkOrOutside => 'W',
-        Class::Tracer => 'X',
-        Class::TimerSlack => 'Y',
-        Class::Stopped | Class::Traced | Class::Frozen => 'Z',
-        _ => '?',
-    }
-}
 
 /// Marks of the usual way, and of causes that have none of their own.
 pub const USUAL: char = '·';

@@ -36,21 +36,6 @@ pub(super) fn answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
     })
 }
 
-/// Number of due times missed, and for what.
-pub(super) fn sentence(of: &TaskWhy, run: &RunInfo) -> Option<String> {
-    let (most, part) = of.cause_of_misses()?;
-    Some(format!(
-        "Missed {} after {}: {} of the time these took is {} (at worst {}{}){}.",
-        plural(of.misses.due_times, "due time"),
-        plural(of.misses.activations, "activation"),
-        share(part),
-        cause(&most.cause),
-        time(most.max_ns as f64),
-        period(of, run),
-        others(of)
-    ))
-}
-
 /// The next causes, each with its share.
 fn others(of: &TaskWhy) -> String {
     let all_ns = of.misses.work_ns().max(1) as f64;

@@ -169,11 +169,13 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let Some(task) = answered(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
     };
-    if let Some(head) = misses::answer(task, &why.run) {
-        return Some(head);
-    }
+    Some(misses::answer(task, &why.run).unwrap_or_else(|| late(task, &why.run)))
+}
+
+/// The main cause of a task's late starts.
+fn late(task: &TaskWhy, run: &RunInfo) -> Head {
     let Some(main) = task.main_cause() else {
-        return Some(Head {
+        return Head {
             fitness: Fitness::Good,
             asked: false,
             verdict: "NOTHING UNUSUAL delayed any start.".into(),
@@ -183,37 +185,31 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
                 time(task.max_ns as f64)
             ),
             next: "jitterlab predict (how much worse it can get), or a longer run".into(),
-        });
+        };
     };
-    if main.cause.class == CauseClass::Lost {
-        let part = share(main.latest_share);
-        return Some(Head {
-            fitness: Fitness::CannotTell,
-            asked: false,
-            verdict: format!(
-                "CANNOT TELL what delayed {} most: events of the kernel are missing, so of {part} of what delayed the {} latest \
-                 starts nothing is known.",
-                task.task,
-                count(task.latest),
+    let (part, latest) = (share(main.latest_share), count(task.latest));
+    let (fitness, verdict) = match main.cause.class {
+        CauseClass::Lost => (
+            Fitness::CannotTell,
+            format!(
+                "CANNOT TELL what delayed {} most: events of the kernel are missing, so of {part} of what delayed the {latest} \
+                 latest starts nothing is known.",
+                task.task
             ),
-            number: worst(task, main),
-            next: remedy(&main.cause, &why.run),
-        });
-    }
-    Some(Head {
-        fitness: Fitness::Limited,
-        asked: false,
-        verdict: format!(
-            "LARGEST CAUSE: {} ({}), {} of what delayed the {} latest starts of {}.",
-            cause(&main.cause),
-            sureness(main),
-            share(main.latest_share),
-            count(task.latest),
-            task.task
         ),
-        number: worst(task, main),
-        next: next_step(task, &why.run).unwrap_or_else(|| remedy(&main.cause, &why.run)),
-    })
+        _ => (
+            Fitness::Limited,
+            format!(
+                "LARGEST CAUSE: {} ({}), {part} of what delayed the {latest} latest starts of {}.",
+                cause(&main.cause),
+                sureness(main),
+                task.task
+            ),
+        ),
+    };
+    let next = next_step(task, run).filter(|_| main.cause.class != CauseClass::Lost);
+    let next = next.unwrap_or_else(|| remedy(&main.cause, run));
+    Head { fitness, asked: false, verdict, number: worst(task, main), next }
 }
 
 /// Largest delay by a cause; the latest start, and how late it would have been without the kind of cause that made it
@@ -277,27 +273,8 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
-    let missed = misses::sentence(of, run);
-    let Some(main) = of.main_cause() else {
-        let nothing = format!(
-            "Nothing unusual delayed any of {}: the latest started {} late, all of it the usual way.",
-            plural(of.explained, "activation"),
-            time(of.max_ns as f64)
-        );
-        return missed.into_iter().chain([nothing]).collect();
-    };
-    let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
-    let what = match main.cause.class {
-        CauseClass::Lost => "is not known, since events of the kernel are missing".into(),
-        _ => format!("is {} ({})", cause(&main.cause), sureness(main)),
-    };
-    let said = format!(
-        "{} of what delayed the {} latest starts{least} {what}. {}",
-        share(main.latest_share),
-        count(of.latest),
-        worst(of, main)
-    );
-    missed.into_iter().chain([said]).chain(gaps(of)).collect()
+    let heads = misses::answer(of, run).into_iter().chain([late(of, run)]);
+    heads.map(|head| format!("{} {}", head.verdict, head.number)).chain(gaps(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.
@@ -580,12 +557,7 @@ mod tests {
         let of = TaskWhy::new("main", &causes, ListedEvents::Latest(1));
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let said = head(&of, &run).concat();
-        assert!(
-            said.contains(
-                "is not known, since events of the kernel are missing. The latest start was 80 µs late."
-            ),
-            "{said}"
-        );
+        assert!(said.contains("nothing is known. The latest start was 80 µs late."), "{said}");
         assert!(!said.contains("largest delay"), "{said}");
         let row = &of.causes[0];
         assert_eq!((row.max_without_ns, row.p99_9_without_ns), (None, None), "{row:?}");

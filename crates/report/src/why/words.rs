@@ -1,59 +1,65 @@
-//! Causes, evidence and remedies in words.
+//! Causes, evidence and remedies in words, which are in `words.toml`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, PathStep, Step};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, RunInfo, SystemFacts};
+use serde::Deserialize;
+
+/// The file of words. One that cannot be read leaves none; a test reads it.
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    causes: BTreeMap<Class, CauseWords>,
+    instead: BTreeMap<String, String>,
+    evidence: BTreeMap<Evidence, String>,
+    certainty: BTreeMap<Certainty, String>,
+    steps: BTreeMap<Step, String>,
+    messengers: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CauseWords {
+    name: String,
+    /// The name where it is known who is behind the cause.
+    named: Option<String>,
+    letter: char,
+    remedy: String,
+    /// Remedies for circumstances.
+    #[serde(default)]
+    instead: BTreeMap<String, String>,
+}
+
+fn text<K: Ord>(words: &'static BTreeMap<K, String>, key: &K) -> &'static str {
+    words.get(key).map_or("", String::as_str)
+}
 
 /// A cause as a table names it.
 pub fn cause(cause: &Cause) -> String {
-    let who = cause.who.as_deref();
-    let named = |before: &str, without: &str| match who {
-        Some(who) if is_measurement(who) => format!("{before}{who} (a measurement)"),
-        Some(who) => format!("{before}{who}"),
-        None => without.to_owned(),
+    let Some(words) = WORDS.causes.get(&cause.class) else {
+        return "a cause that this release does not know".into();
     };
-    match cause.class {
-        Class::Usual => "the usual way".into(),
-        Class::Tracer => "jitterlab's own tracing".into(),
-        Class::OwnWork => "the task's own work".into(),
-        Class::WorkOrOutside => "its own work, or something outside this kernel".into(),
-        Class::AskedLate => "a wake-up asked for too late".into(),
-        Class::TimerSlack => "timer slack".into(),
-        Class::Outside => "outside this kernel".into(),
-        Class::Idle => "leaving idle".into(),
-        Class::LateInterrupt => "a late timer interrupt".into(),
-        Class::InterruptsOff => format!("interrupts off{}", by(who)),
-        Class::Interrupt => named("interrupt ", "an interrupt"),
-        Class::Vector => named("interrupt ", "an interrupt"),
-        Class::Softirq => named("softirq ", "a softirq"),
-        Class::OtherTimer => named("timer ", "another timer"),
-        Class::TimerInterrupt => "the timer interrupt itself".into(),
-        Class::Preempted => named("more urgent thread ", "a more urgent thread"),
-        Class::Shared => named("thread ", "another thread"),
-        Class::NotPreemptible => format!("{} in the kernel", named("thread ", "a thread")),
-        Class::Throttled => "the limit on real-time computing".into(),
-        Class::FairServer => "the fair server, which runs ordinary threads".into(),
-        Class::Budget => "its SCHED_DEADLINE budget used up".into(),
-        Class::Quota => "the CPU quota of its control group".into(),
-        Class::Stopped => format!("stopped by a signal{}", from(who)),
-        Class::Traced => format!("stopped by a tracer{}", from(who)),
-        Class::Frozen => format!("frozen{}", by(who)),
-        Class::Lock => named("waiting for a lock of ", "waiting for a lock"),
-        Class::LockInheriting => {
-            format!("{} (priority inheritance)", named("waiting for a lock of ", "waiting for a lock"))
+    match (cause.who.as_deref(), &words.named) {
+        (Some(who), Some(_)) if cause.class == Class::Blocked && messenger(who).is_some() => {
+            format!("waiting for {}", messenger(who).unwrap_or_default())
         }
-        Class::Inversion => format!("priority inversion{}", by(who)),
-        Class::Mixed => "many short parts".into(),
-        Class::Migration => "a move to this CPU".into(),
-        Class::PageFault => "a page fault".into(),
-        Class::Blocked => match who.and_then(brings) {
-            Some(what) => format!("waiting for {what}"),
-            None => named("waiting for ", "waiting for something else"),
-        },
-        Class::SlowReturn => "slow to begin on its CPU".into(),
-        Class::Lost => "unknown, events are missing".into(),
-        _ => "a cause that this release does not know".into(),
+        (Some(who), Some(named)) if is_measurement(who) => {
+            named.replace("{who}", &format!("{who} (a measurement)"))
+        }
+        (Some(who), Some(named)) => named.replace("{who}", who),
+        _ => words.name.clone(),
     }
+}
+
+/// The letter of a class of causes.
+pub(super) fn letter(class: Class) -> char {
+    WORDS.causes.get(&class).map_or('?', |words| words.letter)
 }
 
 /// A path to the first instruction.
@@ -82,184 +88,70 @@ pub(super) fn is_measurement(who: &str) -> bool {
 }
 
 /// Softirqs and threads of the kernel bring what was waited for, and hold up nothing.
-fn brings(messenger: &str) -> Option<&'static str> {
-    match messenger {
-        "NET_RX" | "NET_TX" => Some("the network"),
-        "TIMER" | "HRTIMER" => Some("a timeout"),
-        "BLOCK" | "IRQ_POLL" => Some("a disk"),
-        _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| messenger.starts_with(kernel)) => {
-            Some("a device, or work of the kernel")
-        }
-        // Callbacks of timers, by the kernel's usual names.
-        "timerfd_tmrproc" | "posix_timer_fn" | "it_real_fn" | "alarmtimer_fired" => {
-            Some("a timer of another thread")
-        }
-        _ if messenger.contains("timer") && messenger.contains('_') => Some("a timer of a device"),
-        _ => None,
-    }
-}
-
-fn from(who: Option<&str>) -> String {
-    who.map_or(String::new(), |who| format!(" ({who})"))
-}
-
-fn by(who: Option<&str>) -> String {
-    who.map_or(String::new(), |who| format!(" by {who}"))
+fn messenger(who: &str) -> Option<&'static str> {
+    let kind = match who {
+        _ if WORDS.messengers.contains_key(who) => who,
+        _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| who.starts_with(kernel)) => "kernel",
+        _ if who.contains("timer") && who.contains('_') => "timer",
+        _ => return None,
+    };
+    WORDS.messengers.get(kind).map(String::as_str)
 }
 
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Proven => "proven",
-        Certainty::Likely => "likely",
-        Certainty::Undecided => "undecided",
-    }
+    text(&WORDS.certainty, &certainty)
 }
 
 pub fn evidence(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::Events => "the kernel's own events show it",
-        Evidence::EventsOrOutside => {
-            "the kernel's own events show it; something outside it may have a part in it"
-        }
-        Evidence::Stolen => "the hypervisor says that it took this time",
-        Evidence::LetIn => "the timer interrupt came in where this function lets interrupts in",
-        Evidence::UserMode => "a program ran, and programs cannot hold interrupts off",
-        Evidence::Interruptible => "kernel code ran, and nothing shows that it held interrupts off",
-        Evidence::TooLong => "what ran takes no such time by itself",
-        Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
-        Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is unknown",
-        Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
-        Evidence::LateTick => "a timer tick was due meanwhile, and came only afterwards",
-        Evidence::Silence => "no event came meanwhile, far longer than it usually works",
-        Evidence::UpTo => "events show its begin; this is an upper limit",
-        Evidence::Counted => "the kernel counted it about then, and events fit",
-        Evidence::LockValue => "it waits at a futex with the value of a lock, which a latch may have, too",
-        Evidence::PriorityAtEnd => "its priority was changed meanwhile, and was this at the end",
-        _ => "nothing shows more",
-    }
+    text(&WORDS.evidence, &evidence)
 }
 
 /// A step of the usual way.
 pub fn step(step: Step) -> &'static str {
-    match step {
-        Step::Timer => "to the timer interrupt",
-        Step::Interrupt => "in it",
-        Step::InterruptEnd => "to its end",
-        Step::Switch => "to the switch",
-        Step::Return => "to the first instruction",
-        Step::Noting => "for noting what ran",
-    }
+    text(&WORDS.steps, &step)
 }
 
 /// Remedy for a cause, as a clause.
 pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     let facts = run.facts_before.as_ref();
-    let virtual_machine = facts.and_then(|facts| facts.virtualisation.virtual_machine) == Some(true);
-    let real_time = facts.and_then(|facts| facts.kernel.preemption) == Some(Preemption::RealTime);
     let who = cause.who.as_deref().unwrap_or("it");
-    let of_host = facts.is_some_and(SystemFacts::is_kernel_of_host);
-    let at_boot = |parameters: &str| match of_host {
-        true => format!("{parameters} on the kernel's command line, which this machine's host sets"),
-        false => format!("{parameters} on the kernel's command line"),
+    let at_boot = match facts.is_some_and(SystemFacts::is_kernel_of_host) {
+        true => "on the kernel's command line, which this machine's host sets",
+        false => "on the kernel's command line",
     };
-    match cause.class {
-        Class::Preempted | Class::Shared | Class::NotPreemptible | Class::InterruptsOff | Class::Blocked
-            if cause.who.as_deref().is_some_and(is_measurement) =>
-        {
-            "it is a measurement that delays it: leave jitterlab a CPU of its own (bind the task to others), or make it fewer events (fewer tasks, --why only where it is needed)".into()
-        }
-        Class::LateInterrupt if run.bench == Bench::Kernel => {
-            "nothing: in virtual time, so much is how the emulator lets interrupts in".into()
-        }
-        Class::Idle | Class::TimerInterrupt if run.bench == Bench::Kernel => {
-            "keep the processor from idling, and other timers off it, to see what they cost (idle=poll, on ARM nohlt; nohz_full=)".into()
-        }
-        Class::WorkOrOutside if virtual_machine => {
-            "watch steal in /proc/stat meanwhile: it grows where the host had the processor (its CPUs are the remedy then); otherwise shorten the work".into()
-        }
-        Class::WorkOrOutside => {
-            "jitterlab check smi tells whether the firmware had the processor; otherwise shorten the work".into()
-        }
-        Class::Outside | Class::LateInterrupt if virtual_machine => {
-            "only the host can help: give this virtual machine CPUs of its own, or measure without one".into()
-        }
-        Class::Outside | Class::LateInterrupt => {
-            "look into the firmware: its power limits; on a PC, system management interrupts (jitterlab check smi) and USB legacy support".into()
-        }
-        Class::Idle if virtual_machine => {
-            "run it again with the CPU kept busy (chrt --idle 0 taskset -c CPU yes > /dev/null): if starts are in time then, it was the host".into()
-        }
-        Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
-        Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {
-            let is_own = run.tasks.iter().any(|task| task.spec.name == who && task.watched.is_none());
-            let fewer = if is_own { "; fewer events delay a measured task less (--why only where it is needed)" } else { "" };
-            format!("it is the task's own call of the kernel: look into what makes that slow (jitterlab why --event 1){fewer}")
-        }
-        Class::InterruptsOff | Class::NotPreemptible if real_time || of_host => {
-            format!("keep {who} off this CPU: jitterlab run --isolate, or {}", at_boot("isolcpus="))
-        }
-        Class::InterruptsOff | Class::NotPreemptible => format!(
-            "run a kernel with PREEMPT_RT, which lets go in most places, or keep {who} off this CPU (jitterlab run --isolate)"
-        ),
-        Class::Interrupt => match who.split_once(' ') {
-            Some((number, _)) if is_fixed(facts, number) => format!(
-                "move the task off the CPU of this interrupt, which the kernel keeps where it is (cat /proc/irq/{number}/effective_affinity_list)"
-            ),
-            Some((number, _)) => format!(
-                "move this interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list"
-            ),
-            None => "move this interrupt to another CPU: /proc/irq/*/smp_affinity_list".into(),
-        },
-        Class::Vector => "isolate the CPU, so that others have no reason to interrupt it (jitterlab run --isolate)".into(),
-        Class::Softirq => match who {
-            "RCU" => format!("let other CPUs do it: {}", at_boot("rcu_nocbs=")),
-            "TIMER" | "HRTIMER" | "SCHED" => "keep other threads and timers off this CPU (isolcpus=, nohz_full=)".into(),
-            _ => "move the device whose work this is to another CPU (its interrupt's smp_affinity_list)".into(),
-        },
-        Class::OtherTimer => match who {
-            function if function.starts_with("tick_") => {
-                format!("stop the tick on this CPU: {}", at_boot("nohz_full="))
-            }
-            _ => "keep the threads whose timer this is off this CPU".into(),
-        },
-        Class::TimerInterrupt if virtual_machine => {
-            "setting the timer asks the host each time: measure without a virtual machine".into()
-        }
-        Class::TimerInterrupt => "keep other timers off this CPU (isolcpus=, nohz_full=)".into(),
-        Class::Preempted => format!("give the task a higher priority than {who}, or move {who} to another CPU"),
-        Class::Shared => format!("give the task a real-time priority above that of {who}, or move {who} to another CPU"),
-        Class::Throttled => {
-            "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()
-        }
-        Class::FairServer => {
-            "compute less, or give it no time: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime".into()
-        }
-        Class::Budget => "raise its runtime above the longest work, or shorten the work".into(),
-        Class::Quota => "raise or lift the quota: cpu.max (version 1: cpu.cfs_quota_us), CPUQuota= of systemd, --cpus of docker".into(),
-        Class::Stopped => format!("find out why {who} stops it (SIGSTOP, SIGTSTP)"),
-        Class::Traced => format!("do not trace it while it matters: end {who}"),
-        Class::Frozen => "do not freeze its control group, or suspend the system, while it matters".into(),
-        Class::Lock => format!(
-            "give the lock priority inheritance (PTHREAD_PRIO_INHERIT), and let {who} hold it for shorter"
-        ),
-        Class::Inversion => "give the lock priority inheritance (PTHREAD_PRIO_INHERIT)".into(),
-        Class::LockInheriting => format!("let {who} hold the lock for shorter, or hand data over without one"),
-        Class::Mixed => "jitterlab why --details lists every cause".into(),
-        Class::Migration => "bind the task to one CPU".into(),
-        Class::PageFault => "lock the program's memory and touch it before it matters (mlockall)".into(),
-        Class::Blocked if brings(who).is_some() => {
-            "do not wait for it in the loop: let another thread do it, behind a queue".into()
-        }
-        Class::Blocked => format!("keep {who} from holding up the task: priority inheritance, shorter locked parts"),
-        Class::OwnWork => "shorten the work, or lengthen the period".into(),
-        Class::AskedLate => "wait for absolute times (clock_nanosleep with TIMER_ABSTIME)".into(),
-        Class::TimerSlack => "give the task a real-time priority, or set its timer slack to 1 ns (prctl)".into(),
-        Class::SlowReturn => {
-            "its clock frequency, its caches or a host decide: set the performance governor and compare".into()
-        }
-        Class::Lost => "repeat it with fewer other things on this CPU".into(),
-        _ => "nothing: it is the way of a wake-up on this machine".into(),
-    }
+    let number = who.split_once(' ').map_or("", |(number, _)| number);
+    let Some(words) = WORDS.causes.get(&cause.class) else { return String::new() };
+    let instead = |of: &str| words.instead.get(of).or_else(|| WORDS.instead.get(of));
+    let chosen = circumstances(cause, run).into_iter().find_map(instead);
+    let filled = chosen.unwrap_or(&words.remedy).replace("{who}", who);
+    filled.replace("{number}", number).replace("{at boot}", at_boot)
+}
+
+/// Circumstances that decide between the remedies for a cause, the most important first.
+fn circumstances<'a>(cause: &'a Cause, run: &RunInfo) -> Vec<&'a str> {
+    let facts = run.facts_before.as_ref();
+    let virtual_machine = facts.and_then(|facts| facts.virtualisation.virtual_machine) == Some(true);
+    let real_time = facts.and_then(|facts| facts.kernel.preemption) == Some(Preemption::RealTime)
+        || facts.is_some_and(SystemFacts::is_kernel_of_host);
+    let who = cause.who.as_deref();
+    let is_task = |watched: bool| {
+        run.tasks.iter().any(|task| Some(task.spec.name.as_str()) == who && task.watched.is_some() == watched)
+    };
+    let number = who.and_then(|who| who.split_once(' ')).map(|(number, _)| number);
+    let known = [
+        (who.is_some_and(is_measurement), "measurement"),
+        (run.bench == Bench::Kernel, "emulated"),
+        (virtual_machine, "virtual-machine"),
+        (is_task(false), "own"),
+        (is_task(true), "watched"),
+        (real_time, "real-time"),
+        (who.is_some_and(|who| messenger(who).is_some()), "messenger"),
+        (who.is_some_and(|who| who.starts_with("tick_")), "tick"),
+        (number.is_some_and(|number| is_fixed(facts, number)), "fixed"),
+        (number.is_some(), "numbered"),
+    ];
+    let known = known.into_iter().filter(|(holds, _)| *holds).map(|(_, circumstance)| circumstance);
+    known.chain(who.filter(|_| cause.class == Class::Softirq)).collect()
 }
 
 /// True if the kernel keeps an interrupt where it is.
@@ -279,5 +171,38 @@ pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
             format!("{:02}:{:02}:{:02}.{ms:03}", s / 3_600, s / 60 % 60, s % 60)
         }
         None => format!("{:.3} s", (due_ns - first_due_ns) as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_words() {
+        let words: Words = toml::from_str(include_str!("words.toml")).unwrap();
+        assert_eq!(words.causes.len(), Class::Mixed as usize + 1);
+        assert_eq!((words.evidence.len(), words.certainty.len()), (Evidence::None as usize + 1, 3));
+        assert_eq!(words.steps.len(), Step::ALL.len());
+        for (class, of) in &words.causes {
+            assert!(of.named.as_ref().is_none_or(|named| named.contains("{who}")), "{class:?}");
+        }
+    }
+
+    #[test]
+    fn what_helps_depends_on_the_circumstances() {
+        let mut run = RunInfo::new(Bench::Host, "monotonic", []);
+        let of = |class, who: &str, run: &RunInfo| remedy(&Cause { class, who: Some(who.into()) }, run);
+        assert!(
+            of(Class::Softirq, "RCU", &run).starts_with("let other CPUs do it: rcu_nocbs= on the kernel's")
+        );
+        assert!(of(Class::Softirq, "NET_RX", &run).contains("the device"));
+        assert!(of(Class::Interrupt, "27 eth0", &run).contains("/proc/irq/27/smp_affinity_list"));
+        assert!(of(Class::OtherTimer, "tick_nohz_handler", &run).starts_with("stop the tick"));
+        assert!(of(Class::Blocked, "NET_RX", &run).starts_with("do not wait for it"));
+        assert!(of(Class::Blocked, "gui", &run).starts_with("keep gui from"));
+        assert!(remedy(&Class::Idle.into(), &run).contains("--cpu-dma-latency 0"));
+        run.bench = Bench::Kernel;
+        assert!(remedy(&Class::Idle.into(), &run).contains("idle=poll"));
     }
 }

@@ -139,7 +139,7 @@ impl Tuning {
         };
         (self.block_ns, self.tail) = (block_ns, tail(block_ns, self.task.period_ns));
         if !this.fits(&kept.starts)? {
-            let measured = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+            let measured = crate::prepare::now_utc();
             let (boot, way) = (this.boot.clone(), this.way.clone());
             kept.starts.push(Boot { boot, measured, way, blocks: Vec::new() });
         }
@@ -231,7 +231,7 @@ pub(super) fn restarts(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fixture::Machine;
+    use crate::facts::tests::fixture::Machine;
     use jitterlab_analysis::tune::{BlockFigures, Judgement};
 
     /// A start of the machine, with this word on its command line.

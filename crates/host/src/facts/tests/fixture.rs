@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-use super::Root;
+use crate::facts::Root;
 
 /// A machine's tree, gone when dropped.
 pub(crate) struct Machine {

@@ -1,63 +1,12 @@
-//! One session on several kernels, some of them at once.
+//! Files of a guest, kept on this machine.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use jitterlab_model::{Error, RunInfo};
 use jitterlab_trace::RunReader;
 
-use super::image::KernelChoice;
 use super::machine::GuestTime;
-use super::qemu::GuestProgress;
-use super::session::{GuestRun, KernelSession, RunFile, run_file_name};
-
-/// Observer of the guests, each given by its number; called from threads of their own.
-pub trait GuestWatch: Sync {
-    /// Something that takes time before a boot.
-    fn note(&self, guest: usize, text: &str);
-    fn show(&self, guest: usize, progress: GuestProgress);
-}
-
-impl KernelSession {
-    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it.
-    /// `done` is called for each guest with its number, as soon as it has answered; the results are in the
-    /// kernels' order.
-    pub fn on_each<T: Send>(
-        &self,
-        kernels: &[KernelChoice],
-        jobs: Option<u16>,
-        watch: &dyn GuestWatch,
-        done: &(dyn Fn(usize, GuestRun) -> T + Sync),
-    ) -> Vec<Result<T, Error>> {
-        let jobs = jobs.map_or_else(|| sensible_jobs(self.machine.time), usize::from);
-        let mut answers = Vec::new();
-        for (first, batch) in kernels.chunks(jobs).enumerate() {
-            thread::scope(|scope| {
-                let booting = |(n, kernel)| {
-                    let guest = first * jobs + n;
-                    let mut note = move |text: &str| watch.note(guest, text);
-                    scope.spawn(move || {
-                        let answer = self.on(kernel, &mut note, &mut |progress| watch.show(guest, progress));
-                        answer.map(|answer| done(guest, answer))
-                    })
-                };
-                let running: Vec<_> = batch.iter().enumerate().map(booting).collect();
-                answers.extend(running.into_iter().map(|thread| {
-                    thread.join().unwrap_or_else(|_| Err(Error::defect("its boot broke down")))
-                }));
-            });
-        }
-        answers
-    }
-}
-
-/// Emulating in real time, guests would disturb each other.
-fn sensible_jobs(time: GuestTime) -> usize {
-    match time {
-        GuestTime::Real => 1,
-        GuestTime::PerInstruction { .. } => thread::available_parallelism().map_or(1, usize::from),
-    }
-}
+use super::session::{GuestRun, RunFile, run_file_name};
 
 impl GuestRun {
     /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
@@ -72,7 +21,7 @@ impl GuestRun {
         let file = self.run_file(step)?;
         made(directory)?;
         let path = free_name(directory, &plain_name(kernel), ".parquet");
-        jitterlab_trace::redescribe(file.path(), &path, |info| self.describe(info, time, std::env::args()))?;
+        jitterlab_trace::redescribe(file.path(), &path, |info| self.describe(info, time))?;
         Ok(path)
     }
 
@@ -87,13 +36,13 @@ impl GuestRun {
         kernel: &str,
     ) -> Vec<Result<PathBuf, Error>> {
         let own = run_file_name(step);
-        let others = self.boot.answer.files.iter().filter(|(name, _)| **name != own);
+        let others = self.answer.files.iter().filter(|(name, _)| **name != own);
         let kept = others.map(|(name, content)| {
             made(directory)?;
             let (stem, extension) = name.split_at(name.rfind('.').unwrap_or(name.len()));
             let path = free_name(directory, &format!("{}-{stem}", plain_name(kernel)), extension);
             let file = RunFile::new(name, content)?;
-            let describe = |info: &mut RunInfo| self.describe(info, time, std::env::args());
+            let describe = |info: &mut RunInfo| self.describe(info, time);
             match RunReader::open(file.path()) {
                 Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),
                 Err(_) => std::fs::write(&path, content).map_err(|error| {
