@@ -85,7 +85,7 @@ pub use jobs::GivenTask;
 pub use live::{LiveLoop, TrackingError};
 pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use live_trial::{LiveBench, LiveTrial};
-pub use loop_assignment::{PlantAsked, TaskThere, control};
+pub use loop_assignment::{PlantAsked, control};
 pub use loops_judged::{LoopOfPlant, TaskOfLoops};
 pub use margins::{DelayMargin, JitterMargin, delay_margin};
 pub use markov_chain::{Chain, Edge, Stationary, Stretches};
