@@ -107,7 +107,7 @@ impl ServoLive {
         }
         let references = match references {
             [] => {
-                let crossover = Margins::new(question, 0)?.crossover_rad_per_s(question.period_ns);
+                let crossover = Margins::new(question, 0, 0)?.crossover_rad_per_s(question.period_ns);
                 usual_references(crossover)[1..].to_vec()
             }
             given => given.to_vec(),

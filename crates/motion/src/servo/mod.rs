@@ -76,7 +76,7 @@ pub use closed_loop::{Closing, Event, Loop, LoopAction};
 pub use controller::Controller;
 pub use crossings::{LoopMargins, PhaseMargin};
 pub use design::Design;
-pub use design_margins::{ChannelMargins, JitterAt, Margins, POOR_PEAK};
+pub use design_margins::{ChannelMargins, Margins, POOR_PEAK};
 pub use evaluate::{Evaluation, Loss};
 pub use execution::{Execution, Kind};
 pub use flow_map::{Flow, FlowTable};

@@ -147,7 +147,8 @@ impl LoopUnderRun {
         };
         let timing = &found.evaluation.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
-        let margins = Margins::new(question, question.output_delay_ns(wait_ns, execution_ns))?;
+        let mean_ns = question.output_delay_ns(wait_ns, execution_ns);
+        let margins = Margins::new(question, mean_ns, timing.least_response_ns.max(0))?;
         let task = question.task(Execution::constant(0.0));
         let facts = LoopFacts {
             rate: margins.crossover_rad_per_s(question.period_ns),
@@ -217,14 +218,14 @@ impl ServoResult {
             actions: overrun_costs::under_execution(question, &execution)?,
             misses,
         };
-        let margins =
-            Margins::new(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
+        let mean_ns = question.output_delay_ns(0, execution.mean_ns().round() as i64);
+        let margins = Margins::new(question, mean_ns, 0)?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
     }
 
     /// Computes the margins of a loop, without a run.
     pub fn alone(question: &Question) -> Result<ServoResult, Error> {
-        let margins = Margins::new(question, 0)?;
+        let margins = Margins::new(question, 0, 0)?;
         let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
         let of = |delay_ns| Some(DelayCost { delay_ns, cost: question.delayed(delay_ns).ok()?.cost });
         let judged = Judged::ConstantDelays { costs: tenths.filter_map(of).collect() };

@@ -1,4 +1,4 @@
-//! Figures of a loop: cost of each part of the timing, responses to references, and jitter margin.
+//! Figures of a loop: cost of each part of the timing, and responses to references.
 
 use jitterlab_motion::servo::{
     Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PlantOfLoops, Point, ServoLoops,
@@ -8,16 +8,10 @@ use jitterlab_motion::servo::{
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
 pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
-    let closed = &result.closed;
-    let mut charts = Vec::new();
-    if let Judged::Run(under) = &result.judged {
-        let found = &under.assessment;
-        let title = format!("{} under {}", closed.plant, closed.controller);
-        charts.push(cost(&title, &found.evaluation));
-        charts.extend(responses(result));
-    }
-    charts.extend(jitter_margin(result));
-    charts
+    let LoopDescription { plant, controller, .. } = &result.closed;
+    let Judged::Run(under) = &result.judged else { return Vec::new() };
+    let cost = cost(&format!("{plant} under {controller}"), &under.assessment.evaluation);
+    std::iter::once(cost).chain(responses(result)).collect()
 }
 
 pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
@@ -103,39 +97,4 @@ fn response(title: &str, (output, name): (usize, &str), response: &FollowedRefer
         ],
         height: 380,
     }
-}
-
-/// The jitter margin over the constant delay, with the delay and jitter there were.
-fn jitter_margin(result: &ServoResult) -> Option<Chart> {
-    let curve = &result.margins.jitter_curve;
-    if curve.len() < 2 {
-        return None;
-    }
-    let line = curve.iter().map(|at| [at.delay_ns as f64, at.jitter_ns]).collect();
-    let mut layers = vec![Layer::new("stable below", 0, Shape::Line { points: line, stroke: Stroke::Solid })];
-    let mut told = String::new();
-    if let Judged::Run(under) = &result.judged {
-        let timing = &under.assessment.evaluation.timing;
-        let least = timing.least_response_ns.max(0);
-        let point = [least as f64, (timing.worst_response_ns - least) as f64];
-        layers.push(Layer::new("this machine", 3, Shape::Points(vec![point])));
-        told = " The point is this machine: its least response time, and how much longer its worst one was. "
-            .into();
-        told += if timing.missed > 0 {
-            "Where it misses periods the line proves nothing, wherever the point lies: it is of loops that get an output for every period."
-        } else {
-            "Below the line the loop is stable whatever their order; above, that depends on how often and in which order they come."
-        };
-    }
-    Some(Chart {
-        name: "jitter-margin".into(),
-        caption: format!(
-            "{} under {}: how much jitter it tolerates, in any order, on top of a constant delay (sufficient, not necessary).{told}",
-            result.closed.plant, result.closed.controller
-        ),
-        x: Axis::linear("constant delay").time(),
-        y: Axis::linear("jitter").time(),
-        layers,
-        height: 360,
-    })
 }
