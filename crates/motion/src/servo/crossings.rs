@@ -27,13 +27,6 @@ pub struct PhaseMargin {
     pub falls: bool,
 }
 
-impl PhaseMargin {
-    /// The delay that uses it up at its crossover, in s: margin / crossover.
-    pub fn delay_s(&self) -> f64 {
-        self.degrees.rem_euclid(360.0).to_radians() / self.crossover_rad_per_s
-    }
-}
-
 /// Margins of one input's loop that is stable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopMargins {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use jitterlab_model::Error;
 
 use super::plant_values::{PerChannel, matrix};
+use super::realisation::{controllable, stripped};
 use crate::error;
 use crate::quantity::{Dimension, parse};
 
@@ -270,8 +271,7 @@ fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Er
 /// num/den in descending powers of z as a controller in controllable form; a direct term is allowed.
 fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Error> {
     finite(name, [num, den].concat())?;
-    let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
-    let (num, den) = (strip(num), strip(den));
+    let (num, den) = (stripped(num), stripped(den));
     if num.is_empty() || den.is_empty() || num.len() > den.len() {
         return Err(Error::bad_use(
             "the controller's transfer function cannot be computed in time: in powers of z, the numerator must not be zero nor of \
@@ -279,24 +279,8 @@ fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Err
         )
         .within(name));
     }
-    let k = den.len() - 1;
-    let lead = den[0];
-    // Both from z^k on: b0 is the direct term, and the states carry b_i - b0 a_i.
-    let full: Vec<f64> = std::iter::repeat_n(0.0, k + 1 - num.len()).chain(num).map(|v| v / lead).collect();
-    let mut a = DMatrix::zeros(k, k);
-    let mut c = DMatrix::zeros(1, k);
-    for i in 0..k {
-        a[(0, i)] = -den[i + 1] / lead;
-        c[(0, i)] = full[i + 1] + full[0] * a[(0, i)];
-        if i > 0 {
-            a[(i, i - 1)] = 1.0;
-        }
-    }
-    let mut b = DMatrix::zeros(k, 1);
-    if k > 0 {
-        b[(0, 0)] = 1.0;
-    }
-    Ok(Design::Discrete { a, b, c, d: DMatrix::from_element(1, 1, full[0]) })
+    let (a, b, c, direct) = controllable(&num, &den);
+    Ok(Design::Discrete { a, b, c, d: DMatrix::from_element(1, 1, direct) })
 }
 
 #[cfg(test)]

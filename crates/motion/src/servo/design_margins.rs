@@ -17,14 +17,6 @@ pub struct ChannelMargins {
     pub delayed: Option<LoopMargins>,
 }
 
-/// The jitter margin on top of a constant delay.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct JitterAt {
-    pub delay_ns: i64,
-    /// The loop is stable for every sequence of delays from `delay_ns` to this much more.
-    pub jitter_ns: f64,
-}
-
 /// Margins of a loop against further delay and jitter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -39,19 +31,18 @@ pub struct Margins {
     pub jitter_ns: Option<f64>,
     /// Jitter margin on top of [`Margins::with_delay_ns`], in ns.
     pub jitter_with_delay_ns: Option<f64>,
-    /// Jitter margins over the constant delay, up to the delay margin (Cervin's curve).
+    /// Jitter margin on top of the least delay, in ns: for delays that are never shorter.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub jitter_curve: Vec<JitterAt>,
+    pub jitter_from_least_ns: Option<f64>,
 }
 
 /// Amplification of a disturbance beyond which a design is poor; a good one has at most 2 (Astrom and Hagglund, PID Controllers,
 /// 1995: 1.2 to 2).
 pub const POOR_PEAK: f64 = 2.5;
-const POINTS: i64 = 12;
 
 impl Margins {
-    /// The margins of a question's loop, also with a constant delay.
-    pub fn new(question: &Question, with_delay_ns: i64) -> Result<Margins, Error> {
+    /// The margins of a question's loop, also with a constant delay, and with one that is never shorter than the least.
+    pub fn new(question: &Question, with_delay_ns: i64, least_delay_ns: i64) -> Result<Margins, Error> {
         let Question { plant, period_ns, .. } = question;
         let controller = question.controller()?;
         let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);
@@ -63,27 +54,14 @@ impl Margins {
         let delay = delay_margin(plant, &controller, *period_ns);
         let jitter = JitterMargin::new(plant, &controller, *period_ns);
         let at = |delay_ns| jitter.as_ref().and_then(|jitter| jitter.at(delay_ns));
-        let longest_ns = match delay {
-            DelayMargin::Never => 0,
-            DelayMargin::UpTo(ns) => ns.min(20 * period_ns),
-            DelayMargin::Always => 4 * period_ns,
-        };
-        let delays = (0..POINTS).map(|k| longest_ns / POINTS * k);
-        let curve = delays.filter_map(|delay_ns| Some(JitterAt { delay_ns, jitter_ns: at(delay_ns)? }));
         Ok(Margins {
             channels: channels.collect(),
             delay,
             with_delay_ns,
             jitter_ns: at(0),
             jitter_with_delay_ns: at(with_delay_ns),
-            jitter_curve: curve.collect(),
+            jitter_from_least_ns: at(least_delay_ns),
         })
-    }
-
-    /// The jitter margin on top of a constant delay, by the curve: that of the next larger delay there is.
-    pub fn jitter_on_top_of(&self, delay_ns: i64) -> Option<i64> {
-        let at = self.jitter_curve.iter().find(|at| at.delay_ns >= delay_ns)?;
-        Some(at.jitter_ns as i64)
     }
 
     /// The input whose loop amplifies a disturbance most: its name, the factor, and the frequency in rad/s.

@@ -1,5 +1,8 @@
 //! A controller against a simulated plant in real time: the work of one activation, without an allocation.
 
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use jitterlab_model::OwnWork;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
@@ -125,10 +128,6 @@ impl LiveLoop {
         self.moving.rows_mut(self.states.len(), self.computed.len()).copy_from(&self.computed);
     }
 
-    pub fn outputs(&self) -> Vec<f64> {
-        (&self.output * &self.states).iter().copied().collect()
-    }
-
     pub fn errors(&self) -> Vec<TrackingError> {
         let time_s = (self.now_ns as f64 * 1e-9).max(f64::MIN_POSITIVE);
         self.sums
@@ -147,6 +146,40 @@ impl LiveLoop {
         }
         self.advance_to(length_ns);
         self.errors()
+    }
+}
+
+/// The loop as the work of a task. When the task's thread ends it hands the loop back.
+pub struct LiveWork {
+    closed: Option<LiveLoop>,
+    begin_ns: Option<i64>,
+    back: Sender<LiveLoop>,
+}
+
+impl LiveWork {
+    /// The work, and where its loop comes back.
+    pub fn new(closed: LiveLoop) -> (LiveWork, Receiver<LiveLoop>) {
+        let (back, loops) = channel();
+        (LiveWork { closed: Some(closed), begin_ns: None, back }, loops)
+    }
+}
+
+impl OwnWork for LiveWork {
+    fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64) {
+        let begin_ns = *self.begin_ns.get_or_insert(due_ns);
+        if let Some(closed) = &mut self.closed {
+            closed.sample(start_ns - begin_ns);
+            closed.actuate(now_ns() - begin_ns);
+        }
+    }
+}
+
+impl Drop for LiveWork {
+    fn drop(&mut self) {
+        if let Some(closed) = self.closed.take() {
+            // Sending fails if the receiver is gone, which then does not need it.
+            let _ = self.back.send(closed);
+        }
     }
 }
 
@@ -214,6 +247,6 @@ mod tests {
         }
         let errors = stalled.errors();
         assert!(errors[0].max > 1.2 * punctual[0].max, "{errors:?} {punctual:?}");
-        assert!((stalled.outputs()[1] - 0.1).abs() < 0.01);
+        assert!(((&stalled.output * &stalled.states)[1] - 0.1).abs() < 0.01);
     }
 }

@@ -1,8 +1,9 @@
 //! Result of `servo --live`: the tracking errors with each way to wait and under each load.
 
 use jitterlab_analysis::Caveat;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Compensation, Error, WakeMethod};
+use jitterlab_model::{Compensation, Error, StopReason, WakeMethod};
 use serde::{Deserialize, Serialize};
 
 use super::design_margins::Margins;
@@ -79,6 +80,36 @@ impl LiveWay {
         }
     }
 
+    /// The same with the errors that the loop had, and the figures of the run in which it was closed.
+    #[must_use]
+    pub fn with_run(mut self, errors: Vec<TrackingError>, measured: &MeasuredRun) -> LiveWay {
+        let MeasuredRun { run, tasks, .. } = measured;
+        self.errors = errors;
+        let refused = run.refused.iter().find(|r| r.what.starts_with("wake="));
+        self.trouble = match (refused, &run.stop) {
+            (Some(r), _) => Some(LiveTrouble::Refused { why: r.why.clone(), remedy: r.remedy.clone() }),
+            (None, Some(StopReason::Overloaded { overload, .. })) => {
+                Some(LiveTrouble::Stopped { why: overload.to_string() })
+            }
+            (None, Some(StopReason::WaitFailed { why, .. })) => {
+                Some(LiveTrouble::Stopped { why: why.clone() })
+            }
+            _ => None,
+        };
+        if let Some(task) = tasks.first() {
+            let latency = &task.summary.latency;
+            (self.mean_latency_ns, self.max_latency_ns) = (latency.mean_ns, latency.max_ns);
+            (self.executed, self.missed) = (Some(latency.count), task.summary.missed.at_least());
+            let speaks = |caveat: &&Caveat| !matches!(caveat, Caveat::NoLoad { .. });
+            self.caveats = task.caveats.iter().filter(speaks).cloned().collect();
+        }
+        if !run.loads.is_empty() {
+            let ran: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
+            self.load = ran.join(", ");
+        }
+        self
+    }
+
     /// The wake-up method and its compensation, as options write them.
     pub fn name(&self) -> String {
         match self.compensation {
@@ -107,7 +138,7 @@ impl ServoLive {
         }
         let references = match references {
             [] => {
-                let crossover = Margins::new(question, 0)?.crossover_rad_per_s(question.period_ns);
+                let crossover = Margins::new(question, 0, 0)?.crossover_rad_per_s(question.period_ns);
                 usual_references(crossover)[1..].to_vec()
             }
             given => given.to_vec(),

@@ -9,13 +9,6 @@ use super::several::{LoopTask, Several};
 use super::timing::TaskTiming;
 use crate::error;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskThere {
-    pub name: String,
-    pub period_ns: i64,
-    pub overrun: OverrunAction,
-}
-
 /// A plant as it was asked for, and the task that closes all of it, where one is named.
 pub type PlantAsked = (Option<String>, Plant);
 
@@ -61,7 +54,7 @@ impl Several {
     pub fn bind(
         asked: &[PlantAsked],
         mapping: &[String],
-        there: Option<&[TaskThere]>,
+        there: Option<&[LoopTask]>,
         timing: TaskTiming,
     ) -> Result<Vec<Several>, Error> {
         let mapping: Vec<(&str, &str)> =
@@ -88,9 +81,9 @@ fn tasks_of(
     plant: &Plant,
     whole: Option<&str>,
     mapping: &[(&str, &str)],
-    there: Option<&[TaskThere]>,
+    there: Option<&[LoopTask]>,
 ) -> Result<Vec<LoopTask>, Error> {
-    let found = |name: &str, of: &str| -> Result<TaskThere, Error> {
+    let found = |name: &str, of: &str| -> Result<LoopTask, Error> {
         let tasks = there.ok_or_else(error::no_period)?;
         let names = || tasks.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
         tasks.iter().find(|task| task.name == name).cloned().ok_or_else(|| {
@@ -102,13 +95,9 @@ fn tasks_of(
             ))
         })
     };
-    let of = |task: TaskThere, loops: Vec<usize>| {
-        let TaskThere { name, period_ns, overrun } = task;
-        LoopTask { name, period_ns, overrun, loops }
-    };
     if let Some(name) = whole {
         let task = found(name, name)?;
-        return Ok(vec![of(task, (0..plant.loops.len()).collect())]);
+        return Ok(vec![LoopTask { loops: (0..plant.loops.len()).collect(), ..task }]);
     }
     if plant.loops.is_empty() {
         return Err(Error::bad_use(format!(
@@ -121,13 +110,11 @@ fn tasks_of(
         let name = mapping.iter().find(|(name, _)| *name == l.name).map_or(l.name.as_str(), |(_, task)| task);
         let task = match there {
             Some(_) => found(name, &l.name)?,
-            None => {
-                TaskThere { name: name.into(), period_ns: l.period_ns, overrun: OverrunAction::default() }
-            }
+            None => LoopTask::new(name, l.period_ns, OverrunAction::default()),
         };
         match tasks.iter_mut().find(|known| known.name == task.name) {
             Some(known) => known.loops.push(number),
-            None => tasks.push(of(task, vec![number])),
+            None => tasks.push(LoopTask { loops: vec![number], ..task }),
         }
     }
     Ok(tasks)

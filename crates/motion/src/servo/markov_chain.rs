@@ -51,15 +51,7 @@ impl Stretches {
     }
 
     pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
-        let size = length(self.order);
-        let place = match self.maps.iter().position(|(time, ..)| *time == time_s) {
-            Some(place) => place,
-            None => {
-                self.maps.push((time_s, 0.0, DMatrix::zeros(size, size)));
-                self.maps.len() - 1
-            }
-        };
-        let (_, weight, map) = &mut self.maps[place];
+        let (_, weight, map) = self.of_duration(time_s);
         *weight += share;
         add_congruence(map, &passage.phi, share);
         self.noise += vector(&passage.noise) * share;
@@ -70,6 +62,17 @@ impl Stretches {
         if self.maps.len() > MOST_DURATIONS {
             self.merge_nearest();
         }
+    }
+
+    /// The share and the sum of the maps of a duration, of which there may be none yet.
+    fn of_duration(&mut self, time_s: f64) -> &mut (f64, f64, DMatrix<f64>) {
+        let known = self.maps.iter().position(|(time, ..)| *time == time_s);
+        let place = known.unwrap_or_else(|| {
+            let size = length(self.order);
+            self.maps.push((time_s, 0.0, DMatrix::zeros(size, size)));
+            self.maps.len() - 1
+        });
+        &mut self.maps[place]
     }
 
     /// The two durations that are nearest to each other become their mean.
@@ -91,13 +94,9 @@ impl Stretches {
     pub fn with(&self, other: &Stretches) -> Stretches {
         let mut all = self.clone();
         for (time, weight, map) in &other.maps {
-            match all.maps.iter_mut().find(|(t, ..)| t == time) {
-                Some((_, mine, sum)) => {
-                    *mine += weight;
-                    *sum += map;
-                }
-                None => all.maps.push((*time, *weight, map.clone())),
-            }
+            let (_, mine, sum) = all.of_duration(*time);
+            *mine += weight;
+            *sum += map;
         }
         while all.maps.len() > MOST_DURATIONS {
             all.merge_nearest();
@@ -108,14 +107,6 @@ impl Stretches {
         all.time_s += other.time_s;
         all.weight += other.weight;
         all
-    }
-
-    pub fn order(&self) -> usize {
-        self.order
-    }
-
-    pub fn weight(&self) -> f64 {
-        self.weight
     }
 
     /// With shares that add up to one.

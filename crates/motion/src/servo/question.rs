@@ -52,13 +52,8 @@ impl Question {
 
     /// The same as a plant that one task closes.
     pub(super) fn alone(&self) -> Several {
-        let task = LoopTask {
-            name: String::new(),
-            period_ns: self.period_ns,
-            // A recorded job is as it was; the output's action at missed due times is unknown, so it holds.
-            overrun: OverrunAction::holding(self.overrun.late),
-            loops: Vec::new(),
-        };
+        // A recorded job is as it was; the output's action at missed due times is unknown, so it holds.
+        let task = LoopTask::new("", self.period_ns, OverrunAction::holding(self.overrun.late));
         let (plant, timing, design_delay_ns) = (self.plant.clone(), self.timing, self.design_delay_ns);
         Several { plant, tasks: vec![task], others: Vec::new(), timing, design_delay_ns }
     }

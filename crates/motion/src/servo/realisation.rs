@@ -16,8 +16,7 @@ pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);
 /// No or a zero denominator, a numerator of zero, or one that is not of lower degree: such a plant would answer a
 /// step at once, which no motor does.
 pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Realisation, Error> {
-    let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
-    let (num, den) = (strip(num), strip(den));
+    let (num, den) = (stripped(num), stripped(den));
     let n = den.len().saturating_sub(1);
     if num.iter().chain(&den).any(|c| !c.is_finite()) {
         return Err(error::not_a_number(name));
@@ -37,19 +36,7 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
         ))
         .within(name));
     }
-    let mut a = DMatrix::zeros(n, n);
-    for (j, c) in den[1..].iter().enumerate() {
-        a[(0, j)] = -c / den[0];
-    }
-    for i in 1..n {
-        a[(i, i - 1)] = 1.0;
-    }
-    let mut b = DMatrix::zeros(n, 1);
-    b[(0, 0)] = 1.0;
-    let mut c = DMatrix::zeros(1, n);
-    for (j, v) in num.iter().rev().enumerate() {
-        c[(0, n - 1 - j)] = v / den[0];
-    }
+    let (mut a, mut b, mut c, _) = controllable(&num, &den);
     // The companion form's numbers differ by powers of the fastest pole: balance them (scales are powers of two).
     let scale = balance(&mut a);
     for i in 0..n {
@@ -57,6 +44,30 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
         c[(0, i)] *= scale[i];
     }
     Ok((a, b, c))
+}
+
+/// Coefficients without leading zeros.
+pub(super) fn stripped(coefficients: &[f64]) -> Vec<f64> {
+    coefficients.iter().skip_while(|c| **c == 0.0).copied().collect()
+}
+
+/// A, B, C and the direct term of num/den, which is proper and whose first coefficients are not zero.
+pub(super) fn controllable(num: &[f64], den: &[f64]) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>, f64) {
+    let n = den.len() - 1;
+    // Both from the same power on: b0 is the direct term, and the states carry b_i - b0 a_i.
+    let missing = std::iter::repeat_n(&0.0, den.len() - num.len());
+    let full: Vec<f64> = missing.chain(num).map(|v| v / den[0]).collect();
+    let mut a = DMatrix::zeros(n, n);
+    let mut b = DMatrix::zeros(n, 1);
+    b.fill_diagonal(1.0);
+    for i in 0..n {
+        a[(0, i)] = -den[i + 1] / den[0];
+        if i > 0 {
+            a[(i, i - 1)] = 1.0;
+        }
+    }
+    let c = DMatrix::from_fn(1, n, |_, i| full[i + 1] + full[0] * a[(0, i)]);
+    (a, b, c, full[0])
 }
 
 /// The polynomial with these roots, in descending powers.

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::along_trace::Interval;
 use super::assessment::{LoopAssessment, LoopFacts, Wishes};
-use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
 use super::design_margins::Margins;
 use super::execution::Execution;
 use super::jobs::GivenTask;
@@ -75,6 +74,17 @@ pub enum Judged {
     },
 }
 
+/// The cost of a constant delay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DelayCost {
+    /// From sampling to the output.
+    pub delay_ns: i64,
+    /// The loop with it.
+    #[serde(with = "crate::Infinite")]
+    pub cost: f64,
+}
+
 /// A loop under a run's timing.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -89,8 +99,6 @@ pub struct LoopUnderRun {
     pub remedies: Vec<Remedy>,
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub velocity: VelocityError,
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub over_periods: Vec<PeriodCost>,
 }
 
 /// A loop under given execution times.
@@ -139,7 +147,8 @@ impl LoopUnderRun {
         };
         let timing = &found.evaluation.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
-        let margins = Margins::new(question, question.output_delay_ns(wait_ns, execution_ns))?;
+        let mean_ns = question.output_delay_ns(wait_ns, execution_ns);
+        let margins = Margins::new(question, mean_ns, timing.least_response_ns.max(0))?;
         let task = question.task(Execution::constant(0.0));
         let facts = LoopFacts {
             rate: margins.crossover_rad_per_s(question.period_ns),
@@ -155,7 +164,6 @@ impl LoopUnderRun {
             assessment: several.assessed(&found, &sources, under, wishes, &facts)?,
             remedies: question.remedies(&found.cycles, &window, &found.evaluation)?,
             velocity: *velocity,
-            over_periods: over_periods(question, wait_ns, execution_ns),
         };
         Ok((judged, margins))
     }
@@ -210,15 +218,17 @@ impl ServoResult {
             actions: overrun_costs::under_execution(question, &execution)?,
             misses,
         };
-        let margins =
-            Margins::new(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
+        let mean_ns = question.output_delay_ns(0, execution.mean_ns().round() as i64);
+        let margins = Margins::new(question, mean_ns, 0)?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
     }
 
     /// Computes the margins of a loop, without a run.
     pub fn alone(question: &Question) -> Result<ServoResult, Error> {
-        let margins = Margins::new(question, 0)?;
-        let judged = Judged::ConstantDelays { costs: over_delays(question) };
+        let margins = Margins::new(question, 0, 0)?;
+        let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
+        let of = |delay_ns| Some(DelayCost { delay_ns, cost: question.delayed(delay_ns).ok()?.cost });
+        let judged = Judged::ConstantDelays { costs: tenths.filter_map(of).collect() };
         Ok(ServoResult { closed: question.into(), margins, judged })
     }
 

@@ -18,12 +18,14 @@ use super::timing::Job;
 use crate::error;
 
 /// A task's execution times, as they were given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GivenTimes {
     pub name: String,
     pub period_ns: i64,
     /// Its execution times, as [`Execution::parse`] reads them.
     pub execution: String,
+    #[serde(skip)]
+    times: Execution,
 }
 
 impl GivenTimes {
@@ -39,20 +41,14 @@ impl GivenTimes {
             None => usual,
         };
         let period_ns = period_ns.filter(|_| !name.is_empty()).ok_or_else(fail)?;
-        Execution::parse(execution, period_ns)?;
-        Ok(GivenTimes { name: name.into(), period_ns, execution: execution.into() })
+        let times = Execution::parse(execution, period_ns)?;
+        Ok(GivenTimes { name: name.into(), period_ns, execution: execution.into(), times })
     }
-}
-
-struct Given {
-    name: String,
-    period_ns: i64,
-    execution: Execution,
 }
 
 /// Tasks on one processor, and the length of their schedule.
 pub struct Schedule {
-    tasks: Vec<Given>,
+    tasks: Vec<GivenTimes>,
     end_ns: i64,
 }
 
@@ -63,11 +59,7 @@ const SEED: u64 = 1;
 
 impl Schedule {
     pub fn new(given: &[GivenTimes]) -> Result<Schedule, Error> {
-        let of = |given: &GivenTimes| {
-            let execution = Execution::parse(&given.execution, given.period_ns)?;
-            Ok(Given { name: given.name.clone(), period_ns: given.period_ns, execution })
-        };
-        let mut tasks = given.iter().map(of).collect::<Result<Vec<_>, Error>>()?;
+        let mut tasks = given.to_vec();
         tasks.sort_by_key(|task| task.period_ns);
         let common_ns =
             common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or_else(error::never_together)?;
@@ -106,7 +98,7 @@ struct AtWork {
 }
 
 struct Running<'a> {
-    given: &'a Given,
+    given: &'a GivenTimes,
     late: Late,
     random: Random,
     /// The kind of the last execution time.
@@ -119,7 +111,7 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(given: &'a Given, late: Late, number: u64) -> Running<'a> {
+    fn new(given: &'a GivenTimes, late: Late, number: u64) -> Running<'a> {
         Running {
             given,
             late,
@@ -163,7 +155,7 @@ impl<'a> Running<'a> {
     }
 
     fn begin(&mut self, due_ns: i64) {
-        let left_ns = self.given.execution.draw(&mut self.kind, &mut self.random);
+        let left_ns = self.given.times.draw(&mut self.kind, &mut self.random);
         self.at_work = Some(AtWork { due_ns, start_ns: None, left_ns });
     }
 
@@ -201,15 +193,10 @@ mod tests {
     const US: i64 = 1_000;
 
     fn schedule(given: &[(&str, i64, &str)]) -> Schedule {
-        let given: Vec<GivenTimes> = given
-            .iter()
-            .map(|(name, period_us, times)| GivenTimes {
-                name: (*name).into(),
-                period_ns: period_us * US,
-                execution: (*times).into(),
-            })
-            .collect();
-        Schedule::new(&given).unwrap()
+        let of = |(name, period_us, times): &(&str, i64, &str)| {
+            GivenTimes::parse(&format!("{name}@{period_us}us={times}"), &[]).unwrap()
+        };
+        Schedule::new(&given.iter().map(of).collect::<Vec<_>>()).unwrap()
     }
 
     fn times(jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {

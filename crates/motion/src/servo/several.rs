@@ -32,6 +32,13 @@ pub struct LoopTask {
     pub loops: Vec<usize>,
 }
 
+impl LoopTask {
+    /// A task that closes no loops yet, or all of a plant by its one controller.
+    pub fn new(name: impl Into<String>, period_ns: i64, overrun: OverrunAction) -> LoopTask {
+        LoopTask { name: name.into(), period_ns, overrun, loops: Vec::new() }
+    }
+}
+
 /// A plant and the tasks that close it, among other tasks that run at the same time.
 #[derive(Debug, Clone)]
 pub struct Several {
@@ -169,15 +176,10 @@ impl Several {
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
     pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
-        if let ([task], [(wait_ns, execution_ns)]) = (self.tasks.as_slice(), waits_and_works) {
-            let given = GivenTask {
-                period_ns: task.period_ns,
-                execution: Execution::constant((*execution_ns).max(0) as f64),
-                wait_ns: *wait_ns.max(&0) as f64,
-                action: task.overrun,
-                timing: self.timing,
-            };
-            return given.stationary(&mut self.closed()?);
+        if let [(wait_ns, execution_ns)] = waits_and_works
+            && let Some(task) = self.one_task(*wait_ns as f64, *execution_ns as f64)
+        {
+            return task.stationary(&mut self.closed()?);
         }
         let common_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
             .ok_or_else(error::never_together)?;
@@ -210,6 +212,13 @@ impl Several {
         })?;
         let found: Stretches = found.ok_or_else(error::never_together)?;
         Ok(Chain::independent(&found, self.period_ns()).stationary())
+    }
+
+    /// The one task that closes the plant, always with this wait and execution time; `None` where several do.
+    pub(super) fn one_task(&self, wait_ns: f64, execution_ns: f64) -> Option<GivenTask> {
+        let [LoopTask { period_ns, overrun, .. }] = *self.tasks.as_slice() else { return None };
+        let (execution, wait_ns) = (Execution::constant(execution_ns.max(0.0)), wait_ns.max(0.0));
+        Some(GivenTask { period_ns, execution, wait_ns, action: overrun, timing: self.timing })
     }
 
     /// The stationary loop with every task punctual and no work to do.

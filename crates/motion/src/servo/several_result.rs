@@ -68,9 +68,13 @@ impl PlantOfLoops {
 }
 
 impl ServoLoops {
-    /// The plant with the worst verdict, and its results; `None` without a run.
+    /// The plants that were judged, with their results; none without a run.
+    pub fn judged(&self) -> impl Iterator<Item = (&PlantOfLoops, &LoopAssessment)> {
+        self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)))
+    }
+
+    /// The plant with the worst verdict, and its results.
     pub fn worst(&self) -> Option<(&PlantOfLoops, &LoopAssessment)> {
-        let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
-        judged.max_by_key(|(_, under)| under.verdict.fitness)
+        self.judged().max_by_key(|(_, under)| under.verdict.fitness)
     }
 }

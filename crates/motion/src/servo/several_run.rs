@@ -6,9 +6,7 @@ use super::along_trace::{CovarianceAlongTrace, TimeBase};
 use super::assessment::{LoopAssessment, LoopFacts, Wishes};
 use super::closed_loop::Loop;
 use super::evaluate::Evaluated;
-use super::execution::Execution;
 use super::job_sequence::{Jobs, Merged};
-use super::jobs::GivenTask;
 use super::loops_judged::TaskOfLoops;
 use super::markov_chain::Stationary;
 use super::mean_timing::JobTiming;
@@ -81,14 +79,8 @@ impl Several {
         // The rate of its slowest part; the covariance decays with twice that.
         let period_s = self.period_ns() as f64 * 1e-9;
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
-        let task = match (self.tasks.as_slice(), timings.as_slice()) {
-            ([task], [timing]) if self.others.is_empty() => Some(GivenTask {
-                period_ns: task.period_ns,
-                execution: Execution::constant(0.0),
-                wait_ns: timing.mean.wait_ns.max(0.0),
-                action: task.overrun,
-                timing: self.timing,
-            }),
+        let task = match timings.as_slice() {
+            [timing] if self.others.is_empty() => self.one_task(timing.mean.wait_ns, 0.0),
             _ => None,
         };
         let facts = LoopFacts {

@@ -210,7 +210,7 @@ pub(super) fn margin_side(
 ) -> Option<Side> {
     if timing.missed == 0 {
         let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
-        let margin_ns = margins.jitter_on_top_of(timing.least_response_ns.max(0))?;
+        let margin_ns = margins.jitter_from_least_ns? as i64;
         let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
         return Some(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
     }

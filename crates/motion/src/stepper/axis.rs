@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use jitterlab_model::Error;
 
-use super::axis_defaults::Assumed;
+use super::axis_defaults::{ASSUMED_DAMPING, Assumed, AssumedFigure};
 use super::drive::Drive;
 use super::motor::Motor;
 use super::pull_out::{Supply, limited_torque_nm};
@@ -50,8 +50,6 @@ pub struct Axis {
 
 const ASSUMED_VOLTAGE_V: f64 = 24.0;
 const ASSUMED_MICROSTEPS: u32 = 8;
-/// Damping ratio assumed for an axis of unknown friction.
-const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {
     /// Completes a user's facts with stated assumptions: a motor as far as it is known, and StepConf's defaults for a drive that
@@ -61,33 +59,27 @@ impl Axis {
         let drive = match drive {
             Some(drive) => drive.checked()?,
             None => {
-                let drive: Drive = crate::catalog::find("stepconf", None)?;
-                assumed.push(Assumed::DriveTiming {
-                    step_time_ns: drive.step_time_ns,
-                    step_space_ns: drive.step_space_ns,
-                    direction_ns: drive.direction_setup_ns.max(drive.direction_hold_ns),
-                });
-                drive
+                assumed.push(AssumedFigure::DriveTiming.into());
+                crate::catalog::find("stepconf", None)?
             }
         };
         let voltage_v = facts.voltage_v.unwrap_or_else(|| {
-            assumed.push(Assumed::SupplyVoltage { voltage_v: ASSUMED_VOLTAGE_V });
+            assumed.push(AssumedFigure::SupplyVoltage.into());
             ASSUMED_VOLTAGE_V
         });
         let rated = motor.current_a.ok_or_else(|| motor.lacks("current", "the torque at speed"))?;
         let current_a = facts.current_a.unwrap_or(rated);
         let microsteps = facts.microsteps.unwrap_or_else(|| {
-            assumed.push(Assumed::Microsteps { microsteps: ASSUMED_MICROSTEPS });
+            assumed.push(AssumedFigure::Microsteps.into());
             ASSUMED_MICROSTEPS
         });
         let load_torque_nm = facts.load_torque_nm.unwrap_or_else(|| {
-            let half = motor.holding_torque_nm / 2.0;
-            assumed.push(Assumed::LoadTorque { torque_nm: half });
-            half
+            assumed.push(AssumedFigure::LoadTorque.into());
+            motor.holding_torque_nm / 2.0
         });
         let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the swing"))?;
         let load_inertia_kg_m2 = facts.load_inertia_kg_m2.unwrap_or_else(|| {
-            assumed.push(Assumed::LoadInertia { inertia_kg_m2: rotor });
+            assumed.push(AssumedFigure::LoadInertia.into());
             rotor
         });
         for (what, value, positive) in [
@@ -113,9 +105,8 @@ impl Axis {
         let inertia = rotor + load_inertia_kg_m2;
         let friction = facts.friction.unwrap_or_else(|| {
             let stiffness = motor.pole_pairs() * motor.holding_torque_nm;
-            let value = 2.0 * ASSUMED_DAMPING * (stiffness * inertia).sqrt();
-            assumed.push(Assumed::Friction { friction: value, damping: ASSUMED_DAMPING });
-            value
+            assumed.push(AssumedFigure::Friction.into());
+            2.0 * ASSUMED_DAMPING * (stiffness * inertia).sqrt()
         });
         let supply = Supply { voltage_v, current_a };
         let lead_mm = facts.lead_mm;

@@ -2,38 +2,43 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A figure that was not given, with the value taken. `like` is the shipped motor it was taken from: the closest in
-/// holding torque that has the figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "figure", rename_all = "kebab-case")]
-pub enum Assumed {
-    /// The motor's rated current, that of another.
-    RatedCurrent { current_a: f64, like: String },
-    /// Its winding's resistance, for the same copper with other turns.
-    Resistance { resistance_ohm: f64, like: String },
-    /// Its winding's inductance, for the same copper with other turns.
-    Inductance { inductance_h: f64, like: String },
-    /// Its rotor's inertia, in proportion to the holding torque.
-    RotorInertia { inertia_kg_m2: f64, like: String },
-    /// Its detent torque, in proportion to the holding torque.
-    DetentTorque { torque_nm: f64, share: f64, like: String },
-    /// The drive's times: StepConf's defaults.
-    DriveTiming {
-        /// Length of a step pulse.
-        step_time_ns: i64,
-        /// Pause between pulses.
-        step_space_ns: i64,
-        /// Setup of the direction, and its hold.
-        direction_ns: i64,
-    },
-    /// The supply voltage, the usual one for the size.
-    SupplyVoltage { voltage_v: f64 },
-    /// Microsteps of a full step, a common setting.
-    Microsteps { microsteps: u32 },
-    /// The load torque: half of the holding torque, as in NIST's table 1.
-    LoadTorque { torque_nm: f64 },
-    /// The inertia that moves with the rotor: as much as the rotor's.
-    LoadInertia { inertia_kg_m2: f64 },
-    /// Viscous friction, as a share of critical damping.
-    Friction { friction: f64, damping: f64 },
+/// Damping ratio assumed for an axis of unknown friction.
+pub const ASSUMED_DAMPING: f64 = 0.02;
+
+/// A figure that was not given: the axis has the value taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assumed {
+    pub figure: AssumedFigure,
+    /// The shipped motor it was taken from: the closest in holding torque that has the figure.
+    pub like: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AssumedFigure {
+    RatedCurrent,
+    /// For the same copper with other turns, as the inductance.
+    Resistance,
+    Inductance,
+    /// In proportion to the holding torque, as the detent torque.
+    RotorInertia,
+    DetentTorque,
+    /// StepConf's defaults.
+    DriveTiming,
+    /// The usual one for the size.
+    SupplyVoltage,
+    /// A common setting.
+    Microsteps,
+    /// Half of the holding torque, as in NIST's table 1.
+    LoadTorque,
+    /// As much as the rotor's.
+    LoadInertia,
+    /// That of [`ASSUMED_DAMPING`].
+    Friction,
+}
+
+impl From<AssumedFigure> for Assumed {
+    fn from(figure: AssumedFigure) -> Self {
+        Assumed { figure, like: None }
+    }
 }

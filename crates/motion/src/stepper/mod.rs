@@ -27,7 +27,7 @@ mod two_phase;
 
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
 pub use axis::{Axis, AxisFacts};
-pub use axis_defaults::Assumed;
+pub use axis_defaults::{ASSUMED_DAMPING, Assumed, AssumedFigure};
 pub use axis_facts::AxisAsked;
 pub use drive::Drive;
 pub use motor::Motor;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use jitterlab_model::Error;
 
-use super::axis_defaults::Assumed;
+use super::axis_defaults::{Assumed, AssumedFigure};
 use crate::catalog::{self, Device};
 use crate::error;
 use crate::quantity::{Dimension, parse};
@@ -160,43 +160,37 @@ impl Motor {
     pub fn completed(&self) -> (Motor, Vec<Assumed>) {
         let mut full = self.clone();
         let mut assumed = Vec::new();
-        let h = self.holding_torque_nm;
+        let mut take = |figure, like: &String| assumed.push(Assumed { figure, like: Some(like.clone()) });
         if full.current_a.is_none() || full.resistance_ohm.is_none() || full.inductance_h.is_none() {
             let like = self.closest(|m| m.resistance_ohm.and(m.inductance_h).and(m.current_a).is_some());
             if let Some((like, (own_current, (r, l)))) = like
                 .and_then(|m| Some((m.name.clone(), (m.current_a?, (m.resistance_ohm?, m.inductance_h?)))))
             {
                 let current = *full.current_a.get_or_insert_with(|| {
-                    assumed.push(Assumed::RatedCurrent { current_a: own_current, like: like.clone() });
+                    take(AssumedFigure::RatedCurrent, &like);
                     own_current
                 });
                 let turns = (own_current / current).powi(2);
                 full.resistance_ohm.get_or_insert_with(|| {
-                    assumed.push(Assumed::Resistance { resistance_ohm: r * turns, like: like.clone() });
+                    take(AssumedFigure::Resistance, &like);
                     r * turns
                 });
                 full.inductance_h.get_or_insert_with(|| {
-                    assumed.push(Assumed::Inductance { inductance_h: l * turns, like });
+                    take(AssumedFigure::Inductance, &like);
                     l * turns
                 });
             }
         }
-        let proportion = |figure: fn(&Motor) -> Option<f64>| {
-            let like = self.closest(|m| figure(m).is_some())?;
-            Some((figure(&like)? / like.holding_torque_nm, like.name))
+        let mut in_proportion = |value: &mut Option<f64>, figure, of: fn(&Motor) -> Option<f64>| {
+            if value.is_none()
+                && let Some(like) = self.closest(|m| of(m).is_some())
+            {
+                take(figure, &like.name);
+                *value = of(&like).map(|v| v / like.holding_torque_nm * self.holding_torque_nm);
+            }
         };
-        if full.rotor_inertia_kg_m2.is_none()
-            && let Some((per_nm, like)) = proportion(|m| m.rotor_inertia_kg_m2)
-        {
-            assumed.push(Assumed::RotorInertia { inertia_kg_m2: per_nm * h, like });
-            full.rotor_inertia_kg_m2 = Some(per_nm * h);
-        }
-        if full.detent_torque_nm.is_none()
-            && let Some((share, like)) = proportion(|m| m.detent_torque_nm)
-        {
-            assumed.push(Assumed::DetentTorque { torque_nm: share * h, share, like });
-            full.detent_torque_nm = Some(share * h);
-        }
+        in_proportion(&mut full.rotor_inertia_kg_m2, AssumedFigure::RotorInertia, |m| m.rotor_inertia_kg_m2);
+        in_proportion(&mut full.detent_torque_nm, AssumedFigure::DetentTorque, |m| m.detent_torque_nm);
         (full, assumed)
     }
 
@@ -277,17 +271,11 @@ mod tests {
     #[test]
     fn a_frame_and_a_torque_are_enough() {
         let (motor, assumed) = Motor::of_frame(23, 1.9).unwrap().completed();
-        assert_eq!(motor.resistance_ohm, Some(1.13));
         assert!((motor.rotor_inertia_kg_m2.unwrap() - 1.9 / 1.2 * 3.6e-5).abs() < 1e-12);
-        use Assumed::*;
-        let all = [
-            matches!(assumed[0], RatedCurrent { current_a: 2.8, .. }),
-            matches!(assumed[1], Resistance { resistance_ohm: 1.13, .. }),
-            matches!(assumed[2], Inductance { .. }),
-            matches!(assumed[3], RotorInertia { .. }),
-            matches!(assumed[4], DetentTorque { .. }),
-        ];
-        assert_eq!((all, assumed.len()), ([true; 5], 5), "{assumed:?}");
+        assert_eq!((motor.current_a, motor.resistance_ohm), (Some(2.8), Some(1.13)));
+        use AssumedFigure::*;
+        let figures: Vec<AssumedFigure> = assumed.iter().map(|a| a.figure).collect();
+        assert_eq!(figures, [RatedCurrent, Resistance, Inductance, RotorInertia, DetentTorque]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn near(found: f64, expected: f64, share: f64) {
 #[test]
 fn margins_are_python_control_s_of_a_continuous_and_of_a_sampled_transfer_function() {
     for file in ["motor-tf.json", "motor-sampled-tf.json"] {
-        let found = Margins::new(&question(file, "pd:0.12:10ms"), 0).unwrap().channels.remove(0);
+        let found = Margins::new(&question(file, "pd:0.12:10ms"), 0, 0).unwrap().channels.remove(0);
         let nearest = found.punctual.unwrap().nearest().unwrap();
         near(nearest.degrees, figure("motor degrees"), 1e-6);
         near(nearest.crossover_rad_per_s, figure("motor crossover"), 1e-6);

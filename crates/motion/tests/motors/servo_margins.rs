@@ -3,7 +3,9 @@
 
 use jitterlab_analysis::random::Random;
 use jitterlab_motion::catalog::{self, Device};
-use jitterlab_motion::servo::{Controller, DelayMargin, JitterMargin, LoopMargins, Plant, delay_margin};
+use jitterlab_motion::servo::{
+    Controller, DelayMargin, JitterMargin, LoopMargins, PhaseMargin, Plant, delay_margin,
+};
 
 const MS: i64 = 1_000_000;
 
@@ -113,7 +115,8 @@ fn hold_together(name: &str, plant: &Plant, controller: &Controller, period_ns: 
         assert!(is_stable(gain), "{name}, {gain}: {found:?}");
     }
     // Delays of part of a period change the gain, the more the faster a crossover is.
-    let turned = found.crossovers.iter().map(|c| c.delay_s() * 1e9).fold(f64::INFINITY, f64::min);
+    let delay_ns = |c: &PhaseMargin| c.degrees.rem_euclid(360.0).to_radians() / c.crossover_rad_per_s * 1e9;
+    let turned = found.crossovers.iter().map(delay_ns).fold(f64::INFINITY, f64::min);
     match delay_margin(plant, controller, period_ns) {
         DelayMargin::UpTo(ns) => {
             assert!(ns as f64 <= turned * 1.5 + 1.0, "{name}: {ns} {turned} {found:?}");

@@ -110,7 +110,10 @@ fn doyle_and_stein_s_gains_and_margins() {
     // The delay margin, a thousand periods, uses that phase up.
     let DelayMargin::UpTo(margin_ns) = delay_margin(&plant, &filtered, h) else { panic!("no margin") };
     let margin_s = margin_ns as f64 * 1e-9;
-    assert!((margin_s / outputs.delay_s() - 1.0).abs() < 1e-3, "{margin_s} {outputs:?}");
+    assert!(
+        (margin_s / (outputs.degrees.to_radians() / outputs.crossover_rad_per_s) - 1.0).abs() < 1e-3,
+        "{margin_s} {outputs:?}"
+    );
 }
 
 /// JitterTime's example lqg_dcmotor.m: a comment in it gives 1.4583 for the continuous loop; it is

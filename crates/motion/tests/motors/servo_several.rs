@@ -5,8 +5,8 @@ use jitterlab_model::Activation;
 use jitterlab_motion::JudgedRun;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Gains, GivenTimes, Guarantee, LoopAssessment, LoopUnderRun, MissedJobs, OverrunAction, Plant,
-    PlantOfLoops, Question, Redesign, RedesignKind, Schedule, Several, TaskOfLoops, TaskThere, TaskTiming,
+    Design, Gains, GivenTimes, Guarantee, LoopAssessment, LoopTask, LoopUnderRun, MissedJobs, OverrunAction,
+    Plant, PlantOfLoops, Question, Redesign, RedesignKind, Schedule, Several, TaskOfLoops, TaskTiming,
     Wishes,
 };
 use nalgebra::{DMatrix, DVector};
@@ -42,13 +42,9 @@ fn ball_and_beam(design_period_s: f64) -> (Plant, [f64; 3], [f64; 3]) {
 }
 
 fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> Several {
-    let there: Vec<TaskThere> = tasks
+    let there: Vec<LoopTask> = tasks
         .iter()
-        .map(|(name, period_ns)| TaskThere {
-            name: (*name).into(),
-            period_ns: *period_ns,
-            overrun: OverrunAction::default(),
-        })
+        .map(|(name, period_ns)| LoopTask::new(*name, *period_ns, OverrunAction::default()))
         .collect();
     let mapping: Vec<String> = mapping.iter().map(|text| (*text).into()).collect();
     Several::bind(&[(None, plant.clone())], &mapping, Some(&there), TaskTiming::default()).unwrap().remove(0)
@@ -309,12 +305,8 @@ fn loops_that_share_a_processor_are_judged_jointly() {
             second.push(activation(index, due, begin + start * 1000, begin + end * 1000));
         }
     }
-    let there: Vec<TaskThere> = [("a", 4 * MS), ("b", 6 * MS)]
-        .map(|(name, period_ns)| TaskThere {
-            name: name.into(),
-            period_ns,
-            overrun: OverrunAction::default(),
-        })
+    let there: Vec<LoopTask> = [("a", 4 * MS), ("b", 6 * MS)]
+        .map(|(name, period_ns)| LoopTask::new(name, period_ns, OverrunAction::default()))
         .into();
     let asked = [(Some("a".into()), plant.clone()), (Some("b".into()), plant)];
     let both = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
@@ -335,8 +327,8 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
         let texts = [format!("a@4ms={of_a}"), "b@6ms=2.5ms".into()];
         let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
         let overrun: OverrunAction = overrun.parse().unwrap();
-        let of = |g: &GivenTimes| TaskThere { name: g.name.clone(), period_ns: g.period_ns, overrun };
-        let there: Vec<TaskThere> = given.iter().map(of).collect();
+        let of = |g: &GivenTimes| LoopTask::new(&g.name, g.period_ns, overrun);
+        let there: Vec<LoopTask> = given.iter().map(of).collect();
         let both = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
         let schedule = Schedule::new(&given).unwrap();
         let wishes = Wishes { misses: vec!["1/2".parse().unwrap()], ..Wishes::default() };
@@ -382,12 +374,8 @@ fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
     let judged = |of_current: &str| -> PlantOfLoops {
         let texts = ["position=0.1h", "speed=0.1h", of_current];
         let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
-        let of = |g: &GivenTimes| TaskThere {
-            name: g.name.clone(),
-            period_ns: g.period_ns,
-            overrun: OverrunAction::default(),
-        };
-        let there: Vec<TaskThere> = given.iter().map(of).collect();
+        let of = |g: &GivenTimes| LoopTask::new(&g.name, g.period_ns, OverrunAction::default());
+        let there: Vec<LoopTask> = given.iter().map(of).collect();
         let several = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap().remove(0);
         let wishes = Wishes { misses: vec!["1/10".parse().unwrap()], ..Wishes::default() };
         PlantOfLoops::under_schedule(&several, &Schedule::new(&given).unwrap(), &wishes).unwrap()
@@ -416,10 +404,10 @@ fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
 #[test]
 fn loops_without_their_tasks_and_circles_are_refused() {
     let (plant, ..) = ball_and_beam(0.1);
-    let bind = |mapping: &[String], there: Option<&[TaskThere]>| {
+    let bind = |mapping: &[String], there: Option<&[LoopTask]>| {
         Several::bind(&[(None, plant.clone())], mapping, there, TaskTiming::default())
     };
-    let there = [TaskThere { name: "outer".into(), period_ns: MS, overrun: OverrunAction::default() }];
+    let there = [LoopTask::new("outer", MS, OverrunAction::default())];
     let message = bind(&[], Some(&there)).unwrap_err().to_string();
     assert!(message.contains("--loop LOOP=TASK") && message.contains("outer"), "{message}");
     let message = bind(&["beam=x".into()], None).unwrap_err().to_string();

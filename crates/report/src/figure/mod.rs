@@ -77,8 +77,6 @@ const FIGURES: &[Figure] = &[
     of_result("step-rate", "what `jitterlab stepper --json` prints"),
     of_result("servo-cost", "what `jitterlab servo --json` prints for a run"),
     of_result("step-response", "what `jitterlab servo --json` prints for a run"),
-    of_result("servo-period", "what `jitterlab servo --json` prints for a run"),
-    of_result("jitter-margin", "what `jitterlab servo --json` prints"),
     of_result("matrix", "what `jitterlab matrix` left: name its directory"),
 ];
 

@@ -1,38 +1,29 @@
-//! Figures of a loop: cost of each part of the timing, responses to references, cost with other periods, and jitter margin.
+//! Figures of a loop: cost of each part of the timing, and responses to references.
 
 use jitterlab_motion::servo::{
-    Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, LoopUnderRun, PeriodCost,
-    PlantOfLoops, Point, ServoLoops, ServoResult,
+    Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PlantOfLoops, Point, ServoLoops,
+    ServoResult,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
 pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
-    let closed = &result.closed;
-    let mut charts = Vec::new();
-    if let Judged::Run(under) = &result.judged {
-        let found = &under.assessment;
-        let title = format!("{} under {}", closed.plant, closed.controller);
-        charts.push(cost(&title, &found.evaluation));
-        charts.extend(responses(result));
-        charts.push(over_periods(closed, under));
-    }
-    charts.extend(jitter_margin(result));
-    charts
+    let LoopDescription { plant, controller, .. } = &result.closed;
+    let Judged::Run(under) = &result.judged else { return Vec::new() };
+    let cost = cost(&format!("{plant} under {controller}"), &under.assessment.evaluation);
+    std::iter::once(cost).chain(responses(result)).collect()
 }
 
 pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
-    let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
     let of = |(plant, under): (&PlantOfLoops, &LoopAssessment)| {
         let responses = plant_responses(plant, under);
         std::iter::once(cost(&plant.plant, &under.evaluation)).chain(responses).collect::<Vec<_>>()
     };
-    judged.flat_map(of).collect()
+    result.judged().flat_map(of).collect()
 }
 
 pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
-    let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
-    judged.flat_map(|(plant, under)| plant_responses(plant, under)).collect()
+    result.judged().flat_map(|(plant, under)| plant_responses(plant, under)).collect()
 }
 
 fn plant_responses(plant: &PlantOfLoops, under: &LoopAssessment) -> Vec<Chart> {
@@ -106,75 +97,4 @@ fn response(title: &str, (output, name): (usize, &str), response: &FollowedRefer
         ],
         height: 380,
     }
-}
-
-fn finite(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
-    points.filter(|[_, y]| y.is_finite()).collect()
-}
-
-fn over_periods(closed: &LoopDescription, under: &LoopUnderRun) -> Chart {
-    let found = &under.assessment;
-    let timing = &found.evaluation.timing;
-    let delay_ns = timing.latency_ns + timing.execution_ns;
-    // A job that is longer than the period is another question: of overruns, not of delay.
-    let fits = |p: &&PeriodCost| p.period_ns as f64 > delay_ns;
-    let points = |of: fn(&PeriodCost) -> f64| move |p: &PeriodCost| [p.period_ns as f64, of(p)];
-    let line = |points: Vec<[f64; 2]>| Shape::Line { points, stroke: Stroke::Solid };
-    let punctual = finite(under.over_periods.iter().map(points(|p| p.ideal)));
-    let delayed = finite(under.over_periods.iter().filter(fits).map(points(|p| p.delayed)));
-    let point = finite([[closed.period_ns as f64, found.evaluation.clustered.cost]].into_iter());
-    let ends = under.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
-    let end = ends.map_or(String::new(), |_| " Where a line ends the loop is no longer stable.".into());
-    Chart {
-        name: "servo-period".into(),
-        caption: format!(
-            "{} under {}: the cost over the period, the controller designed for each, with punctual activations and with this \
-             machine's mean latency and execution time, as far as these fit into the period; the point is this machine with all of \
-             its timing.{end}",
-            closed.plant, closed.controller
-        ),
-        x: Axis::log("period").time(),
-        y: Axis::log("mean cost"),
-        layers: vec![
-            Layer::new("punctual", 0, line(punctual)),
-            Layer::new("mean delay of this machine", 1, line(delayed)),
-            Layer::new("this machine", 3, Shape::Points(point)),
-        ],
-        height: 360,
-    }
-}
-
-/// The jitter margin over the constant delay, with the delay and jitter there were.
-fn jitter_margin(result: &ServoResult) -> Option<Chart> {
-    let curve = &result.margins.jitter_curve;
-    if curve.len() < 2 {
-        return None;
-    }
-    let line = curve.iter().map(|at| [at.delay_ns as f64, at.jitter_ns]).collect();
-    let mut layers = vec![Layer::new("stable below", 0, Shape::Line { points: line, stroke: Stroke::Solid })];
-    let mut told = String::new();
-    if let Judged::Run(under) = &result.judged {
-        let timing = &under.assessment.evaluation.timing;
-        let least = timing.least_response_ns.max(0);
-        let point = [least as f64, (timing.worst_response_ns - least) as f64];
-        layers.push(Layer::new("this machine", 3, Shape::Points(vec![point])));
-        told = " The point is this machine: its least response time, and how much longer its worst one was. "
-            .into();
-        told += if timing.missed > 0 {
-            "Where it misses periods the line proves nothing, wherever the point lies: it is of loops that get an output for every period."
-        } else {
-            "Below the line the loop is stable whatever their order; above, that depends on how often and in which order they come."
-        };
-    }
-    Some(Chart {
-        name: "jitter-margin".into(),
-        caption: format!(
-            "{} under {}: how much jitter it tolerates, in any order, on top of a constant delay (sufficient, not necessary).{told}",
-            result.closed.plant, result.closed.controller
-        ),
-        x: Axis::linear("constant delay").time(),
-        y: Axis::linear("jitter").time(),
-        layers,
-        height: 360,
-    })
 }

@@ -17,10 +17,7 @@ fn exactly(value: f64) -> String {
 
 fn way(redesign: &Redesign) -> String {
     match redesign.redesign {
-        RedesignKind::MeanDelay { delay_ns } => {
-            format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
-        }
-        RedesignKind::LinearQuadratic { delay_ns } => {
+        RedesignKind::MeanDelay { delay_ns } | RedesignKind::LinearQuadratic { delay_ns } => {
             format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
         }
         RedesignKind::Retuned => format!("{} with other gains", redesign.controller),

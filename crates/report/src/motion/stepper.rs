@@ -3,8 +3,8 @@
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Fitness, Known, Overrun};
 use jitterlab_motion::stepper::{
-    Assumed, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepMode, StepperCaveat, StepperResult,
-    Ticks, TimingRisk,
+    ASSUMED_DAMPING, Assumed, AssumedFigure, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepMode,
+    StepperCaveat, StepperResult, Ticks, TimingRisk,
 };
 
 use super::stepper_charts::{step_rate, torque};
@@ -350,63 +350,58 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
 }
 
 fn assumptions(axis: &Axis) -> Option<Piece> {
-    let facts = axis.assumed.iter().map(assumption);
+    let facts = axis.assumed.iter().map(|assumed| assumption(axis, assumed));
     (!axis.assumed.is_empty()).then(|| Piece::facts("Taken where nothing was given:", facts))
 }
 
 /// A figure that was not given, its default, and the reason for it.
-fn assumption(assumed: &Assumed) -> (String, String) {
-    let (figure, value, why) = match assumed {
-        Assumed::RatedCurrent { current_a, like } => {
-            ("rated current", format!("{current_a} A"), closest(like))
+fn assumption(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, String) {
+    let (motor, drive) = (&axis.motor, &axis.drive);
+    let like = like.as_deref().unwrap_or_default();
+    let closest = format!("as the {like}, the closest shipped motor in holding torque");
+    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    let (figure, value, why) = match figure {
+        AssumedFigure::RatedCurrent => ("rated current", format!("{} A", known(motor.current_a)), closest),
+        AssumedFigure::Resistance => {
+            ("resistance", format!("{:.3} ohm", known(motor.resistance_ohm)), closest)
         }
-        Assumed::Resistance { resistance_ohm, like } => {
-            ("resistance", format!("{resistance_ohm:.3} ohm"), closest(like))
+        AssumedFigure::Inductance => {
+            ("inductance", format!("{:.3} mH", known(motor.inductance_h) * 1e3), closest)
         }
-        Assumed::Inductance { inductance_h, like } => {
-            ("inductance", format!("{:.3} mH", inductance_h * 1e3), closest(like))
+        AssumedFigure::RotorInertia => {
+            let why = format!("in proportion to the holding torque, as the {like}");
+            ("rotor inertia", kg_cm2(known(motor.rotor_inertia_kg_m2)), why)
         }
-        Assumed::RotorInertia { inertia_kg_m2, like } => (
-            "rotor inertia",
-            kg_cm2(*inertia_kg_m2),
-            format!("in proportion to the holding torque, as the {like}"),
-        ),
-        Assumed::DetentTorque { torque_nm, share, like } => (
-            "detent torque",
-            format!("{torque_nm:.4} N m"),
-            format!("{:.1} % of the holding torque, as the {like}", share * 100.0),
-        ),
-        Assumed::DriveTiming { step_time_ns, step_space_ns, direction_ns } => {
+        AssumedFigure::DetentTorque => {
+            let torque = known(motor.detent_torque_nm);
+            let share = torque / motor.holding_torque_nm * 100.0;
+            let why = format!("{share:.1} % of the holding torque, as the {like}");
+            ("detent torque", format!("{torque:.4} N m"), why)
+        }
+        AssumedFigure::DriveTiming => {
+            let direction_ns = drive.direction_setup_ns.max(drive.direction_hold_ns);
             let [step, space, direction] =
-                [step_time_ns, step_space_ns, direction_ns].map(|ns| time(*ns as f64));
+                [drive.step_time_ns, drive.step_space_ns, direction_ns].map(|ns| time(ns as f64));
             let value = format!("{step} step, {space} space, {direction} direction");
             ("drive timing", value, "StepConf's defaults".into())
         }
-        Assumed::SupplyVoltage { voltage_v } => {
-            ("supply voltage", format!("{voltage_v} V"), "the usual one for this size".into())
+        AssumedFigure::SupplyVoltage => {
+            ("supply voltage", format!("{} V", axis.supply.voltage_v), "the usual one for this size".into())
         }
-        Assumed::Microsteps { microsteps } => {
-            ("microsteps", microsteps.to_string(), "a common setting".into())
+        AssumedFigure::Microsteps => ("microsteps", axis.microsteps.to_string(), "a common setting".into()),
+        AssumedFigure::LoadTorque => {
+            let why = "half of the holding torque, as NIST's table 1".into();
+            ("load torque", format!("{:.3} N m", axis.load_torque_nm), why)
         }
-        Assumed::LoadTorque { torque_nm } => (
-            "load torque",
-            format!("{torque_nm:.3} N m"),
-            "half of the holding torque, as NIST's table 1".into(),
-        ),
-        Assumed::LoadInertia { inertia_kg_m2 } => {
-            ("load inertia", kg_cm2(*inertia_kg_m2), "as much as the rotor".into())
+        AssumedFigure::LoadInertia => {
+            ("load inertia", kg_cm2(axis.load_inertia_kg_m2), "as much as the rotor".into())
         }
-        Assumed::Friction { friction, damping } => (
-            "friction",
-            format!("{friction:.2e} N m s/rad"),
-            format!("{} of critical damping", share(*damping)),
-        ),
+        AssumedFigure::Friction => {
+            let why = format!("{} of critical damping", share(ASSUMED_DAMPING));
+            ("friction", format!("{:.2e} N m s/rad", axis.friction), why)
+        }
     };
     (figure.into(), format!("{value} ({why})"))
-}
-
-fn closest(like: &str) -> String {
-    format!("as the {like}, the closest shipped motor in holding torque")
 }
 
 fn kg_cm2(kg_m2: f64) -> String {

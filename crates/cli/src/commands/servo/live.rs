@@ -1,13 +1,11 @@
 //! `jitterlab servo --live`: a real-time task closes the loop around a simulated plant, under each way to wait.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_host::wakeups::ways;
 use jitterlab_host::{Measurement, Request, record};
-use jitterlab_model::{Error, LoadSpec, OwnWork, TaskSpec};
-use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
+use jitterlab_model::{Error, LoadSpec, TaskSpec};
+use jitterlab_motion::servo::{LiveLoop, LiveTrouble, LiveWay, LiveWork, Question, Reference, ServoLive};
 use jitterlab_report::progress;
 use jitterlab_trace::Parts;
 
@@ -38,57 +36,12 @@ pub struct LiveArgs {
     duration: i64,
 }
 
-/// Bench on this machine.
-struct Here {
-    each_ns: i64,
-    interrupted: Arc<AtomicBool>,
-    parts: Parts,
-}
-
-impl Here {
-    fn request(&self, task: &TaskSpec, loads: &[LoadSpec]) -> Request {
-        Request {
-            duration_ns: Some(self.each_ns),
-            loads: loads.to_vec(),
-            ..Request::for_tasks(vec![task.clone()])
-        }
-    }
-}
-
-impl LiveBench for Here {
-    fn begins(&mut self, way: &LiveWay, left_ns: f64) {
-        output::note(&progress::live_way(&way.name(), &way.load, left_ns));
-    }
-
-    fn kept(&mut self) -> Option<LiveWay> {
-        self.parts.next_kept().map(|(way, _)| way)
-    }
-
-    fn keep(&mut self, way: &LiveWay) {
-        kept_parts::keep(&mut self.parts, way);
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Error> {
-        Measurement::prepare(self.request(task, loads)).map(drop)
-    }
-
-    fn run(
-        &mut self,
-        task: &TaskSpec,
-        loads: &[LoadSpec],
-        work: Box<dyn OwnWork>,
-    ) -> Result<MeasuredRun, Error> {
-        let measurement = Measurement::prepare_with(self.request(task, loads), Some(work))?;
-        record(measurement, None, &mut |_| (), &self.interrupted)?.whole()
-    }
-}
-
 impl LiveArgs {
-    /// Runs every way to wait.
+    /// Runs every way to wait, without and with the loads.
+    ///
+    /// # Errors
+    /// A loop that cannot be made, loads that cannot be run, and requested ways that are not available: all before anything is
+    /// run.
     pub fn execute(
         &self,
         question: &Question,
@@ -97,18 +50,68 @@ impl LiveArgs {
         let overrun = question.overrun.try_into()?;
         let usual =
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
-        let ways: Vec<TaskSpec> = ways(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?
-            .into_iter()
-            .map(|(_, task)| task)
-            .collect();
+        let ways = ways(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
-        let loads = (&loads(&self.load)?[..], &self.load[..]);
-        let trial = LiveTrial { question, references, ways: &ways, asked, loads, each_ns: self.duration };
-        let parts = kept_parts::open("servo-live", &format!("{question:?}"));
-        let mut here = Here { each_ns: self.duration, interrupted: interrupt::requested()?, parts };
-        let seen = trial.run(&mut here)?;
-        Ok((seen, here.parts))
+        let loads = loads(&self.load)?;
+        let (mut seen, closed) = ServoLive::begin(question, references, self.duration)?;
+        let refused =
+            |task: &TaskSpec, loads: &[LoadSpec]| Measurement::prepare(self.request(task, loads)).err();
+        let mut impossible = Vec::new();
+        for (_, task) in &ways {
+            match refused(task, &[]) {
+                Some(why) if asked => return Err(why),
+                why => impossible.push(why.map(|why| why.to_string())),
+            }
+        }
+        let possible = ways.iter().zip(&impossible).find(|(_, why)| why.is_none());
+        if let Some(why) = possible.filter(|_| !loads.is_empty()).and_then(|(way, _)| refused(&way.1, &loads))
+        {
+            return Err(why);
+        }
+        let mut parts = kept_parts::open("servo-live", &format!("{question:?}"));
+        let interrupted = interrupt::requested()?;
+        let conditions = [(&[][..], &[][..]), (&loads[..], &self.load[..])];
+        let conditions = &conditions[..if loads.is_empty() { 1 } else { 2 }];
+        let mut left = conditions.len() * ways.len();
+        for (loads, written) in conditions {
+            for ((_, task), impossible) in ways.iter().zip(&impossible) {
+                if interrupted.load(Ordering::Relaxed) {
+                    break;
+                }
+                let never = LiveWay::never(task.wake, task.compensate, written);
+                let way = if let Some(why) = impossible {
+                    LiveWay { trouble: Some(LiveTrouble::Impossible { why: why.clone() }), ..never }
+                } else if let Some((way, _)) = parts.next_kept() {
+                    way
+                } else {
+                    let left_ns = left as f64 * self.duration as f64;
+                    output::note(&progress::live_way(&never.name(), &never.load, left_ns));
+                    let way = one(never, closed.clone(), self.request(task, loads), &interrupted)?;
+                    if !interrupted.load(Ordering::Relaxed) {
+                        kept_parts::keep(&mut parts, &way);
+                    }
+                    way
+                };
+                seen.ways.push(way);
+                left -= 1;
+            }
+        }
+        Ok((seen, parts))
     }
+
+    fn request(&self, task: &TaskSpec, loads: &[LoadSpec]) -> Request {
+        let (duration_ns, loads) = (Some(self.duration), loads.to_vec());
+        Request { duration_ns, loads, ..Request::for_tasks(vec![task.clone()]) }
+    }
+}
+
+/// Runs a way to wait.
+fn one(way: LiveWay, closed: LiveLoop, request: Request, interrupted: &AtomicBool) -> Result<LiveWay, Error> {
+    let (work, loops) = LiveWork::new(closed);
+    let measurement = Measurement::prepare_with(request, Some(Box::new(work)))?;
+    let run = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
+    let lost = |_| Error::not_measured("the task that closed the loop ended without a result");
+    Ok(way.with_run(loops.recv().map_err(lost)?.errors(), &run))
 }
 
 /// The plant of `--live` where none is named.

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_motion::servo::{
-    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoLoops, Several, TaskThere, control,
+    GivenTimes, Late, LoopTask, Plant, PlantAsked, PlantOfLoops, Schedule, ServoLoops, Several, control,
 };
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_runs::OneTask;
@@ -46,7 +46,8 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, Error> {
 /// Computes the margins of the loops, and the effect of the run or the given execution times on them.
 pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     let Some(path) = &args.run else { return without_run(args, plants) };
-    let there: Vec<TaskThere> =
+    let there = |spec: &TaskSpec| LoopTask::new(&spec.name, spec.period_ns, spec.overrun.into());
+    let there: Vec<LoopTask> =
         args.read.open(path)?.info().tasks.iter().map(|task| there(&task.spec)).collect();
     let loops = Several::bind(plants, &args.loops, Some(&there), args.timing())?;
     let mut tasks: Vec<OneTask> = Vec::new();
@@ -73,15 +74,10 @@ fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> 
     let given = args.execution.iter().map(|text| GivenTimes::parse(text, plants));
     let given: Vec<GivenTimes> = given.collect::<Result<_, _>>()?;
     let overrun = args.overrun.unwrap_or_default();
-    let named = |g: &GivenTimes| TaskThere { name: g.name.clone(), period_ns: g.period_ns, overrun };
-    let there: Vec<TaskThere> = given.iter().map(named).collect();
+    let there: Vec<LoopTask> = given.iter().map(|g| LoopTask::new(&g.name, g.period_ns, overrun)).collect();
     let loops = Several::bind(plants, &args.loops, Some(&there), args.timing())?;
     let schedule = Schedule::new(&given)?;
     let of = |several: &Several| PlantOfLoops::under_schedule(several, &schedule, &args.wishes());
     let plants = loops.iter().map(of).collect::<Result<_, _>>()?;
     Ok(ServoLoops { run: None, given, plants })
-}
-
-fn there(spec: &TaskSpec) -> TaskThere {
-    TaskThere { name: spec.name.clone(), period_ns: spec.period_ns, overrun: spec.overrun.into() }
 }
