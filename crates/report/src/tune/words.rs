@@ -3,57 +3,19 @@
 use jitterlab_analysis::tune::{Judgement, KnobFound, LeftOut, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
+use crate::dictionary;
 use crate::section::Cell;
 use crate::why::cause;
 use crate::words::share;
 
 /// Effect of setting a knob, as the end of "setting ...".
 pub fn does(knob: Knob) -> &'static str {
-    match knob {
-        Knob::OtherThreads => "other programs off the task's processor",
-        Knob::Cpuset => "control groups hold other programs off the task's processor",
-        Knob::SmtSibling => "other programs off the processors that share the task's core",
-        Knob::KernelThreads => "the kernel's threads behind the task",
-        Knob::RcuNormal => "no RCU grace periods that interrupt every processor",
-        Knob::NetworkThreads => "network packets taken by threads",
-        Knob::NetworkCoalescing => "network cards interrupt less often",
-        Knob::Priority => "the task before all threads that may wait",
-        Knob::WakeUp => "the task waits another way",
-        Knob::Interrupts => "devices' interrupts off the task's processor",
-        Knob::IdleLatency => "processors kept out of idle states (cpu_dma_latency 0)",
-        Knob::IdleStates => "deep idle states off on the task's processor",
-        Knob::Governor => "frequency governor performance",
-        Knob::FrequencyFloor => "lowest frequency as high as the highest",
-        Knob::Turbo => "turbo off",
-        Knob::Preemption => "kernel fully preemptible",
-        Knob::TimerMigration => "timers stay where they were set",
-        Knob::RealTimeThrottling => "real-time throttling off",
-        Knob::GroupLimits => "no limit on the processor time of the task's control groups",
-        Knob::UnboundWork => "the kernel's unbound work off the task's processor",
-        Knob::Watchdogs => "watchdogs off",
-        Knob::HugePages => "transparent huge pages off",
-        Knob::SamePageMerging => "search for equal pages off",
-        Knob::NumaBalancing => "NUMA balancing off",
-        Knob::MemoryStatistics => "memory statistics every 2 min",
-        Knob::Swappiness => "swapping as late as possible",
-        Knob::Policy => "the task under a real-time policy",
-        Knob::WakeEarly => "the task wakes early and polls",
-        _ => "a setting that this jitterlab does not know",
-    }
+    dictionary::named("knob", &knob)
 }
 
 /// One thing that a knob sets, as it could be typed.
 pub(super) fn step(step: &Step) -> String {
-    match step {
-        Step::File { file, value } => format!("{value} in {file}"),
-        Step::Interrupts { to } => format!("interrupts to CPU {to}"),
-        Step::Threads { to } => format!("threads to CPU {to}"),
-        Step::Siblings { off, to } => format!("threads of CPU {off} to CPU {to}"),
-        Step::Cpuset { to } => format!("control groups of other programs to CPU {to}"),
-        Step::KernelThreads { priority } => format!("kernel threads above it to priority {priority}"),
-        Step::IdleLatency { us } => format!("{us} in /dev/cpu_dma_latency while the task runs"),
-        Step::Task { parts } => format!("--task with {parts}"),
-    }
+    dictionary::of_event("knob-step", step)
 }
 
 pub(super) fn judgement(judgement: Judgement) -> Cell {
@@ -86,17 +48,7 @@ pub(super) fn reason(found: &KnobFound) -> String {
 
 /// Why a knob was not tried.
 pub(super) fn left(why: &LeftOut) -> String {
-    match why {
-        LeftOut::Absent => "not on this machine".into(),
-        LeftOut::NotOfTask => "of no use to a task that waits and runs like this one".into(),
-        LeftOut::Already => "set already".into(),
-        LeftOut::Refused { error } => format!("refused ({error})"),
-        LeftOut::NoCause => "no remedy of what made the task late (--only tries it)".into(),
-        LeftOut::OfProgram => {
-            "the program's own, which is only watched: set it there (chrt, --policy) and ask again".into()
-        }
-        LeftOut::NoTime => "no time for it: raise --budget".into(),
-    }
+    dictionary::of_event("left-out", why)
 }
 
 #[cfg(test)]
@@ -106,7 +58,7 @@ mod tests {
     #[test]
     fn every_knob_has_its_words() {
         for knob in Knob::ALL {
-            assert!(!does(knob).contains("does not know"), "{knob}");
+            assert!(!does(knob).is_empty(), "{knob}");
         }
     }
 }
