@@ -146,7 +146,7 @@ impl Breaking {
             }
             return counter.breaches();
         }
-        let mut breaches = Breaches::new();
+        let mut breaches = Breaches::default();
         let one = Evidence { values: 0, broke: 1, may_have_broken: 1 };
         breaches.push(0, RUN as u64, &Evidence { values: RUN as u64, ..Evidence::default() });
         self.places(noise).into_iter().for_each(|at| breaches.push(at, 1, &one));

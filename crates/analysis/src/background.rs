@@ -2,7 +2,7 @@
 //! the levels of 64 parts.
 
 use crate::drift::Course;
-use crate::least_squares::median;
+use crate::least_squares::{interpolated, median};
 use crate::scan::TaskScan;
 
 /// Parts of a run at most.
@@ -47,12 +47,7 @@ impl Background {
 
     /// Returns the difference of the level from the course at a position on the grid.
     pub fn off(&self, index: f64) -> f64 {
-        let after = self.points.partition_point(|p| p.0 <= index);
-        match (after.checked_sub(1).and_then(|i| self.points.get(i)), self.points.get(after)) {
-            (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (index - a.0) / (b.0 - a.0),
-            (Some(only), None) | (None, Some(only)) => only.1,
-            (None, None) => 0.0,
-        }
+        interpolated(&self.points, index)
     }
 }
 

@@ -99,7 +99,7 @@ pub fn uncorrelated(x: &[f64], lags: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{agrees, dependent, independent};
+    use crate::tests::{agrees, dependent, independent};
 
     #[test]
     fn the_reference_series_have_the_computed_autocorrelations() {

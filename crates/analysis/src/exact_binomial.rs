@@ -143,7 +143,7 @@ fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::agrees;
+    use crate::tests::agrees;
     use proptest::prelude::*;
 
     #[test]

@@ -112,6 +112,17 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { intercept: median(&mut ts)? - slope * median(&mut ks)?, slope })
 }
 
+/// Returns the value at `x` of the straight lines from point to point; beyond the ends it is that of the end, and 0 of no
+/// points. Points must be in ascending order.
+pub(crate) fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
+    let after = points.partition_point(|p| p.0 <= x);
+    match (after.checked_sub(1).and_then(|i| points.get(i)), points.get(after)) {
+        (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0),
+        (Some(only), None) | (None, Some(only)) => only.1,
+        (None, None) => 0.0,
+    }
+}
+
 /// Returns the median of `values` (the mean of the middle two if their number is even), which it reorders.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
@@ -164,7 +175,7 @@ pub fn lower_envelope(points: &[(f64, f64)]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{agrees, lcg, sp1065_phase};
+    use crate::tests::{agrees, lcg, sp1065_phase};
     use crate::time_error::mtie;
     use proptest::prelude::*;
 

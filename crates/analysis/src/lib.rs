@@ -37,8 +37,6 @@ pub mod purposes;
 pub mod random;
 pub mod rank;
 pub mod recommendation;
-#[cfg(test)]
-mod reference;
 pub mod require;
 pub mod scan;
 pub mod spectral_lines;
@@ -46,6 +44,8 @@ pub mod spectrum;
 pub mod stationarity;
 pub mod summary;
 pub mod task_analysis;
+#[cfg(test)]
+mod tests;
 pub mod time_error;
 pub mod transitions;
 pub mod tune;

@@ -12,7 +12,7 @@ pub const WINDOWS: [u64; 3] = [10, 100, 1_000];
 const LONGEST: u64 = 1_000;
 
 /// Counts missed due times activation by activation, in constant memory. Can be merged with the part that follows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MissCounter {
     period_ns: i64,
     executed: u64,
@@ -51,20 +51,7 @@ impl Missed {
 impl MissCounter {
     /// Creates an empty counter for a task of this period.
     pub fn new(period_ns: i64) -> Self {
-        MissCounter {
-            period_ns,
-            executed: 0,
-            missed: 0,
-            late: 0,
-            overruns: 0,
-            bursts: LogHistogram::new(),
-            longest: 0,
-            length: 0,
-            largest: [0; WINDOWS.len()],
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            ends_in_miss: false,
-        }
+        MissCounter { period_ns, ..MissCounter::default() }
     }
 
     /// Counts the next activation and the due times missed after it.

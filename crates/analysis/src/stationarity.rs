@@ -114,7 +114,7 @@ pub fn runs(x: &[f64]) -> Option<Runs> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{agrees, dependent, independent};
+    use crate::tests::{agrees, dependent, independent};
 
     #[test]
     fn the_reference_series_have_the_computed_statistics() {

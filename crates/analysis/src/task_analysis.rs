@@ -1,6 +1,6 @@
 //! Analysis of a run and of each task: the result of `jitterlab analyze`, and its JSON.
 
-use jitterlab_model::{RunInfo, TaskRun};
+use jitterlab_model::{RunInfo, TaskRun, words};
 use serde::Serialize;
 
 use crate::least_squares::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
@@ -37,51 +37,23 @@ pub struct RunAnalysis {
     pub run: RunInfo,
 }
 
-/// A part of the analysis that can be requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AnalysisSection {
+words! {
+    /// A part of the analysis that can be requested, in the order of display.
+    AnalysisSection:
     /// Latency modes and how they follow each other.
-    Clusters,
+    Clusters = "clusters",
     /// Periodic parts of the latency.
-    Spectrum,
+    Spectrum = "spectrum",
     /// Dependence of a latency on previous ones.
-    Dependence,
+    Dependence = "dependence",
     /// The largest latencies, their periods and bursts.
-    Spikes,
+    Spikes = "spikes",
     /// Missed due times.
-    Misses,
+    Misses = "misses",
     /// Drift and changes over the run.
-    Change,
+    Change = "change",
     /// MTIE, TDEV, ADEV, MDEV.
-    TimeError,
-}
-
-impl AnalysisSection {
-    /// Every part, in the order of display.
-    pub const ALL: [Self; 7] = [
-        Self::Clusters,
-        Self::Spectrum,
-        Self::Dependence,
-        Self::Spikes,
-        Self::Misses,
-        Self::Change,
-        Self::TimeError,
-    ];
-
-    /// Returns its name, as an option's value and in JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Clusters => "clusters",
-            Self::Spectrum => "spectrum",
-            Self::Dependence => "dependence",
-            Self::Spikes => "spikes",
-            Self::Misses => "misses",
-            Self::Change => "change",
-            Self::TimeError => "time-error",
-        }
-    }
+    TimeError = "time-error",
 }
 
 /// Analysis of one task's trace.

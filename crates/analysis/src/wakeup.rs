@@ -31,15 +31,17 @@ impl BlockView<'_> {
 
     /// Returns |start - due| of each activation.
     pub fn deviations(&self) -> Distribution {
-        let mut all = Distribution::new();
-        self.activations.iter().for_each(|a| all.record(a.latency_ns().abs()));
-        all
+        self.distribution(|a| a.latency_ns().abs())
     }
 
     /// Returns start - due of each activation.
     pub fn latencies(&self) -> Distribution {
+        self.distribution(Activation::latency_ns)
+    }
+
+    fn distribution(&self, of: impl Fn(&Activation) -> i64) -> Distribution {
         let mut all = Distribution::new();
-        self.activations.iter().for_each(|a| all.record(a.latency_ns()));
+        self.activations.iter().for_each(|a| all.record(of(a)));
         all
     }
 }

@@ -1,23 +1,18 @@
 //! Edges of a pin that begin an activation.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::words;
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, not_a};
-
-/// Kind of edge that begins an activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EdgeKind {
+words! {
+    /// Kind of edge that begins an activation.
+    #[derive(Default)]
+    EdgeKind, "kind of edge":
     /// The pin goes high; the activation ends when it goes low.
     #[default]
-    Rising,
+    Rising = "rising",
     /// The pin goes low; the activation ends when it goes high.
-    Falling,
+    Falling = "falling",
     /// Any change, for programs that toggle a pin once an activation; ends are not known and taken as the starts.
-    Both,
+    Both = "both",
 }
 
 /// A change of a pin's level, at a time in the unit of its recording.
@@ -30,9 +25,6 @@ pub struct LevelChange<T> {
 }
 
 impl EdgeKind {
-    const NAMES: [(EdgeKind, &str); 3] =
-        [(EdgeKind::Rising, "rising"), (EdgeKind::Falling, "falling"), (EdgeKind::Both, "both")];
-
     /// Returns true if an activation begins with this new level of the pin.
     #[must_use]
     pub const fn begins(self, high: bool) -> bool {
@@ -69,21 +61,6 @@ impl EdgeKind {
             spans.pop();
         }
         spans
-    }
-}
-
-impl FromStr for EdgeKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let unknown = || not_a("kind of edge", text, "rising, falling or both");
-        Self::NAMES.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(unknown)
-    }
-}
-
-impl fmt::Display for EdgeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name))
     }
 }
 

@@ -239,6 +239,12 @@ pub(crate) fn not_a(what: &str, value: &str, known: &str) -> Error {
     Error::bad_use(format!("{value:?} is not a {what}")).remedy(format!("use {known}"))
 }
 
+/// A value that is none of the names its property takes.
+pub fn not_one_of(what: &str, value: &str, names: &[&str]) -> Error {
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    not_a(what, value, &format!("{} or {last}", others.join(", ")))
+}
+
 pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
 pub(crate) const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
 pub(crate) const CYCLES: &str = "a time, a rate, or cycles of a clock such as 1023/16MHz";

@@ -1,8 +1,8 @@
 //! Quantities that a source may leave unknown, or state only between bounds.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+
+use crate::words;
 
 /// A quantity as far as its source states it. JSON: the number, `{"at_least": .., "at_most": ..}`, `{"at_least": ..}`,
 /// or
@@ -85,70 +85,46 @@ impl<T> From<Option<T>> for Known<T> {
     }
 }
 
-/// Property of a task's activations that its source leaves unknown: the value in its place is an assumption, and the
-/// figures that rest on it are unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Gap {
+words! {
+    /// Property of a task's activations that its source leaves unknown: the value in its place is an assumption, and the
+    /// figures that rest on it are unknown.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    Gap:
     /// The period: the usual one of the tool is assumed.
-    Period,
+    Period = "period",
     /// Number of activations: as many as fit into the time are assumed.
-    Count,
+    Count = "count",
     /// Missed due times.
-    Missed,
+    Missed = "missed",
     /// Lost records.
-    Lost,
+    Lost = "lost",
     /// Execution time of the task.
-    Execution,
+    Execution = "execution",
     /// Due times: they are assumed to follow each other without a miss, so events between two starts are unknown.
-    DueTimes,
+    DueTimes = "due-times",
     /// Phase of the grid of due times: they count from the earliest activation, so each latency is known up to the same
     /// amount.
-    Phase,
+    Phase = "phase",
     /// Due times of activations altogether: only the time between two starts is known.
-    Latency,
+    Latency = "latency",
     /// The grid: the measurement is not periodic, such as the gaps of a busy loop. Nothing is due at a time.
-    Grid,
+    Grid = "grid",
     /// Overrun policy.
-    Overrun,
+    Overrun = "overrun",
     /// Scheduling, wake-up method and work of the task.
-    Settings,
+    Settings = "settings",
     /// The unit of its values: the one that is assumed cannot be.
-    Unit,
+    Unit = "unit",
     /// Correctness of its figures: they contradict each other, or the one that decides is missing.
-    Figures,
+    Figures = "figures",
     /// Effect on them of a part of the chip that is not simulated.
-    Chip,
+    Chip = "chip",
     /// Due times of a task that ran less than three times.
-    Silent,
+    Silent = "silent",
 }
 
 impl Gap {
     /// Gaps that leave every figure of a task open.
     pub const EVERYTHING: [Gap; 4] = [Gap::Unit, Gap::Figures, Gap::Chip, Gap::Silent];
-}
-
-impl fmt::Display for Gap {
-    /// Writes it as in JSON.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Gap::Period => "period",
-            Gap::Count => "count",
-            Gap::Missed => "missed",
-            Gap::Lost => "lost",
-            Gap::Execution => "execution",
-            Gap::DueTimes => "due-times",
-            Gap::Phase => "phase",
-            Gap::Latency => "latency",
-            Gap::Grid => "grid",
-            Gap::Overrun => "overrun",
-            Gap::Settings => "settings",
-            Gap::Unit => "unit",
-            Gap::Figures => "figures",
-            Gap::Chip => "chip",
-            Gap::Silent => "silent",
-        })
-    }
 }

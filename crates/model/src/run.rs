@@ -15,6 +15,7 @@ use crate::task::{Overrun, Policy, TaskSpec};
 use crate::units::{Exact, Human, parse_duration_ns};
 use crate::warning::{Placed, Warning};
 use crate::watched::Watched;
+use crate::words;
 
 /// Version of the description's layout; readers refuse a higher one.
 ///
@@ -22,32 +23,20 @@ use crate::watched::Watched;
 /// that its source leaves unknown.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// Source of the activations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Bench {
+words! {
+    /// Source of the activations.
+    #[derive(Default)]
+    #[non_exhaustive]
+    Bench:
     /// A machine that ran the tasks itself.
-    Host,
+    #[default]
+    Host = "host",
     /// A kernel image in an emulator's virtual time.
-    Kernel,
+    Kernel = "kernel",
     /// A microcontroller.
-    Mcu,
+    Mcu = "mcu",
     /// Another tool, whose output was read.
-    Import,
-}
-
-impl fmt::Display for Bench {
-    /// Writes it as in JSON.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Bench::Host => "host",
-            Bench::Kernel => "kernel",
-            Bench::Mcu => "mcu",
-            Bench::Import => "import",
-        })
-    }
+    Import = "import",
 }
 
 /// Records of the activations that the run file keeps.
@@ -409,7 +398,7 @@ impl TaskRun {
 }
 
 /// The whole description of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunInfo {
     /// [`FORMAT_VERSION`] of the writer.
@@ -497,28 +486,10 @@ impl RunInfo {
     pub fn new(bench: Bench, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
         RunInfo {
             format: FORMAT_VERSION,
-            tool: String::new(),
-            command: Vec::new(),
             bench,
-            started: String::new(),
-            host: None,
-            labels: BTreeMap::new(),
             clock: clock.into(),
-            epoch_offset_ns: None,
-            duration_ns: None,
-            count: None,
-            stop_above_ns: None,
-            keep: Keep::All,
-            load: Load::default(),
-            loads: Vec::new(),
-            placement: None,
             tasks: tasks.into_iter().map(TaskRun::new).collect(),
-            refused: Vec::new(),
-            warnings: Vec::new(),
-            stop: None,
-            firmware: None,
-            facts_before: None,
-            facts_after: None,
+            ..RunInfo::default()
         }
     }
 

@@ -10,6 +10,7 @@ use crate::error::{Error, POLICIES, WORKS, not_a};
 use crate::pulse::Pulse;
 use crate::units::{Exact, parse_duration_ns, parse_period_ns};
 use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
+use crate::words;
 
 mod contradiction;
 
@@ -84,41 +85,17 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Overrun policy: treatment of due times that passed before the task ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Overrun {
+words! {
+    /// Overrun policy: treatment of due times that passed before the task ran.
+    #[derive(Default)]
+    Overrun, "overrun policy":
     /// Go to the next due time on the grid; those that passed are missed. (cyclictest, timerlat)
     #[default]
-    Skip,
+    Skip = "skip",
     /// Run every missed one, back to back. (LinuxCNC, jitterdebugger)
-    CatchUp,
+    CatchUp = "catch-up",
     /// Restart the grid one period from now; the lost phase is recorded.
-    RePhase,
-}
-
-impl FromStr for Overrun {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "skip" => Ok(Overrun::Skip),
-            "catch-up" => Ok(Overrun::CatchUp),
-            "re-phase" => Ok(Overrun::RePhase),
-            _ => Err(not_a("overrun policy", text, "skip, catch-up or re-phase")),
-        }
-    }
-}
-
-impl fmt::Display for Overrun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Overrun::Skip => "skip",
-            Overrun::CatchUp => "catch-up",
-            Overrun::RePhase => "re-phase",
-        })
-    }
+    RePhase = "re-phase",
 }
 
 /// Work of the task at each activation. Text: `none`, `spin:TIME`, `twente:DIVISIONS`.
@@ -251,10 +228,7 @@ impl TaskSpec {
                 Exact(self.period_ns)
             ))
             .remedy("lengthen the period or shorten the work")),
-            _ => match contradiction::contradiction(self) {
-                Some(why) => Err(why.within(format!("task {}", self.name))),
-                None => Ok(()),
-            },
+            _ => contradiction::check(self).map_err(|why| why.within(format!("task {}", self.name))),
         }
     }
 

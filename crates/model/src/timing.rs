@@ -11,7 +11,7 @@ use crate::quantity::Quantity;
 
 /// Statistics of a task's activations. Streaming: memory does not grow. Mergeable: any split of the trace into
 /// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimingStats {
     period_ns: i64,
     missed: u64,
@@ -39,20 +39,7 @@ pub struct TimingStats {
 impl TimingStats {
     /// Creates empty statistics for a task of this period, in nanoseconds. Memory is taken with the first values.
     pub fn new(period_ns: i64) -> Self {
-        TimingStats {
-            period_ns,
-            missed: 0,
-            missed_untold: false,
-            latency: Distribution::new(),
-            missed_ages: Distribution::new(),
-            period_error: Distribution::new(),
-            cycle_to_cycle: Distribution::new(),
-            execution: Distribution::new(),
-            previous_start_ns: None,
-            previous_error_ns: None,
-            first_start_ns: None,
-            first_error_ns: None,
-        }
+        TimingStats { period_ns, ..TimingStats::default() }
     }
 
     /// The task's period.

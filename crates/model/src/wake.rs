@@ -8,51 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{COMPENSATIONS, Error, not_a};
 use crate::units::{Exact, parse_period_ns};
-
-/// An enum of plain words: parsed from, written as and listed by its names.
-macro_rules! words {
-    (
-        $(#[$meta:meta])* $name:ident, $what:literal:
-        $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name {
-            $($(#[$variant_meta])* $variant),+
-        }
-
-        impl $name {
-            /// All of them, in the order they are offered.
-            pub const ALL: &[$name] = &[$($name::$variant),+];
-
-            /// The name used in options and files.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word),+
-                }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self, Error> {
-                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| not_a($what, text, concat!("one of:", $(" ", $word),+)))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    };
-}
+use crate::words;
 
 words! {
     /// Method of waiting for the due time.
+    #[derive(Default)]
     #[non_exhaustive]
     WakeMethod, "wake-up method":
     /// `clock_nanosleep` to the absolute due time.
@@ -93,8 +53,13 @@ pub struct WakeTraits {
 impl WakeMethod {
     /// Returns its differences from an ordinary sleep.
     pub const fn traits(self) -> WakeTraits {
-        const ORDINARY: WakeTraits =
-            WakeTraits { clocks: SleepClock::ALL, polls: false, drifts: false, deadline: false, core: false };
+        const ORDINARY: WakeTraits = WakeTraits {
+            clocks: &SleepClock::ALL,
+            polls: false,
+            drifts: false,
+            deadline: false,
+            core: false,
+        };
         const MONOTONIC: &[SleepClock] = &[SleepClock::Monotonic];
         match self {
             WakeMethod::Nanosleep | WakeMethod::TimerSignal => ORDINARY,
@@ -110,12 +75,13 @@ impl WakeMethod {
 
     /// Returns the methods of Linux itself, which every machine has; the others need a Xenomai kernel.
     pub fn of_linux() -> impl Iterator<Item = WakeMethod> {
-        Self::ALL.iter().copied().filter(|method| !method.traits().core)
+        Self::ALL.into_iter().filter(|method| !method.traits().core)
     }
 }
 
 words! {
     /// The clock that a task sleeps on.
+    #[derive(Default)]
     SleepClock, "clock to sleep on":
     /// CLOCK_MONOTONIC: never stepped.
     #[default]
@@ -129,6 +95,7 @@ words! {
 words! {
     /// The clock that a task's start and end are read from. All of them are stated in nanoseconds of
     /// CLOCK_MONOTONIC, the two others through a fit whose error is recorded.
+    #[derive(Default)]
     ReadClock, "clock to read":
     /// CLOCK_MONOTONIC, the clock that due times are on.
     #[default]
@@ -256,16 +223,16 @@ mod tests {
     #[test]
     fn every_word_is_read_back() {
         for m in WakeMethod::ALL {
-            assert_eq!(m.to_string().parse(), Ok(*m));
-            assert_eq!(serde_json::to_string(m).unwrap(), format!("\"{m}\""));
+            assert_eq!(m.to_string().parse(), Ok(m));
+            assert_eq!(serde_json::to_string(&m).unwrap(), format!("\"{m}\""));
         }
         assert_eq!(WakeMethod::of_linux().count() + 2, WakeMethod::ALL.len());
         for c in SleepClock::ALL {
-            assert_eq!(c.to_string().parse(), Ok(*c));
+            assert_eq!(c.to_string().parse(), Ok(c));
         }
         for c in ReadClock::ALL {
-            assert_eq!(c.to_string().parse(), Ok(*c));
-            assert_eq!(serde_json::to_string(c).unwrap(), format!("\"{c}\""));
+            assert_eq!(c.to_string().parse(), Ok(c));
+            assert_eq!(serde_json::to_string(&c).unwrap(), format!("\"{c}\""));
         }
     }
 

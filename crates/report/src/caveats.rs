@@ -4,7 +4,8 @@ use jitterlab_analysis::summary::{P50, P99_9};
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::Gap;
 
-use crate::words::{count, exact, list, plural, share, time};
+use crate::dictionary;
+use crate::words::{count, exact, plural, share, time};
 
 /// Summarises a task in one or two sentences; `measured_ns` is the duration of the measurement.
 pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
@@ -140,87 +141,12 @@ fn typical(s: &Summary) -> String {
 /// A caveat as a clause: without a capital, without a full stop.
 pub fn clause(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::TwoClocks { millionths } => format!(
-            "the clock that starts were read from is {:.1} ppm {} against that of the due times: the run is judged without \
-             that, and as if it had been punctual where it was earliest",
-            millionths.abs(),
-            if *millionths > 0.0 { "fast" } else { "slow" }
-        ),
-        Caveat::Dropped { records } => {
-            format!("{} records were lost: the extremes hold them, the other figures do not", count(*records))
-        }
-        Caveat::NotClosed => "the run was not closed: what came after its last record is not known".into(),
         Caveat::Overloaded { task, overload } => {
             format!("the run was ended to save the machine: {task}: {overload}")
         }
-        Caveat::WaitFailed { task, why } => {
-            format!("the run ended because {task} could not wait any more: {why}")
-        }
-        Caveat::StoppedAbove { latency_ns } => {
-            format!("the run ended at the first latency above the limit: {}", time(*latency_ns as f64))
-        }
-        Caveat::Crashed => "the measuring process died; its records were recovered".into(),
-        Caveat::StoodStill { ns, one_cpu } => {
-            let what = if *one_cpu { "their CPU, or the whole machine," } else { "the whole machine" };
-            format!(
-                "every task was once late by about {}: likely {what} stood still, as when it is suspended or gets no time from its \
-                 host",
-                time(*ns as f64)
-            )
-        }
-        Caveat::OutsideCore { activations, core, last_cause } => {
-            let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", last by {cause}"));
-            let activations = if *activations == 1 {
-                "1 activation".to_owned()
-            } else {
-                format!("{} activations", count(*activations))
-            };
-            format!(
-                "{activations} began outside real-time mode of {core}{cause}: those measure Linux, not the core"
-            )
-        }
-        Caveat::NotRealTime { policy } => {
-            format!("the task ran under the ordinary policy {policy}: any other thread may delay it")
-        }
-        Caveat::MemoryNotLocked => "memory was not locked: a page fault may delay the task".into(),
-        Caveat::Kernel { preemption } => {
-            format!("no real-time kernel (preemption: {preemption}): one system call can delay a task")
-        }
-        Caveat::VirtualMachine { hypervisor } => {
-            let name = hypervisor.as_deref().unwrap_or("a hypervisor");
-            format!("this is a virtual machine under {name}: its host's load is part of the figures")
-        }
         Caveat::Machine { change } => crate::changes::sentence(change),
-        Caveat::Moved { bound, elsewhere, executed, other } => format!(
-            "the task was bound to CPU {bound}, yet {} of its {} activations began elsewhere, the last on CPU {other}: \
-             something moved it (taskset, a cpuset, hot-plugging), and what runs there is in the figures",
-            count(*elsewhere),
-            count(*executed)
-        ),
-        Caveat::OtherThreads { threads } => {
-            format!("other real-time threads on its CPUs can delay it: {}", list(threads))
-        }
-        Caveat::LatencyHeld { us } => format!(
-            "/dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states: without that the machine \
-             may be later"
-        ),
-        Caveat::ReplenishmentPhase { least_ns, usual_ns } => format!(
-            "SCHED_DEADLINE releases the task when its runtime is replenished, at a phase of its own that can jump: the \
-             latency (at least {}, usually {}) holds that phase, and the period error is the jitter without it",
-            time(*least_ns as f64),
-            time(*usual_ns as f64)
-        ),
-        Caveat::Throttled { hole_ns, runtime_us, period_us } => format!(
-            "the longest hole of {} is real-time throttling: the kernel stops real-time tasks that compute for more than \
-             {} of {} (kernel.sched_rt_runtime_us; sysctl -w kernel.sched_rt_runtime_us=-1 switches it off)",
-            time(*hole_ns as f64),
-            time(*runtime_us as f64 * 1e3),
-            time(*period_us as f64 * 1e3)
-        ),
         Caveat::NoLoad { load_1_min, cpus } => no_load(*load_1_min, *cpus),
-        Caveat::Length { run_ns, unseen_every_ns } => {
-            format!("{} can miss events rarer than one in {}", time(*run_ns as f64), time(*unseen_every_ns))
-        }
+        other => dictionary::of_event("caveat", other),
     }
 }
 

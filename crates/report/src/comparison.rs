@@ -18,6 +18,7 @@ use jitterlab_analysis::compare::{
 };
 use jitterlab_model::Warning;
 
+use crate::dictionary;
 use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
@@ -133,42 +134,11 @@ fn signed(statistic: Statistic, value: f64) -> String {
 
 /// Assumption behind a run's intervals.
 fn basis(basis: &Basis) -> String {
-    match *basis {
-        Basis::Dependence { effective, correlation_ns: Some(ns), .. } => format!(
-            "they stay alike for about {} and say as much of their mean as {} independent ones",
-            time(ns),
-            count(effective.round() as u64)
-        ),
-        Basis::Dependence { effective, part_ns, .. } => format!(
-            "if they stay alike, then for less than {}; they say as much of their mean as {} independent ones",
-            time(part_ns),
-            count(effective.round() as u64)
-        ),
-        Basis::IfIndependent => {
-            "only a histogram is known: intervals hold if latencies are independent of each other".into()
-        }
-        Basis::TooDependent { correlation_ns, .. } => format!(
-            "latencies resemble those before them for {} or longer, or their level moved: too much of this run for intervals",
-            time(correlation_ns)
-        ),
-        Basis::LongMemory => {
-            "slow and fast stretches come in every length, up to the whole run: another run may differ by more than this one shows"
-                .into()
-        }
-        Basis::TooShort => "the run is too short for intervals".into(),
-    }
+    dictionary::of_event("basis", basis)
 }
 
 fn refusal(refusal: Option<Refusal>) -> &'static str {
-    match refusal {
-        Some(Refusal::FewEvents) => "too few events",
-        Some(Refusal::TooDependent) => "too dependent",
-        Some(Refusal::LongMemory) => "long memory",
-        Some(Refusal::TooShort) => "too short a run",
-        Some(Refusal::Unknown) => "unknown",
-        Some(Refusal::WithinBins) => "within bins",
-        Some(Refusal::NoMethod) | None => "",
-    }
+    refusal.map_or("", |refusal| dictionary::named("refusal", &refusal))
 }
 
 /// A figure in its unit: a share for missed due times, else microseconds.

@@ -15,6 +15,7 @@ use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
+use crate::dictionary;
 use crate::document::Present;
 use crate::figure::glance;
 use crate::figure::task::tasks;
@@ -76,17 +77,7 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
 
 /// Topic of a part of the analysis, for help.
 pub fn section_help(section: AnalysisSection) -> &'static str {
-    match section {
-        AnalysisSection::Clusters => "Latency modes (code paths) and which follows which",
-        AnalysisSection::Spectrum => "Periodic parts of the latency",
-        AnalysisSection::Dependence => "How much a latency says of the next ones",
-        AnalysisSection::Spikes => "The largest latencies, their periods and bursts",
-        AnalysisSection::Misses => "Missed due times: runs, windows, bursts",
-        AnalysisSection::Change => "Drift and changes of level over the run",
-        AnalysisSection::TimeError => {
-            "By how much the latency changes within stretches of each length (MTIE, TDEV, ADEV, MDEV)"
-        }
-    }
+    dictionary::named("section", &section)
 }
 
 /// Patterns found, in sentences; tasks without any share one sentence if they are alike.

@@ -8,13 +8,14 @@ use jitterlab_model::Fitness;
 
 use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::dictionary;
 use crate::document::Present;
 use crate::head::{self, Head};
 use crate::requirement::{self, claim};
 use crate::section::{Cell, Piece, Section, Table};
 use crate::warnings::sentences;
 use crate::why::cause;
-use crate::words::{MANY, count, plural, share, time};
+use crate::words::{MANY, count, share, time};
 
 impl Present for Outlook {
     const KIND: &'static str = "prediction";
@@ -227,58 +228,22 @@ fn with_method(gate: &Gate) -> String {
 
 /// Value and result of a condition, as a clause in plain words.
 fn condition(gate: &Gate) -> String {
-    let whole = |number: f64| count(number as u64);
-    let statistic = gate.statistic.unwrap_or(f64::NAN);
-    match &gate.condition {
-        Condition::Size { clustered: Some(index) } => format!(
-            "the largest values come in clusters of about {:.1}: {} clusters, {} needed",
-            1.0 / index.max(1e-3),
-            whole(statistic),
-            whole(gate.critical)
-        ),
-        Condition::Size { clustered: None } => format!(
-            "{} values in the largest 1 % of the run, {} needed",
-            whole(statistic),
-            whole(gate.critical)
-        ),
-        Condition::Dispersion { latencies, parts } => {
-            format!("the {latencies} largest latencies over {parts} equal parts of the run: an even spread")
-        }
-        Condition::ClusterSizes { clusters: Some(clusters), extremal_index } => format!(
-            "{clusters} clusters of the largest values, of about {:.1} each: the size of the largest",
-            1.0 / extremal_index.max(1e-3)
-        ),
-        Condition::ClusterSizes { clusters: None, .. } => "the largest values come each for itself".into(),
-        Condition::GoodnessOfFit { latencies: Some(latencies) } => {
-            format!("the {latencies} largest latencies against the tail that largest values have in theory")
-        }
-        Condition::GoodnessOfFit { latencies: None } => {
-            "the largest latencies are all equal: there is no tail to fit".into()
-        }
-        Condition::Shape { variation } => {
-            let variation = variation.map_or("unknown".into(), |v| format!("{v:.2}"));
-            format!(
-                "weight of the tail (standard deviation over mean {variation}, 1 for an exponential tail)"
-            )
-        }
-        Condition::TopCluster { latencies } => format!(
-            "the {latencies} largest latencies: no group apart from the rest (largest spacing over the median one)"
-        ),
-        Condition::Halves { latencies, first_half } => format!(
-            "of the {latencies} largest latencies {first_half} in the first half (difference in standard deviations)"
-        ),
-        Condition::Level { parts } => {
-            format!("the maxima of {parts} equal parts of the run: that the level stays the same")
-        }
-        Condition::Migrations if gate.passed => "the task stayed on one processor".into(),
-        Condition::Migrations => {
-            format!("the task moved to another processor {}", plural(statistic as u64, "time"))
-        }
+    let mut fields = dictionary::fields(gate);
+    let index = match &gate.condition {
         Condition::Machine { events } if events.is_empty() => {
-            "no event on the machine that is known to matter".into()
+            return "no event on the machine that is known to matter".into();
         }
-        Condition::Machine { events } => events.iter().map(clause).collect::<Vec<_>>().join("; "),
-    }
+        Condition::Machine { events } => return events.iter().map(clause).collect::<Vec<_>>().join("; "),
+        Condition::Migrations if !gate.passed => {
+            fields.insert("moves".into(), gate.statistic.into());
+            None
+        }
+        Condition::Size { clustered } => *clustered,
+        Condition::ClusterSizes { extremal_index, .. } => Some(*extremal_index),
+        _ => None,
+    };
+    fields.extend(index.map(|index| ("each".to_owned(), format!("{:.1}", 1.0 / index.max(1e-3)).into())));
+    dictionary::of_fields("condition", &fields)
 }
 
 fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {

@@ -197,7 +197,7 @@ mod tests {
 
     /// Breaches one by one, evenly over the run.
     fn singly(values: u64, broke: u64) -> Breaches {
-        let mut all = Breaches::new();
+        let mut all = Breaches::default();
         for k in 0..broke.max(1) {
             let (from, to) = (values * k / broke.max(1), values * (k + 1) / broke.max(1));
             let broke = broke.min(1);

@@ -222,7 +222,7 @@ impl Run {
     /// Counts breaches of a run that keeps spikes only: second by second, as far as histograms show them.
     fn breaches_of_slices(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Option<Breaches>>>, Error> {
         let tasks = self.info().tasks.len();
-        let mut found = vec![vec![Some(Breaches::new()); requirements.len()]; tasks];
+        let mut found = vec![vec![Some(Breaches::default()); requirements.len()]; tasks];
         self.for_each_slice(|slice| {
             let mut stats = TimingStats::new(self.period_ns(slice.task));
             slice.add_to(&mut stats);

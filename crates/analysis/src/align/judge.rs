@@ -28,9 +28,6 @@ pub(super) struct Path {
     total: f64,
 }
 
-/// A shift that was examined and is not the best.
-struct Rival(Anchor);
-
 /// Weighs shifts.
 pub(super) struct Judge<'a> {
     stamps: &'a Series,
@@ -43,7 +40,8 @@ pub(super) struct Judge<'a> {
     /// Mean cost of a pulse under an arbitrary shift.
     usual: f64,
     best: Option<Path>,
-    rivals: Vec<Rival>,
+    /// Shifts that were examined and are not the best.
+    rivals: Vec<Anchor>,
 }
 
 impl<'a> Judge<'a> {
@@ -83,7 +81,7 @@ impl<'a> Judge<'a> {
         self.measure_by(USUAL * median(&mut sizes).unwrap_or(0.0));
         let total = best.said.iter().map(|said| self.cost(*said)).sum();
         self.best = Some(Path { total, ..best });
-        for Rival(anchor) in std::mem::take(&mut self.rivals) {
+        for anchor in std::mem::take(&mut self.rivals) {
             self.propose(anchor);
         }
     }
@@ -130,7 +128,7 @@ impl<'a> Judge<'a> {
                 None => return,
             },
         };
-        self.rivals.push(Rival(before));
+        self.rivals.push(before);
     }
 
     pub(super) fn best(&self) -> Option<&Path> {
@@ -148,7 +146,7 @@ impl<'a> Judge<'a> {
         if inside.len() < FEWEST || left.is_nan() {
             return Err(Ambiguous { left: 1.0, ..nothing() });
         }
-        let beaten = self.rivals.iter().map(|Rival(anchor)| self.against(best, &inside, *anchor));
+        let beaten = self.rivals.iter().map(|anchor| self.against(best, &inside, *anchor));
         let mut shifts: Vec<i64> = beaten.flatten().collect();
         shifts.sort_unstable();
         shifts.dedup();

@@ -3,7 +3,7 @@
 use super::judge::Path;
 use super::track::PulseAssignment;
 use super::{FEWEST, Matched, Own, Spread};
-use crate::least_squares::{Line, least_squares, median, theil_sen};
+use crate::least_squares::{Line, interpolated, least_squares, median, theil_sen};
 
 /// Stretches of the capture from which the uncertainty of the rate is estimated.
 const STRETCHES: usize = 20;
@@ -109,15 +109,7 @@ fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
             Some((middle, median(&mut left.to_vec())?))
         })
         .collect();
-    let at = |x: f64| {
-        let next = knots.partition_point(|knot| knot.0 < x);
-        match (next.checked_sub(1).and_then(|before| knots.get(before)), knots.get(next)) {
-            (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0),
-            (Some(only), None) | (None, Some(only)) => only.1,
-            (None, None) => 0.0,
-        }
-    };
-    points.iter().zip(left).map(|((x, _), left)| left - at(*x)).collect()
+    points.iter().zip(left).map(|((x, _), left)| left - interpolated(&knots, *x)).collect()
 }
 
 /// Returns the period error by both, of activations that are consecutive on the grid and have pulses.

@@ -84,36 +84,29 @@ impl Statistic {
         Statistic::Maximum,
     ];
 
-    /// Returns its name in tables.
-    pub fn name(self) -> &'static str {
+    /// Returns its name in tables, and the corresponding figure of a distribution, which the maximum has none of.
+    fn described(self) -> (&'static str, Option<Figure>) {
         match self {
-            Statistic::Mean => "mean",
-            Statistic::StandardDeviation => "sd",
-            Statistic::MedianExecution => "median execution time",
-            Statistic::P50 => "p50",
-            Statistic::P90 => "p90",
-            Statistic::P99 => "p99",
-            Statistic::P999 => "p99.9",
-            Statistic::P9999 => "p99.99",
-            Statistic::MissedShare => "missed",
-            Statistic::Maximum => "max",
+            Statistic::Mean => ("mean", Some(Figure::Mean)),
+            Statistic::StandardDeviation => ("sd", Some(Figure::StandardDeviation)),
+            Statistic::MedianExecution => ("median execution time", Some(Figure::MedianExecution)),
+            Statistic::P50 => ("p50", Some(Figure::Quantile(0.5))),
+            Statistic::P90 => ("p90", Some(Figure::Quantile(0.9))),
+            Statistic::P99 => ("p99", Some(Figure::Quantile(0.99))),
+            Statistic::P999 => ("p99.9", Some(Figure::Quantile(0.999))),
+            Statistic::P9999 => ("p99.99", Some(Figure::Quantile(0.9999))),
+            Statistic::MissedShare => ("missed", Some(Figure::MissedShare)),
+            Statistic::Maximum => ("max", None),
         }
     }
 
-    /// Returns the corresponding figure of a distribution; `None` for the maximum, which has none.
+    /// Returns its name in tables.
+    pub fn name(self) -> &'static str {
+        self.described().0
+    }
+
     fn figure(self) -> Option<Figure> {
-        Some(match self {
-            Statistic::Mean => Figure::Mean,
-            Statistic::StandardDeviation => Figure::StandardDeviation,
-            Statistic::MedianExecution => Figure::MedianExecution,
-            Statistic::MissedShare => Figure::MissedShare,
-            Statistic::P50 => Figure::Quantile(0.5),
-            Statistic::P90 => Figure::Quantile(0.9),
-            Statistic::P99 => Figure::Quantile(0.99),
-            Statistic::P999 => Figure::Quantile(0.999),
-            Statistic::P9999 => Figure::Quantile(0.9999),
-            Statistic::Maximum => return None,
-        })
+        self.described().1
     }
 
     /// Returns its value in a run, if the run is long enough for it.

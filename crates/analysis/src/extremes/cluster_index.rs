@@ -62,7 +62,7 @@ pub fn cluster_gap(positions: &[u64], theta: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{agrees, lcg};
+    use crate::tests::{agrees, lcg};
 
     /// Returns X_i = max(a X_{i-1}, (1 - a) Z_i) with unit Frechet Z: its extremal index is 1 - a.
     fn armax(a: f64) -> Vec<f64> {

@@ -71,13 +71,7 @@ impl Backtest {
         let mut found = Reliability {
             window_ns: self.window as f64 * self.period_ns as f64,
             horizon_windows: self.ahead as u64,
-            windows: 0,
-            bounded: 0,
-            held: 0,
-            held_limits: None,
-            max_held: 0,
-            median_ratio: None,
-            refused_by: BTreeMap::new(),
+            ..Reliability::default()
         };
         let mut ratios = Vec::new();
         for (i, window) in self.windows.iter().enumerate() {
@@ -107,7 +101,7 @@ impl Backtest {
 
 /// Reliability of predictions from the windows of a run. Horizons of neighbouring windows overlap, so the
 /// results are not independent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Reliability {
     /// Length of a window, in ns.
     pub window_ns: f64,

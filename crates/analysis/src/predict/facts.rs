@@ -106,8 +106,8 @@ fn with_larger(tail: &Tail, larger: u64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::agrees;
     use crate::scan::Peak;
+    use crate::tests::agrees;
     use jitterlab_model::Distribution;
 
     #[test]

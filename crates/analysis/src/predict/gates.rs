@@ -10,7 +10,8 @@ use crate::exact_binomial::chi_squared;
 use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
-use crate::least_squares::median;
+use crate::least_squares::{interpolated, median};
+use crate::scan::Ticks;
 use crate::stationarity::{kpss, mid_ranks};
 
 const LEVEL: f64 = 0.01;
@@ -158,24 +159,12 @@ pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
         exceedances = clusters.iter().map(|c| (c.first, c.max_ns)).collect();
     }
     exceedances.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let step = resolution(&exceedances);
+    let step = Ticks::from_values(exceedances.iter().map(|of| of.1)).step_ns as f64;
     // Time stamps have a resolution: equal values are spread over it, by an amount that depends only on the position.
     let mut values: Vec<f64> =
         exceedances.iter().map(|(at, ns)| *ns as f64 + step * (unit(*at) - 0.5)).collect();
     values.sort_unstable_by(|a, b| b.total_cmp(a));
     Some(Prepared { values, places: exceedances, theta, declustered, largest_cluster })
-}
-
-/// Returns the step that all values are multiples of, relative to the first.
-fn resolution(values: &[(u64, i64)]) -> f64 {
-    let gcd = |mut a: u64, mut b: u64| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    let first = values.first().map_or(0, |v| v.1);
-    values.iter().fold(0, |step, v| gcd(step, v.1.abs_diff(first))).max(1) as f64
 }
 
 /// Returns a number in 0..1 that depends only on the position.
@@ -258,21 +247,13 @@ const ANDERSON_DARLING: [(f64, f64); 6] =
 
 /// (c) Tests whether the tail has the fitted shape.
 fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
-    let critical = interpolate(&ANDERSON_DARLING, fit.shape);
     let statistic = fit.anderson_darling(excesses);
-    Condition::GoodnessOfFit { latencies: Some(excesses.len()) }.at_most(statistic, critical)
+    Condition::GoodnessOfFit { latencies: Some(excesses.len()) }
+        .at_most(statistic, critical_of_fit(fit.shape))
 }
 
-fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
-    let after = table.partition_point(|p| p.0 <= x);
-    match (after.checked_sub(1).and_then(|i| table.get(i)), table.get(after)) {
-        (Some(a), Some(b)) => {
-            let share = (x - a.0) / (b.0 - a.0);
-            (a.1.ln() + share * (b.1 / a.1).ln()).exp()
-        }
-        (Some(only), None) | (None, Some(only)) => only.1,
-        (None, None) => f64::NAN,
-    }
+fn critical_of_fit(shape: f64) -> f64 {
+    interpolated(&ANDERSON_DARLING.map(|(shape, quantile)| (shape, quantile.ln())), shape).exp()
 }
 
 /// (d) Tests whether the tail is too heavy for a meaningful bound.
@@ -365,8 +346,9 @@ mod tests {
             let found = quantile_99(statistics.collect());
             assert!((found / critical - 1.0).abs() < 0.12, "{shape}: {found} {critical}");
         }
-        assert!((interpolate(&ANDERSON_DARLING, 0.125) - (1.13f64 * 1.28).sqrt()).abs() < 1e-9);
-        assert_eq!((interpolate(&ANDERSON_DARLING, -3.0), interpolate(&ANDERSON_DARLING, 3.0)), (1.40, 1.38));
+        for (shape, critical) in [(0.125, (1.13f64 * 1.28).sqrt()), (-3.0, 1.40), (3.0, 1.38)] {
+            assert!((critical_of_fit(shape) - critical).abs() < 1e-9);
+        }
     }
 
     #[test]
@@ -379,11 +361,5 @@ mod tests {
         });
         let found = quantile_99(ratios.collect());
         assert!((found / TOP_SPACING - 1.0).abs() < 0.03, "{found}");
-    }
-
-    #[test]
-    fn coarse_time_stamps_are_spread_over_their_resolution() {
-        assert_eq!(resolution(&[(1, 5_000), (2, 3_000), (9, 12_000)]), 1_000.0);
-        assert_eq!(resolution(&[(1, 7)]), 1.0);
     }
 }

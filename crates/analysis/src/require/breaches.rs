@@ -13,7 +13,7 @@ use crate::scan::{Peaks, SPANS, Spans};
 const PARTS: u64 = 2_048;
 
 /// Breaches of a requirement, and their distribution over the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Breaches {
     /// Number of values, and number of breaches.
     pub evidence: Evidence,
@@ -30,26 +30,14 @@ pub struct Breaches {
 }
 
 impl Breaches {
-    /// Creates counts without a breach.
-    pub fn new() -> Self {
-        Breaches {
-            evidence: Evidence::default(),
-            parts: BTreeMap::new(),
-            shift: 0,
-            places: None,
-            untold: None,
-            has_long_memory: false,
-        }
-    }
-
     /// Creates breaches from their number alone.
     pub fn unordered(evidence: Evidence) -> Self {
-        Breaches { evidence, ..Self::new() }
+        Breaches { evidence, ..Self::default() }
     }
 
     /// Creates the result for a source that lacks the data.
     pub fn untold(gap: Gap) -> Self {
-        Breaches { untold: Some(gap), ..Self::new() }
+        Breaches { untold: Some(gap), ..Self::default() }
     }
 
     /// Takes a stretch of this many due times from a position on the grid on.
@@ -127,12 +115,6 @@ impl Breaches {
     }
 }
 
-impl Default for Breaches {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Counts the breaches of a requirement exactly, activation by activation. Parts of a run may be counted
 /// separately and merged in order of time.
 #[derive(Debug, Clone)]
@@ -156,7 +138,7 @@ impl<'a> BreachCounter<'a> {
             period_ns,
             first_start_ns: None,
             last_start_ns: None,
-            breaches: Breaches::new(),
+            breaches: Breaches::default(),
             spans: Spans::new(SPANS),
             peaks: Peaks::new(TAIL_SIZE),
             seen: 0,
@@ -262,7 +244,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_no_breach_is_lost() {
-        let mut breaches = Breaches::new();
+        let mut breaches = Breaches::default();
         let one = Evidence { values: 1_000, broke: 1, may_have_broken: 2 };
         (0..1_000_000).for_each(|k| breaches.push(k * 1_000, 1_000, &one));
         let [may, certain] = breaches.counts().unwrap();

@@ -12,7 +12,7 @@ fn evidence(values: u64, broke: u64) -> Evidence {
 
 /// Breaches one by one, evenly over the run.
 fn singly(values: u64, broke: u64) -> Breaches {
-    let mut all = Breaches::new();
+    let mut all = Breaches::default();
     for k in 0..broke {
         let (from, to) = (values * k / broke, values * (k + 1) / broke);
         all.push(from, to - from, &evidence(to - from, 1));
@@ -100,7 +100,7 @@ fn without_order_nothing_is_decided_but_what_never_came() {
 fn never_means_never_seen() {
     assert_eq!(outcome("missed = 0", 1_000, 0), Outcome::Pass);
     assert_eq!(outcome("missed = 0", 1_000, 1), Outcome::Fail);
-    assert_eq!(requirement("max < 1us").judge(&Breaches::new(), None).outcome, Outcome::NotEnoughData);
+    assert_eq!(requirement("max < 1us").judge(&Breaches::default(), None).outcome, Outcome::NotEnoughData);
     let judged = requirement("missed = 0").judge(&singly(1_000, 0), None);
     assert!((judged.share_limits[1] - 2.99e-3).abs() < 1e-5, "{judged:?}");
     let unknown = requirement("missed = 0").judge(&Breaches::untold(Gap::Missed), None);
@@ -111,7 +111,7 @@ fn never_means_never_seen() {
 fn bursts_say_less() {
     let r = requirement("p99 < 80us");
     let bursts = |size: u64| {
-        let mut all = Breaches::new();
+        let mut all = Breaches::default();
         // 2 % of the time, anywhere.
         let mut random = crate::random::Random::new(7);
         let mut at: Vec<u64> = (0..1_000 / size).map(|_| random.below(50_000) as u64).collect();

@@ -125,7 +125,7 @@ pub struct ExactRow {
 }
 
 /// Chooses the blocks with the largest scores, and forgets the others.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Top {
     room: usize,
     heap: BinaryHeap<Reverse<(i64, u64)>>,
@@ -145,7 +145,7 @@ impl Top {
 }
 
 /// Collects the series of one task.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SeriesBuilder {
     period_ns: i64,
     per_step: u64,
@@ -213,24 +213,16 @@ impl SeriesBuilder {
         let part = share.expected as f64 / share.total.max(1) as f64;
         let room = |eighths: usize| {
             let blocks = (BLOCK_BUDGET / 8 * eighths) as f64 * part;
-            Top { room: (blocks as usize).max(4), heap: BinaryHeap::new() }
+            Top { room: (blocks as usize).max(4), ..Top::default() }
         };
         SeriesBuilder {
             period_ns,
             per_step,
-            complete: false,
             sliced: true,
-            in_step: 0,
-            step: Step::default(),
-            steps: Vec::new(),
             block: Vec::with_capacity(BLOCK),
-            blocks_seen: 0,
             tops: [room(3), room(1), room(2), room(1), room(1)],
-            kept: BTreeMap::new(),
-            first_latencies_ns: Vec::new(),
             unbroken: true,
-            first: None,
-            previous: None,
+            ..SeriesBuilder::default()
         }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::reference::agrees;
+use crate::tests::agrees;
 use proptest::prelude::*;
 
 /// From Coles, An Introduction to Statistical Modeling of Extreme Values (2001): daily rainfall in south-west England 1914-1962, the 152 of 17531 days above 30 mm (section 4.4.1).

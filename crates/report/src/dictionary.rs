@@ -1,0 +1,187 @@
+//! Words and sentences by the name of what they are about, from the files in `dictionary/`.
+//!
+//! In a sentence `{name}` is replaced by the quantity of that name, `{name:form}` by the quantity in another form
+//! than its own ([`shown`]). Of a part `[A||B]` in brackets A is taken if all its quantities are known, else B; without
+//! `||B` it is left out.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jitterlab_model::CpuSet;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::words::{count, cpus_named, exact, list, plural, share, time};
+
+const FILES: [&str; 3] = [
+    include_str!("dictionary/caveats.toml"),
+    include_str!("dictionary/figures.toml"),
+    include_str!("dictionary/warnings.toml"),
+];
+
+/// Fields in which serde writes the name of an event, in the order in which they are looked for.
+const NAMES: [&str; 8] = ["about", "id", "by", "class", "sets", "reason", "what", "why"];
+
+/// Tables of words. A file that cannot be read leaves names in place of words; a test reads all of them.
+static TABLES: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyLock::new(|| {
+    let files = FILES.into_iter().filter_map(|file| toml::from_str::<BTreeMap<_, _>>(file).ok());
+    files.flatten().collect()
+});
+
+/// The words of this name in a table.
+pub(crate) fn word(table: &str, name: &str) -> Option<&'static str> {
+    TABLES.get(table)?.get(name).map(String::as_str)
+}
+
+/// The words for a value that is written as a name.
+pub(crate) fn named(table: &str, value: &impl Serialize) -> &'static str {
+    let name = serde_json::to_value(value).unwrap_or_default();
+    name.as_str().and_then(|name| word(table, name)).unwrap_or("unknown")
+}
+
+/// The quantities of an event: its fields; its name alone where it has none.
+pub(crate) fn fields(event: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(event) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(name) => [(NAMES[0].to_owned(), name)].into_iter().collect(),
+        Err(_) => Map::new(),
+    }
+}
+
+/// The sentence of an event.
+pub(crate) fn of_event(table: &str, event: &impl Serialize) -> String {
+    of_fields(table, &fields(event))
+}
+
+/// The sentence of an event by its fields, some of which may be put into other words.
+pub(crate) fn of_fields(table: &str, fields: &Map<String, Value>) -> String {
+    let name = NAMES.iter().find_map(|name| fields.get(*name)?.as_str());
+    sentence(table, name.unwrap_or_default(), fields)
+}
+
+/// The sentence of this name with its quantities.
+pub(crate) fn sentence(table: &str, name: &str, quantities: &Map<String, Value>) -> String {
+    filled(word(table, name).unwrap_or(name), &|name, form| shown(quantities.get(name)?, form))
+}
+
+/// A quantity in a form: `yes|no` for what is true or false, `?one/many` by the number of things, `+up/down` by a sign,
+/// the table that has its words, or the thing that it counts.
+fn shown(value: &Value, form: &str) -> Option<String> {
+    let whole = || value.as_u64().or(value.as_f64().map(|number| number.round() as u64)).unwrap_or_default();
+    let choice = |mark: char| form.strip_prefix(mark).and_then(|both| both.split_once('/'));
+    if let Some((one, many)) = choice('?') {
+        return Some(if number_of(value) == 1 { one } else { many }.into());
+    }
+    if let Some((up, down)) = choice('+') {
+        return Some(if value.as_f64()? > 0.0 { up } else { down }.into());
+    }
+    Some(match (value, form) {
+        (Value::Null, _) => return None,
+        (Value::Bool(so), words) => {
+            let (yes, no) = words.split_once('|')?;
+            if *so { yes.into() } else { no.into() }
+        }
+        (Value::String(text), "") => text.clone(),
+        (Value::String(cpus), "cpus") => cpus_named(&cpus.parse().unwrap_or_default()),
+        (Value::String(name), table) => word(table, name).unwrap_or(name).into(),
+        (Value::Array(names), _) => {
+            list(&names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
+        }
+        (Value::Object(fields), table) => of_fields(table, fields),
+        (Value::Number(number), "") => number.to_string(),
+        (_, "count") => count(whole()),
+        (_, "ns") => time(value.as_f64()?),
+        (_, "us") => time(value.as_f64()? * 1e3),
+        (_, "exact") => exact(value.as_i64()?),
+        (_, "hundredths") => format!("{:.2}", value.as_f64()?),
+        (_, "seconds") => format!("{:.1}", value.as_f64()? / 1e9),
+        (_, "mv") => (value.as_f64()? / 1e3).to_string(),
+        (_, "size") if value.is_f64() => format!("{:.1}", value.as_f64()?.abs()),
+        (_, "size") => time(value.as_f64()?.abs()),
+        (_, "share") => share(value.as_f64()?),
+        (_, thing) => plural(whole(), thing),
+    })
+}
+
+fn number_of(value: &Value) -> usize {
+    match value {
+        Value::Array(names) => names.len(),
+        Value::String(cpus) => cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len()),
+        number => number.as_u64().unwrap_or_default() as usize,
+    }
+}
+
+/// A text with its quantities, each by its name and form; where one is unknown, its name stays.
+pub(crate) fn filled(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> String {
+    let Some((before, rest)) = text.split_once('[') else { return substituted(text, quantity).0 };
+    let (part, after) = rest.split_once(']').unwrap_or((rest, ""));
+    let (known, unknown) = part.split_once("||").unwrap_or((part, ""));
+    let part = match substituted(known, quantity) {
+        (part, true) => part,
+        _ => substituted(unknown, quantity).0,
+    };
+    format!("{}{part}{}", substituted(before, quantity).0, filled(after, quantity))
+}
+
+fn substituted(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> (String, bool) {
+    let (mut out, mut rest, mut is_known) = (String::new(), text, true);
+    while let Some((before, (placeholder, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        let (name, form) = placeholder.split_once(':').unwrap_or((placeholder, ""));
+        out += before;
+        let found = quantity(name, form);
+        is_known &= found.is_some();
+        out += &found.unwrap_or_else(|| format!("{{{placeholder}}}"));
+        rest = after;
+    }
+    (out + rest, is_known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_are_read_and_quantities_have_their_forms() {
+        for file in FILES {
+            toml::from_str::<BTreeMap<String, BTreeMap<String, String>>>(file).unwrap();
+        }
+        let quantities = fields(&serde_json::json!({
+            "n": 1, "ns": 5_000, "so": true, "none": null, "all": ["a", "b"], "chore": "watchdogs"
+        }));
+        let text = "{n:time}, {n:?is/are}[, {none}][ and {none}||, nothing], {so:yes|no}, {ns:ns}, {all:list}, {chore:chore}, {other}";
+        let filled = filled(text, &|name, form| shown(quantities.get(name)?, form));
+        assert_eq!(filled, "1 time, is, nothing, yes, 5 µs, a and b, watchdogs, {other}");
+    }
+
+    /// Variants of an enum, as its source has them, that have no words in a table.
+    fn lacking(source: &str, name: &str, table: &str) -> Vec<String> {
+        let body =
+            source.split_once(&format!("pub enum {name} {{\n")).unwrap().1.split_once("\n}").unwrap().0;
+        let lines = body.lines().filter(|line| line.starts_with("    ") && !line.starts_with("     "));
+        let variants = lines.filter_map(|line| line.trim().split(['{', '(', ',', ' ']).next());
+        let variants = variants.filter(|name| name.starts_with(char::is_uppercase));
+        let kebab = |name: &str| {
+            let mut id = String::new();
+            for c in name.chars() {
+                if c.is_uppercase() && !id.is_empty() {
+                    id.push('-');
+                }
+                id.extend(c.to_lowercase());
+            }
+            id
+        };
+        variants.map(kebab).filter(|id| word(table, id).is_none()).collect()
+    }
+
+    #[test]
+    fn every_event_has_its_words() {
+        let warnings = include_str!("../../model/src/warning.rs");
+        let in_words = ["isolated", "devices", "kernel", "interrupt-entries", "firmware"];
+        let in_words = [&in_words[..], &["contradiction", "listed-late", "traced", "other"]].concat();
+        assert_eq!(lacking(warnings, "Warning", "warning"), in_words);
+        let caveats = include_str!("../../analysis/src/caveats.rs");
+        assert_eq!(lacking(caveats, "Caveat", "caveat"), ["overloaded", "machine", "no-load"]);
+    }
+}
