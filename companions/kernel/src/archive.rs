@@ -13,6 +13,7 @@ const TRAILER: &str = "TRAILER!!!";
 
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
+const SYMLINK: u32 = 0o120_000;
 const CHARACTER: u32 = 0o020_000;
 
 /// An archive being written. Paths are absolute; the directories above them are made.
@@ -52,6 +53,11 @@ impl Archive {
         }
         self.entry(path.trim_start_matches('/'), REGULAR | permissions, content, (0, 0));
         Ok(())
+    }
+
+    /// Adds a symbolic link.
+    pub fn symlink(&mut self, path: &str, target: &str) {
+        self.entry(path.trim_start_matches('/'), SYMLINK | 0o777, target.as_bytes(), (0, 0));
     }
 
     /// Adds a character device.
@@ -98,7 +104,7 @@ pub struct File {
     pub path: String,
     /// Its type and permission bits, as in stat(2).
     pub mode: u32,
-    /// Content.
+    /// Content; for a symbolic link, its target.
     pub content: Vec<u8>,
 }
 
@@ -159,6 +165,7 @@ mod tests {
     fn sample() -> Vec<u8> {
         let mut archive = Archive::new();
         archive.file("/usr/bin/tool", 0o755, b"#!tool").unwrap();
+        archive.symlink("/bin", "usr/bin");
         archive.directory("/usr/lib");
         archive.character_device("/dev/console", 0o600, 5, 1);
         archive.finish()
@@ -169,7 +176,7 @@ mod tests {
         let paths: Vec<String> = read(&sample()).unwrap().into_iter().map(|f| f.path).collect();
         assert_eq!(
             paths,
-            ["usr", "usr/bin", "usr/bin/tool", "usr/lib", "dev", "dev/console"].map(String::from)
+            ["usr", "usr/bin", "usr/bin/tool", "bin", "usr/lib", "dev", "dev/console"].map(String::from)
         );
     }
 
@@ -187,6 +194,7 @@ mod tests {
         std::io::Write::write_all(&mut cpio.stdin.take().unwrap(), &sample()).unwrap();
         let listed = String::from_utf8(cpio.wait_with_output().unwrap().stdout).unwrap();
         assert!(listed.contains("-rwxr-xr-x") && listed.contains("usr/bin/tool"), "{listed}");
+        assert!(listed.contains("bin -> usr/bin"), "{listed}");
         assert!(listed.contains("5,   1") && listed.contains("dev/console"), "{listed}");
     }
 

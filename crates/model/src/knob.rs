@@ -4,6 +4,7 @@ use crate::words;
 
 words! {
     /// Something that can be set, tried and put back; those first that help most often where they help.
+    #[derive(Hash)]
     #[non_exhaustive]
     Knob, "knob":
     /// Everybody else's threads off the task's processor.

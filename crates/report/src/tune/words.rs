@@ -1,6 +1,6 @@
 //! Knobs in words.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jitterlab_analysis::tune::{Judgement, KnobFound, LeftOut, Step, USUAL};
@@ -11,7 +11,7 @@ use crate::why::cause;
 use crate::words::share;
 
 /// The file of knobs. One that cannot be read leaves none; a test reads it.
-static KNOBS: LazyLock<BTreeMap<Knob, String>> =
+static KNOBS: LazyLock<HashMap<Knob, String>> =
     LazyLock::new(|| toml::from_str(include_str!("knobs.toml")).unwrap_or_default());
 
 /// Effect of setting a knob, as the end of "setting ...".
