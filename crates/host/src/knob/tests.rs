@@ -62,7 +62,7 @@ fn begin(root: &Root) -> Alteration {
 
 #[test]
 fn every_knob_of_every_machine_is_read_back_and_put_back() {
-    let mut tried = std::collections::BTreeSet::new();
+    let mut tried = std::collections::HashSet::new();
     for name in ["cnc-rt", "laptop", "server", "vm", "arm-board"] {
         let machine = Machine::named(name);
         machine.add(NETWORK);
