@@ -7,6 +7,7 @@ pub mod chart;
 pub mod check;
 pub mod comparison;
 pub mod compensation;
+pub mod dictionary;
 pub mod doctor;
 pub mod document;
 pub mod export;
