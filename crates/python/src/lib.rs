@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::record::{Loop, Probed, Recording, write};
     #[pymodule_export]
-    use crate::rendering::{plot, png, write_page};
+    use crate::rendering::{Drawn, plot, write_page};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

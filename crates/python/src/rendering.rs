@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use jitterlab_host::check::check_run;
 use jitterlab_model::Error;
+use jitterlab_report::chart::{Chart, Drawing};
 use jitterlab_report::document::Document;
-use jitterlab_report::figure::{self, Figure};
+use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::quantity;
 use jitterlab_runs::Run as Opened;
@@ -17,10 +18,25 @@ use crate::error::OrRaise;
 use crate::interruptible::aside;
 use crate::run::Run;
 
-/// A figure as PNG.
-#[pyfunction]
-pub(crate) fn png(svg: &str) -> PyResult<Vec<u8>> {
-    figure::png(svg).or_raise()
+/// A figure that Python holds.
+#[pyclass(frozen, module = "jitterlab._native")]
+pub(crate) struct Drawn(Drawing);
+
+#[pymethods]
+impl Drawn {
+    fn svg(&self) -> String {
+        self.0.svg()
+    }
+
+    fn png(&self) -> PyResult<Vec<u8>> {
+        self.0.png().or_raise()
+    }
+}
+
+impl Drawn {
+    pub(crate) fn new(charts: &[Chart]) -> Self {
+        Drawn(Drawing::new(charts))
+    }
 }
 
 fn opened(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
@@ -34,7 +50,7 @@ fn page_runs(runs: &[Opened], task: Option<&str>) -> Result<Vec<PageRun>, Error>
     Ok(runs)
 }
 
-/// A figure of runs as SVG.
+/// A figure of runs.
 #[pyfunction]
 pub(crate) fn plot(
     py: Python<'_>,
@@ -42,11 +58,11 @@ pub(crate) fn plot(
     drawn: &str,
     of: &str,
     task: Option<String>,
-) -> PyResult<String> {
+) -> PyResult<Drawn> {
     let (wanted, quantity): (Figure, _) = (drawn.parse().or_raise()?, quantity::parse(of).or_raise()?);
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
-    figure::svg(&wanted.charts(quantity, &runs, &[]).or_raise()?).or_raise()
+    Ok(Drawn::new(&wanted.charts(quantity, &runs, &[]).or_raise()?))
 }
 
 /// Writes a page of runs and answers.
@@ -58,7 +74,7 @@ pub(crate) fn write_page(
     task: Option<String>,
     path: PathBuf,
 ) -> PyResult<()> {
-    let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document()).collect();
+    let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document.clone()).collect();
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
     let html = aside(py, move || page::render(&runs, &documents))?;
