@@ -32,8 +32,9 @@ use crate::words::{PaperFigure, Reproduction, Results};
 use jitterlab_host::Progress;
 use jitterlab_host::scratch::Scratch;
 use jitterlab_model::Error;
+use jitterlab_report::chart::Drawing;
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_report::{document, figure, progress};
+use jitterlab_report::{document, progress};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::atomic_file;
 
@@ -98,9 +99,11 @@ impl Workplace<'_> {
             let mut charts = charts.clone();
             let measured = format!(" Measured on {}.", self.machine);
             charts.iter_mut().for_each(|chart| chart.caption.push_str(&measured));
-            let svg = figure::svg(&charts)?;
-            atomic_file::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
-            atomic_file::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
+            let drawing = Drawing::new(&charts);
+            let files = [("svg", drawing.svg().into_bytes()), ("png", drawing.png()?)];
+            for (kind, content) in files {
+                atomic_file::write(self.directory.join(format!("{name}.{kind}")), &content, false)?;
+            }
         }
         Ok(())
     }

@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use jitterlab_host::{Experiment, KeptParts, Progress};
 use jitterlab_model::Error;
+use jitterlab_report::progress;
 use jitterlab_trace::Parts;
 
-use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
+use crate::status_line::StatusLine;
 use crate::{interrupt, kept_parts};
 
 /// Measures, continuing after the parts that an earlier call of the command kept, and shows the result;
@@ -20,7 +21,7 @@ pub fn conduct<T>(
     show: impl FnOnce(T) -> Ending,
 ) -> Ending {
     let interrupted = interrupt::requested()?;
-    let (measured, kept) = measured(open(), Countdown::new(quiet), &interrupted, measure);
+    let (measured, kept) = measured(open(), (!quiet).then(StatusLine::new), &interrupted, measure);
     let (complete, ending) = match measured {
         Ok(Some(found)) => {
             let ending = show(found);
@@ -33,14 +34,19 @@ pub fn conduct<T>(
     ending
 }
 
-/// Measures; returns the answer and the parts that were kept, once the line of the progress has ended.
+/// Measures, with its steps in this line, if in any: on a terminal each part of a step, else where one begins. Returns the
+/// answer and the parts that were kept, once the line has ended.
 pub fn measured<T, E>(
     parts: Parts,
-    mut progress: Countdown,
+    line: Option<StatusLine>,
     interrupted: &AtomicBool,
     measure: impl FnOnce(&mut Experiment<'_>) -> Result<T, E>,
 ) -> (Result<T, E>, KeptParts) {
-    let mut tell = |now: &Progress| progress.tell(now);
+    let mut tell = |now: &Progress| {
+        if let Some(line) = line.as_ref().filter(|line| now.begins || line.is_redrawn()) {
+            line.show(&progress::left(&now.step, now.left_ns));
+        }
+    };
     let mut experiment = Experiment::new(parts, &mut tell, interrupted);
     let measured = measure(&mut experiment);
     (measured, experiment.end())

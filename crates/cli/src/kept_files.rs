@@ -1,14 +1,41 @@
-//! Files that keep settings over a restart: written with a mark, and only those with it are ever replaced or removed.
+//! Files that keep settings over a restart: written with a mark, and only those with it are ever replaced or removed. Files
+//! with results that a later call of a command goes on from.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
+use jitterlab_report::document;
 use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
-use jitterlab_trace::atomic_file;
+use jitterlab_trace::{atomic_file, source};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::output;
+
+/// Blocks of some hundred starts are smaller.
+const LARGEST_BYTES: u64 = 16 << 20;
+
+/// Error of a file with results that cannot be read.
+pub fn broken(file: &str, why: &impl std::fmt::Display) -> Error {
+    Error::damaged(format!("{file}: {why}")).remedy("remove it to begin anew")
+}
+
+/// Results that an earlier call left in this directory, if one did.
+pub fn earlier<T: DeserializeOwned>(file: &str) -> Result<Option<T>, Error> {
+    match source::read_text(Path::new(file), LARGEST_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(file, &error)),
+        Ok(text) => serde_json::from_slice(text.as_bytes()).map(Some).map_err(|error| broken(file, &error)),
+    }
+}
+
+/// Leaves results for a later call.
+pub fn leave(path: &Path, results: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(results).map_err(document::not_written)?;
+    atomic_file::write(path, text.as_bytes(), false)
+}
 
 /// True if a file exists and is ours, false if it is not ours; `None` without a file.
 fn is_ours(path: &Path) -> io::Result<Option<bool>> {

@@ -2,7 +2,6 @@
 
 mod commands;
 mod companions;
-mod countdown;
 mod experiment;
 mod help;
 mod inputs;

@@ -168,7 +168,7 @@ impl Progress {
 
     /// The same where a person watches, and nothing elsewhere.
     pub fn for_people(show: OutputArgs, duration_ns: i64) -> Self {
-        Progress::begin(Some(StatusLine::new()).filter(StatusLine::is_redrawn), show, Some(duration_ns))
+        Progress::begin(StatusLine::for_people(), show, Some(duration_ns))
     }
 
     /// Shows the progress if it is time to, and reports once that recording has ended.

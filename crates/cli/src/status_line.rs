@@ -23,6 +23,11 @@ impl StatusLine {
         StatusLine::start(io::stderr().is_terminal())
     }
 
+    /// Where a person watches, and none elsewhere.
+    pub fn for_people() -> Option<Self> {
+        Some(StatusLine::new()).filter(StatusLine::is_redrawn)
+    }
+
     /// Never redrawn: something else writes to the terminal.
     pub fn of_lines() -> Self {
         StatusLine::start(false)

@@ -7,8 +7,9 @@ use std::process;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
+use jitterlab_report::dictionary::word;
 use jitterlab_report::first_steps::{
-    DOCUMENTS, FORMATS, MEASURE_FIRST, OPTIONS, TOOLS, VALUES, for_file, one_word, option_of, thread_by_name,
+    DOCUMENTS, FORMATS, MEASURE_FIRST, for_file, one_word, option_of, thread_by_name,
 };
 
 use crate::exit::Status;
@@ -44,7 +45,7 @@ fn answered(mut error: clap::Error) -> clap::Error {
             given(ContextKind::InvalidArg).and_then(|argument| meant_argument(&argument, &usage))
         }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
-            let tool = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, ours)| (*ours).to_owned());
+            let tool = word("tool", &name).map(str::to_owned);
             tool.or_else(|| meant_file(&name))
                 .or_else(|| option_of(&name, ""))
                 .or_else(|| in_another_order(&name))
@@ -104,13 +105,12 @@ fn meant_missing(missing: &[String]) -> Option<String> {
 
 /// Returns the likely intention of an argument that the command of this usage does not take.
 fn meant_argument(argument: &str, usage: &str) -> Option<String> {
-    let habit = OPTIONS.iter().find(|(option, _)| *option == argument);
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
     let command =
         usage.split_once("jitterlab ").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or_default());
     let of = |name: &str| command == name;
-    match habit {
-        Some((_, ours)) => Some((*ours).to_owned()),
+    match word("option", argument) {
+        Some(ours) => Some(ours.to_owned()),
         None if argument.starts_with('-') => None,
         None if !argument.starts_with(|c: char| c.is_ascii_digit()) && unit() => Some(one_word(argument)),
         None if of("watch") && argument.parse::<u32>().is_ok() => {
@@ -126,18 +126,17 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
 
 /// Returns the likely intention of a value that an option does not take.
 fn meant_value(option: &str, value: &str) -> Option<String> {
-    let word = value.to_ascii_lowercase();
-    let known = VALUES.iter().find(|(of, given, _)| *of == option && *given == word);
+    let lower = value.to_ascii_lowercase();
     let several = || several_units(value).map(|time| format!("did you mean {time}?"));
     let meant = match option {
-        "--policy" => policy(&word),
+        "--policy" => policy(&lower),
         "--work" => parse_duration_ns(value).is_ok().then(|| format!("spin:{value}")),
         "--clock" => value.parse::<u32>().is_ok().then(|| format!("{value}MHz")),
         "--pid" => return Some(thread_by_name(value)),
         _ => None,
     };
-    known
-        .map(|(_, _, meant)| format!("did you mean {meant}?"))
+    word(option, &lower)
+        .map(|meant| format!("did you mean {meant}?"))
         .or_else(|| meant.map(|meant| format!("did you mean {meant}?")))
         .or_else(several)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::bounds::WIDEST_TERMINAL;
 use jitterlab_model::{Error, Fitness};
-use jitterlab_report::chart::Terminal;
+use jitterlab_report::chart::{Drawing, Terminal};
 use jitterlab_report::document::{self, Extent, Present};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
@@ -171,20 +171,16 @@ pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the result of a command to the file the user named, then reports it by `said`; `-` is standard output, and
-/// the report goes to standard error then.
+/// Writes the result of a command to the file the user named, then reports it by `said`.
 pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(), Error> {
-    if is_stdout(path) {
-        to_stdout(|out| Ok(out.write_all(content)?))?;
-        note(said);
-    } else {
-        atomic_file::write(path, content, force)?;
-        print(&format!("{}: {said}\n", path.display()))?;
-    }
-    Ok(())
+    deliver_by(path, force, |out| {
+        out.write_all(content).map_err(Error::file("write", path))?;
+        Ok(said.to_owned())
+    })
 }
 
-/// Does the same for a result of any length that is written piece by piece; `fill` returns the report.
+/// Does the same for a result of any length that is written piece by piece; `fill` returns the report. `-` is standard
+/// output, and the report goes to standard error then.
 pub fn deliver_by(
     path: &Path,
     force: bool,
@@ -267,16 +263,16 @@ pub fn check_figure(path: &Path, option: &'static str) -> Result<(), Error> {
 }
 
 /// Converts a figure to SVG or PNG, by the ending of the file's name.
-pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>, Error> {
+pub fn figure(path: &Path, drawing: &Drawing) -> Result<Vec<u8>, Error> {
     match is_png(path) {
-        Some(true) => Ok(jitterlab_report::figure::png(&svg)?),
-        _ => Ok(svg.into_bytes()),
+        Some(true) => drawing.png(),
+        _ => Ok(drawing.svg().into_bytes()),
     }
 }
 
 /// Writes a figure as SVG or PNG, by the ending of the file's name.
-pub fn write_figure(path: &Path, svg: &str) -> Result<(), Error> {
-    write_file(path, &figure(path, svg.to_owned())?)
+pub fn write_figure(path: &Path, drawing: &Drawing) -> Result<(), Error> {
+    write_file(path, &figure(path, drawing)?)
 }
 
 /// The terminal, for figures; `ascii` is true if the user wants plain characters, as the locale C does, too.

@@ -1,71 +1,35 @@
 //! Answers about runs: analysis, prediction, comparison.
 
 use jitterlab_analysis::causes::ListedEvents;
-use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::purposes::{PURPOSES, Purpose};
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::{Error, Warning};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent, Present};
-use jitterlab_report::figure;
 use jitterlab_report::section::Section;
 use jitterlab_report::warnings;
 use jitterlab_runs::{Ahead, CompareOptions};
 use pyo3::prelude::*;
 
+use crate::drawn::Drawn;
 use crate::error::OrRaise;
 use crate::interruptible::aside;
 use crate::run::Run;
 use crate::time::{Time, ns};
 
-/// An answer that Python holds: the result itself, which is shown as the program shows it.
+/// An answer that Python holds, with the warnings of the runs that it rests on.
 #[pyclass(frozen)]
-pub(crate) struct Answer(Box<dyn Answered>);
-
-/// Requests of Python to a result, whatever its type.
-trait Answered: Send + Sync {
-    fn json(&self) -> Result<String, Error>;
-    fn text(&self, extent: Extent, terminal: Terminal) -> String;
-    fn document(&self) -> Document;
-    fn warnings(&self) -> Vec<Warning>;
-}
-
-/// A result, and how its warnings are found.
-struct Kept<R> {
-    result: R,
-    warnings: fn(&R) -> Vec<Warning>,
-}
-
-impl<R: Present + Send + Sync> Answered for Kept<R> {
-    fn json(&self) -> Result<String, Error> {
-        document::json(&self.result)
-    }
-
-    fn text(&self, extent: Extent, terminal: Terminal) -> String {
-        document::text(&self.result, extent, terminal)
-    }
-
-    fn document(&self) -> Document {
-        Document::new(&self.result)
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
-        (self.warnings)(&self.result)
-    }
+pub(crate) struct Answer {
+    pub(crate) document: Document,
+    warnings: Vec<Warning>,
+    /// Writes the result itself, whatever its type.
+    json: Box<dyn Fn() -> Result<String, Error> + Send + Sync>,
 }
 
 impl Answer {
-    /// An answer with the warnings of the runs that it rests on.
-    pub(crate) fn new<R: Present + Send + Sync + 'static>(
-        result: R,
-        warnings: fn(&R) -> Vec<Warning>,
-    ) -> Answer {
-        Answer(Box::new(Kept { result, warnings }))
-    }
-
-    /// Its presentation.
-    pub(crate) fn document(&self) -> Document {
-        self.0.document()
+    pub(crate) fn new<R: Present + Send + Sync + 'static>(result: R, warnings: Vec<Warning>) -> Answer {
+        let document = Document::new(&result);
+        Answer { document, warnings, json: Box::new(move || document::json(&result)) }
     }
 }
 
@@ -73,25 +37,24 @@ impl Answer {
 impl Answer {
     /// The JSON that the program prints with --json.
     fn json(&self) -> PyResult<String> {
-        self.0.json().or_raise()
+        (self.json)().or_raise()
     }
 
     /// The words of the program.
     fn text(&self, extent: &str, columns: usize) -> String {
         let extent = if extent == "details" { Extent::Details } else { Extent::Answer };
-        self.0.text(extent, Terminal { columns, ascii: false, colour: false })
+        self.document.text(extent, Terminal { columns, ascii: false, colour: false })
     }
 
-    /// Its figures, each as SVG.
-    fn figures(&self) -> PyResult<Vec<String>> {
-        let document = self.document();
-        let charts = document.sections.iter().flat_map(Section::charts);
-        charts.map(|chart| figure::svg(std::slice::from_ref(chart)).or_raise()).collect()
+    /// Its figures.
+    fn figures(&self) -> Vec<Drawn> {
+        let charts = self.document.sections.iter().flat_map(Section::charts);
+        charts.map(|chart| Drawn::new(std::slice::from_ref(chart))).collect()
     }
 
     /// Warnings about the runs that it rests on, a sentence each.
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings().iter().map(warnings::sentence).collect()
+        self.warnings.iter().map(warnings::sentence).collect()
     }
 }
 
@@ -115,7 +78,8 @@ pub(crate) fn analysis(
     let purpose = purpose.map(named).transpose().or_raise()?;
     aside(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
-        Ok::<_, Error>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
+        let warnings = analysis.run.warnings.clone();
+        Ok::<_, Error>(Answer::new(analysis, warnings))
     })
 }
 
@@ -128,7 +92,8 @@ pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<A
     let run = run.run.clone();
     aside(py, move || {
         let why = run.why(task.as_deref(), ListedEvents::Latest(LATEST))?;
-        Ok::<_, Error>(Answer::new(why, |why| why.run.warnings.clone()))
+        let warnings = why.run.warnings.clone();
+        Ok::<_, Error>(Answer::new(why, warnings))
     })
 }
 
@@ -157,8 +122,9 @@ pub(crate) fn outlook(
         backtest_ns: ns(backtest.as_ref())?,
     };
     aside(py, move || {
-        let outlook = run.outlook(task.as_deref(), &ahead);
-        outlook.map(|outlook| Answer::new(outlook, |outlook| outlook.warnings.clone()))
+        let outlook = run.outlook(task.as_deref(), &ahead)?;
+        let warnings = outlook.warnings.clone();
+        Ok::<_, Error>(Answer::new(outlook, warnings))
     })
 }
 
@@ -182,8 +148,7 @@ pub(crate) fn comparison(
     aside(py, move || {
         let options = CompareOptions { task: task.as_deref(), anyway, ..CompareOptions::default() };
         let compared = jitterlab_runs::compare(&runs, &others, options)?.tolerating(tolerance);
-        let warnings =
-            |compared: &RunsCompared| compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();
+        let warnings = compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();
         Ok::<_, Error>(Answer::new(compared, warnings))
     })
 }

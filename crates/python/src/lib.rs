@@ -5,6 +5,7 @@
 
 mod analysis_answers;
 mod batches;
+mod drawn;
 mod error;
 mod interruptible;
 mod motion;
@@ -21,13 +22,15 @@ mod _native {
     #[pymodule_export]
     use crate::analysis_answers::{Answer, analysis, comparison, outlook, why};
     #[pymodule_export]
+    use crate::drawn::Drawn;
+    #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
     use crate::motion::{servo, stepper};
     #[pymodule_export]
     use crate::record::{Loop, Probed, Recording, write};
     #[pymodule_export]
-    use crate::rendering::{plot, png, write_page};
+    use crate::rendering::{plot, write_page};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

@@ -11,9 +11,7 @@ use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
     Design, Judged, OverrunAction, Plant, Question, ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::stepper::{
-    AxisAsked, AxisFacts, StepperQuestion, StepperResult, checked_simulation_ns,
-};
+use jitterlab_motion::stepper::{AxisAsked, AxisFacts, StepperQuestion, checked_simulation_ns};
 use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
@@ -105,8 +103,7 @@ pub(crate) fn stepper(
             }
             None => question.under_jitter(jitter_ns.ok_or_else(error::no_timing)?)?,
         };
-        let warnings =
-            |result: &StepperResult| result.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default();
+        let warnings = result.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default();
         Ok::<_, Error>(Answer::new(result, warnings))
     })
 }
@@ -169,7 +166,7 @@ pub(crate) fn servo(
                 }
             }
         };
-        let warnings = |result: &ServoResult| match &result.judged {
+        let warnings = match &result.judged {
             Judged::Run(judged) => judged.run.warnings.clone(),
             _ => Vec::new(),
         };

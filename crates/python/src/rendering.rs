@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jitterlab_host::check::check_run;
 use jitterlab_model::Error;
 use jitterlab_report::document::Document;
-use jitterlab_report::figure::{self, Figure};
+use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::quantity;
 use jitterlab_runs::Run as Opened;
@@ -13,15 +13,10 @@ use jitterlab_trace::atomic_file;
 use pyo3::prelude::*;
 
 use crate::analysis_answers::Answer;
+use crate::drawn::Drawn;
 use crate::error::OrRaise;
 use crate::interruptible::aside;
 use crate::run::Run;
-
-/// A figure as PNG.
-#[pyfunction]
-pub(crate) fn png(svg: &str) -> PyResult<Vec<u8>> {
-    figure::png(svg).or_raise()
-}
 
 fn opened(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
     runs.iter().map(|run| run.get().run.clone()).collect()
@@ -34,7 +29,7 @@ fn page_runs(runs: &[Opened], task: Option<&str>) -> Result<Vec<PageRun>, Error>
     Ok(runs)
 }
 
-/// A figure of runs as SVG.
+/// A figure of runs.
 #[pyfunction]
 pub(crate) fn plot(
     py: Python<'_>,
@@ -42,11 +37,11 @@ pub(crate) fn plot(
     drawn: &str,
     of: &str,
     task: Option<String>,
-) -> PyResult<String> {
+) -> PyResult<Drawn> {
     let (wanted, quantity): (Figure, _) = (drawn.parse().or_raise()?, quantity::parse(of).or_raise()?);
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
-    figure::svg(&wanted.charts(quantity, &runs, &[]).or_raise()?).or_raise()
+    Ok(Drawn::new(&wanted.charts(quantity, &runs, &[]).or_raise()?))
 }
 
 /// Writes a page of runs and answers.
@@ -58,7 +53,7 @@ pub(crate) fn write_page(
     task: Option<String>,
     path: PathBuf,
 ) -> PyResult<()> {
-    let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document()).collect();
+    let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document.clone()).collect();
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
     let html = aside(py, move || page::render(&runs, &documents))?;

@@ -1,110 +1,41 @@
 //! Changes of the machine's state during a measurement, in sentences.
 
-use jitterlab_model::facts::{Change, Setting};
+use jitterlab_model::facts::Change;
 
-use crate::words::{count, share, time};
-
-/// An event as a sentence.
-pub fn sentence(change: &Change) -> String {
-    match change {
-        Change::Steal { cpu, stolen_ns, share: part } => format!(
-            "the hypervisor took CPU {cpu} away for {} ({} of the time): latencies of that cause are the host's, not this \
-             kernel's",
-            time(*stolen_ns as f64),
-            share(*part)
-        ),
-        Change::SystemManagement { times: n } => format!(
-            "the firmware stopped all CPUs {} with a system-management interrupt, which no kernel can prevent or see",
-            times(*n)
-        ),
-        Change::Throttling { cpu, times: n } => {
-            format!("CPU {cpu} was throttled for heat {}: improve the cooling", times(*n))
-        }
-        Change::PowerSupply => {
-            "the board's firmware reported low voltage or throttling: use a stronger power supply or \
-                                better cooling"
-                .into()
-        }
-        Change::MachineCheck { times: n } => {
-            format!("the processor reported a hardware error {}: see `dmesg`", times(*n))
-        }
-        Change::MemoryErrors { corrected, uncorrected } => format!(
-            "the memory had {corrected} corrected and {uncorrected} uncorrected errors, each handled by the firmware or an \
-             interrupt: replace the module"
-        ),
-        Change::Setting { setting, cpu, before, after } => {
-            let of = cpu.map_or(String::new(), |cpu| format!(" of CPU {cpu}"));
-            format!("{}{of} changed from {before} to {after} during the run", named(*setting))
-        }
-        Change::Swap { bytes } => {
-            format!("{} MiB more were swapped out: the machine is short of memory", bytes.div_ceil(1 << 20))
-        }
-        Change::DeviceInterrupts { cpu, interrupts } => {
-            let mut named: Vec<String> = interrupts
-                .iter()
-                .take(SHOWN)
-                .map(|(id, name, n)| format!("IRQ {id} ({name}) {}", times(*n)))
-                .collect();
-            let rest: u64 = interrupts.iter().skip(SHOWN).map(|(.., n)| *n).fold(0, u64::saturating_add);
-            if rest > 0 {
-                named.push(format!("others {}", times(rest)));
-            }
-            format!("devices interrupted the measured CPU {cpu}: {}", named.join(", "))
-        }
-        Change::KernelInterrupts { cpu, interrupts } => {
-            let named: Vec<String> =
-                interrupts.iter().map(|(id, n)| format!("{} {}", count(*n), kernel_interrupt(id))).collect();
-            format!("the measured CPU {cpu} took {}", named.join(", "))
-        }
-        Change::IdleState { cpu, state, times: n, exit_us } => format!(
-            "the measured CPU {cpu} entered the idle state {state} {}, which takes up to {exit_us} µs to leave",
-            times(*n)
-        ),
-        Change::MajorFaults { times: n } => {
-            format!("programs waited for the disk {} to get a page of memory", times(*n))
-        }
-        other => format!("{other:?}"),
-    }
-}
+use crate::dictionary::{self, fields, tag, word};
+use crate::words::count;
 
 /// Interrupts that are named one by one.
 const SHOWN: usize = 3;
 
-fn times(n: u64) -> String {
-    if n == 1 { "once".into() } else { format!("{} times", count(n)) }
+/// An event as a sentence.
+pub fn sentence(change: &Change) -> String {
+    let mut quantities = fields(change);
+    let interrupts: Vec<String> = match change {
+        Change::DeviceInterrupts { interrupts, .. } => devices(interrupts),
+        Change::KernelInterrupts { interrupts, .. } => {
+            let kind = |(id, n): &(String, u64)| {
+                format!("{} {}", count(*n), word("kernel-interrupt", id).unwrap_or(id))
+            };
+            interrupts.iter().map(kind).collect()
+        }
+        _ => Vec::new(),
+    };
+    quantities.insert("interrupts".into(), interrupts.join(", ").into());
+    dictionary::sentence("change", tag(&quantities, "event"), &quantities)
 }
 
-fn kernel_interrupt(id: &str) -> &str {
-    match id {
-        "NMI" => "non-maskable interrupts",
-        "TLB" => "TLB shootdowns",
-        "CAL" | "IPI1" => "function-call interrupts",
-        "RES" | "IPI0" => "rescheduling interrupts",
-        "TRM" => "thermal interrupts",
-        other => other,
-    }
-}
-
-fn named(setting: Setting) -> &'static str {
-    match setting {
-        Setting::Clocksource => "the clocksource",
-        Setting::OnlineCpus => "the list of online CPUs",
-        Setting::Governor => "the governor",
-        Setting::LowestFrequency => "the lowest frequency",
-        Setting::HighestFrequency => "the highest frequency",
-        Setting::DisabledIdleStates => "the disabled idle states",
-        Setting::DmaLatency => "the longest wake-up time allowed by /dev/cpu_dma_latency",
-        Setting::RealTimeLimit => "the limit of real-time time",
-        Setting::Turbo => "turbo",
-        Setting::TimerMigration => "timer migration",
-        Setting::IsolatedCpus => "the list of isolated CPUs",
-        _ => "a setting",
-    }
+fn devices(interrupts: &[(String, String, u64)]) -> Vec<String> {
+    let times = |n: u64| if n == 1 { "once".into() } else { format!("{} times", count(n)) };
+    let named = interrupts.iter().take(SHOWN).map(|(id, name, n)| format!("IRQ {id} ({name}) {}", times(*n)));
+    let rest: u64 = interrupts.iter().skip(SHOWN).map(|(.., n)| *n).fold(0, u64::saturating_add);
+    named.chain((rest > 0).then(|| format!("others {}", times(rest)))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_model::facts::Setting;
 
     #[test]
     fn events_are_sentences_with_their_numbers() {

@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::words::{count, cpus_named, exact, list, plural, share, time};
 
-const FILES: [&str; 3] = [
+const FILES: [&str; 4] = [
     include_str!("dictionary/caveats.toml"),
     include_str!("dictionary/figures.toml"),
+    include_str!("dictionary/names.toml"),
     include_str!("dictionary/warnings.toml"),
 ];
 
@@ -29,7 +30,7 @@ static TABLES: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyLock::
 });
 
 /// The words of this name in a table.
-pub(crate) fn word(table: &str, name: &str) -> Option<&'static str> {
+pub fn word(table: &str, name: &str) -> Option<&'static str> {
     TABLES.get(table)?.get(name).map(String::as_str)
 }
 
@@ -46,6 +47,11 @@ pub(crate) fn fields(event: &impl Serialize) -> Map<String, Value> {
         Ok(name) => [(NAMES[0].to_owned(), name)].into_iter().collect(),
         Err(_) => Map::new(),
     }
+}
+
+/// The name of an event: the field that tells its kind.
+pub(crate) fn tag<'a>(fields: &'a Map<String, Value>, kind: &str) -> &'a str {
+    fields.get(kind).and_then(Value::as_str).unwrap_or("unknown")
 }
 
 /// The sentence of an event.
@@ -99,6 +105,11 @@ fn shown(value: &Value, form: &str) -> Option<String> {
         (_, "size") if value.is_f64() => format!("{:.1}", value.as_f64()?.abs()),
         (_, "size") => time(value.as_f64()?.abs()),
         (_, "share") => share(value.as_f64()?),
+        (_, "hex") => format!("{:#x}", whole()),
+        (_, "mhz") => (value.as_f64()? / 1e6).to_string(),
+        (_, "mib") => whole().div_ceil(1 << 20).to_string(),
+        (_, "often") if whole() == 1 => "once".into(),
+        (_, "often") => format!("{} times", count(whole())),
         (_, thing) => plural(whole(), thing),
     })
 }
@@ -144,9 +155,12 @@ mod tests {
 
     #[test]
     fn the_files_are_read_and_quantities_have_their_forms() {
-        for file in FILES {
-            toml::from_str::<BTreeMap<String, BTreeMap<String, String>>>(file).unwrap();
-        }
+        let read = |file| toml::from_str::<BTreeMap<String, BTreeMap<String, String>>>(file).unwrap();
+        assert_eq!(
+            FILES.map(|file| read(file).len()).iter().sum::<usize>(),
+            TABLES.len(),
+            "a table is there twice"
+        );
         let quantities = fields(&serde_json::json!({
             "n": 1, "ns": 5_000, "so": true, "none": null, "all": ["a", "b"], "chore": "watchdogs"
         }));

@@ -1,10 +1,12 @@
 //! Behaviour of a firmware on its chip apart from activations: interrupts, locks, stack, findings.
 
 use jitterlab_analysis::Summary;
-use jitterlab_model::firmware::{CodeLocation, Finding, FirmwareReport, Interrupts, Part, PinReport};
+use jitterlab_model::firmware::{CodeLocation, Finding, FirmwareReport, Interrupts, PinReport};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{EdgeKind, Fitness, RunInfo, TaskResult, Warning};
+use serde_json::from_value;
 
+use crate::dictionary::{fields, named, sentence, tag};
 use crate::head::Head;
 use crate::section::{Cell, Piece};
 use crate::words::{count, list, list_some, plural, share, time};
@@ -95,7 +97,7 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
     let longest_ns = task.spec.period_ns + summary.period_error.max_ns.unwrap_or_default().max(0);
     let is_silent = result.missed > 0 && end_ns - result.last_end_ns > 2 * longest_ns;
     let not_simulated = run.warnings.iter().find_map(|warning| match warning {
-        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(part_name(*part)),
+        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(named("part", part)),
         _ => None,
     });
     let (fitness, verdict) = if is_silent {
@@ -311,169 +313,22 @@ fn place(place: &CodeLocation) -> String {
     }
 }
 
-fn part_name(part: Part) -> &'static str {
-    match part {
-        Part::WritingFlash => "the instruction that writes flash (SPM)",
-        Part::BootVectors => "interrupt vectors in the boot section (IVSEL)",
-        Part::Usb => "USB",
-        Part::FastTimer => "timer 4 of this chip",
-        Part::ExternalMemory => "memory outside of the chip",
-        Part::ClockDivision => "the division of the clock by XDIV",
-        Part::Reserved => "a register that the manual calls reserved",
-        Part::SecondCore => "the second core",
-        Part::Pio => "programmable input and output (PIO)",
-        Part::Dma => "direct memory access (DMA)",
-        Part::Pwm => "pulse width modulation (PWM)",
-        Part::Adc => "the converter of voltages (ADC)",
-        Part::Spi => "SPI",
-        Part::TwoWire => "the two-wire interface (I2C)",
-        Part::RealTimeClock => "the clock of the time of day (RTC)",
-        Part::Watchdog => "the watchdog's reset",
-        Part::Interpolator => "an interpolator",
-        Part::SerialInterrupts => "interrupts of a serial port",
-    }
-}
-
 pub(crate) fn finding(finding: &Finding) -> String {
-    let at = |ns: i64| time(ns as f64);
-    match finding {
-        Finding::NotSimulated { part, at_ns, place: p } => format!(
-            "the firmware uses {}, which is not simulated (first after {}, in {}): what depends on it is not as on the chip",
-            part_name(*part),
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::AnalogRead { at_ns } => format!(
-            "the firmware measures an analog voltage (first after {}): what is connected is not known, and it reads 0",
-            at(*at_ns)
-        ),
-        Finding::StackOverflow { bytes, at_ns, place: p } => format!(
-            "out of memory: the stack grew {} into the variables (first after {}, in {}): what happens then is chance. \
-             Use less of it, or a chip with more memory",
-            plural(u64::from(*bytes), "byte"),
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::OutsideMemory { data: data @ ..0x20, at_ns, place: p, .. } => format!(
-            "the firmware writes to address {data:#x} (first after {}, in {}), where the processor's registers are: a null pointer, as \
-             malloc() gives where no memory is left",
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::OutsideMemory { data, written, at_ns, place: p } => format!(
-            "the firmware {} address {data:#x}, where the chip has no memory (first after {}, in {}): a wild pointer, or a stack \
-             that was not set up",
-            if *written { "writes to" } else { "reads from" },
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::Restarted { vector: Some(vector), times, at_ns } => format!(
-            "the firmware began again {} (first after {}) without a reset: the interrupt {vector} is enabled and has no handler",
-            plural(*times, "time"),
-            at(*at_ns)
-        ),
-        Finding::Restarted { vector: None, times, at_ns } => format!(
-            "the firmware began again {} (first after {}) without a reset: main returned to it, or a null pointer was called",
-            plural(*times, "time"),
-            at(*at_ns)
-        ),
-        Finding::WatchdogReset { times, at_ns } => {
-            format!("the watchdog reset the chip {} (first after {})", plural(*times, "time"), at(*at_ns))
-        }
-        Finding::StartUpAssumed { cycles } => format!(
-            "after deep sleep the oscillator is taken to start within {} cycles, a crystal's longest setting: the fuses that \
-             say it are not in the firmware's file",
-            count(*cycles)
-        ),
-        Finding::FlashAssumedFast => {
-            "the firmware runs from flash, and every instruction was taken to be in the cache: what is not takes longer on the \
-             chip, by how much the flash decides. Code that must not wait belongs into RAM"
-                .into()
-        }
-        Finding::ClockDiffers { hz: Some(hz) } => format!(
-            "the firmware sets the processor's clock to {} MHz, and times were counted with another: say --clock {hz}Hz",
-            f64::from(*hz) / 1e6
-        ),
-        Finding::ClockDiffers { hz: None } => {
-            "the firmware leaves the processor on an oscillator whose frequency nobody knows exactly: times are those of \
-             the frequency that was counted with"
-                .into()
-        }
-        Finding::ClockAssumed { hz } => format!(
-            "the firmware does not tell its clock: {} MHz was taken, as an Arduino has it; otherwise --clock 8MHz",
-            f64::from(*hz) / 1e6
-        ),
-        Finding::PinSilent { pin, edges } => {
-            format!("pin {pin} changed {}: too little to measure", plural(*edges, "time"))
-        }
-        Finding::InterruptsLost { vector, lost, at_ns, by, place: kept } => {
-            let lost = plural(*lost, "interrupt");
-            match (by, kept) {
-                (Some(by), Some(p)) => format!(
-                    "{lost} of {vector} never came: the handler of {by} in {} ran until the next one was due (first after {})",
-                    place(p),
-                    at(*at_ns)
-                ),
-                (_, Some(p)) => format!(
-                    "{lost} of {vector} never came: interrupts were off from {} on until the next one was due (first after {})",
-                    place(p),
-                    at(*at_ns)
-                ),
-                _ => format!(
-                    "{lost} of {vector} never came: interrupts were off, or handlers ran, until the next one was due"
-                ),
-            }
-        }
-        Finding::CompareBehind { timer, unit, times, at_ns, place: p, lap_ns } => format!(
-            "{unit} was set to a value that timer {timer} had passed {} (first after {}, in {}): each match came a whole lap of the              counter later, {}. Set it further ahead, or look whether the counter has passed it",
-            plural(*times, "time"),
-            at(*at_ns),
-            place(p),
-            at(*lap_ns)
-        ),
-        Finding::AlarmPast { alarm, times, at_ns, place: p, late_ns } => format!(
-            "alarm {alarm} was set to a time that had passed {} (first after {}, in {}, by {}): it comes when the counter has gone around,              after 72 minutes",
-            plural(*times, "time"),
-            at(*at_ns),
-            place(p),
-            at(*late_ns)
-        ),
-        Finding::OverflowUnseen { counter, times, at_ns, place: p } => format!(
-            "{counter} was read {} while its overflow waited for its handler (first after {}, in {}): a time made of both is a lap too              small, and jumps back. Look at the overflow's flag after reading the counter",
-            plural(*times, "time"),
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::TornRead { variable, bytes, vector, times, at_ns, place: p, before, after, read } => format!(
-            "{variable} was read in parts while the handler of {vector} changed it {} (first after {}, in {}): \
-             its {bytes} bytes went from {before:#x} to {after:#x}, {read:#x} was read. \
-             Turn interrupts off while reading it, or read it again until both are equal",
-            plural(*times, "time"),
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::DueTooOften { vector, times, at_ns, cycles } => format!(
-            "{vector} was due again after {} already, {} (first after {}), as where a timer's top is 0: no handler ends so soon. \
-             They do not count as lost",
-            plural(*cycles, "cycle"),
-            plural(*times, "time"),
-            at(*at_ns)
-        ),
-        Finding::StacksChanged { at_ns, place: p } => format!(
-            "the firmware changes stacks (first after {}, in {}), as systems with threads do: how deep any of them gets is not known",
-            at(*at_ns),
-            place(p)
-        ),
-        Finding::WatchdogTimes { times } => format!(
-            "the watchdog's oscillator times {}: it is right to 10 % only, so on the chip what they time may be that much longer or shorter",
-            plural(*times, "interrupt")
-        ),
-        Finding::AsleepForEver { mode, at_ns, place: p } => format!(
-            "the firmware sleeps for ever since {}, in {}: what could wake it does not run in the sleep mode {mode}",
-            at(*at_ns),
-            place(p)
-        ),
+    let mut quantities = fields(finding);
+    if let Some(at) = quantities.get_mut("place")
+        && let Ok(found) = from_value(at.clone())
+    {
+        *at = place(&found).into();
     }
+    let name = match finding {
+        Finding::OutsideMemory { data: ..0x20, .. } => "null-pointer",
+        Finding::Restarted { vector: None, .. } => "restarted-by-itself",
+        Finding::ClockDiffers { hz: None } => "clock-unknown",
+        Finding::InterruptsLost { by: Some(_), place: Some(_), .. } => "interrupts-lost-to-handler",
+        Finding::InterruptsLost { place: Some(_), .. } => "interrupts-lost-while-off",
+        _ => tag(&quantities, "found"),
+    };
+    sentence("finding", name, &quantities)
 }
 
 #[cfg(test)]

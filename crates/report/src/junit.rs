@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use jitterlab_model::Fitness;
 
+use crate::printable::markup;
+
 pub(crate) struct Case {
     /// Object of the verdict: a run, a pin.
     pub class: String,
@@ -41,16 +43,5 @@ pub(crate) fn suite(name: &str, properties: &[(String, String)], cases: &[Case])
 }
 
 fn escaped(text: &str) -> String {
-    let mut xml = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => xml += "&amp;",
-            '<' => xml += "&lt;",
-            '>' => xml += "&gt;",
-            '"' => xml += "&quot;",
-            c if c.is_control() => xml.push(' '),
-            c => xml.push(c),
-        }
-    }
-    xml
+    markup(text).replace(char::is_control, " ")
 }

@@ -7,7 +7,7 @@ pub mod chart;
 pub mod check;
 pub mod comparison;
 pub mod compensation;
-mod dictionary;
+pub mod dictionary;
 pub mod doctor;
 pub mod document;
 pub mod export;

@@ -8,9 +8,9 @@ use jitterlab_analysis::matrix::{
     Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
 };
 use jitterlab_model::facts::Sharing;
-use jitterlab_model::{Error, Fitness, StopReason, TaskSpec};
+use jitterlab_model::{Fitness, StopReason, TaskSpec};
 
-use crate::chart::Chart;
+use crate::chart::{Chart, Drawing};
 use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Piece, Section};
@@ -298,8 +298,8 @@ fn result_charts(result: &MatrixResult) -> Vec<Chart> {
 }
 
 /// The heat maps as a picture.
-pub fn svg(result: &MatrixResult) -> Result<String, Error> {
-    crate::figure::svg(&result_charts(result))
+pub fn drawing(result: &MatrixResult) -> Drawing {
+    Drawing::new(&result_charts(result))
 }
 
 #[cfg(test)]

@@ -39,6 +39,25 @@ pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 
+/// A text within HTML or XML, whatever is in it.
+pub fn markup(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return Cow::Borrowed(text);
+    }
+    let mut markup = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => markup += "&amp;",
+            '<' => markup += "&lt;",
+            '>' => markup += "&gt;",
+            '"' => markup += "&quot;",
+            '\'' => markup += "&#x27;",
+            c => markup.push(c),
+        }
+    }
+    Cow::Owned(markup)
+}
+
 /// A name in a table that others read, in which a tab may end a cell.
 pub fn printable_name(text: &str) -> String {
     printable_drawing(text).replace('\t', " ")

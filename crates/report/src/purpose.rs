@@ -4,25 +4,13 @@ use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Verdict};
 use jitterlab_model::Fitness;
 
+use crate::dictionary;
 use crate::section::{Cell, Piece};
 use crate::words::{count, exact, list, share, time};
 
 /// Title of a purpose, for help and for sentences.
 pub fn title(name: &str) -> &'static str {
-    match name {
-        "step-25us" => "software step pulses on a base period of 25 µs",
-        "step-50us" => "software step pulses on a base period of 50 µs",
-        "step-100us" => "software step pulses on a base period of 100 µs",
-        "servo-thread" => "a servo thread of 1 ms, steps made by a card or over Ethernet",
-        "robot-1khz" => "a robot's joint loop at 1 kHz",
-        "fieldbus-250us" => "a fieldbus cycle of 250 µs",
-        "fieldbus-500us" => "a fieldbus cycle of 500 µs",
-        "fieldbus-1ms" => "a fieldbus cycle of 1 ms",
-        "audio" => "audio in periods of 1.33 ms (64 frames at 48 kHz)",
-        "plc-10ms" => "a PLC's task every 10 ms",
-        "control-loop" => "a loop, by shares of its own period",
-        _ => "a purpose that this jitterlab does not know",
-    }
+    dictionary::word("purpose", name).unwrap_or("a purpose that this jitterlab does not know")
 }
 
 /// Purposes by their names, as a sentence lists them.

@@ -6,6 +6,7 @@ use jitterlab_analysis::measured::Neighbours;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, CpuSet, Flags, Gap, Keep, RunInfo, StopReason, TaskRun};
 
+use crate::dictionary::{fields, sentence, tag};
 use crate::loads;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece};
@@ -108,24 +109,15 @@ pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
 }
 
 fn stopped(stop: &StopReason, info: &RunInfo) -> String {
-    let name = |task: usize| info.tasks.get(task).map_or("?", |task| task.spec.name.as_str());
-    match stop {
-        StopReason::Duration => "the planned time".into(),
-        StopReason::Count => "the planned number of activations".into(),
-        StopReason::Interrupted => "Ctrl-C or a signal, early".into(),
-        StopReason::Above { task, index, latency_ns } => {
-            format!("a latency of {} of {}, activation {index}", Human(*latency_ns as f64), name(*task))
-        }
-        StopReason::Overloaded { overload, .. } => {
-            format!("jitterlab, for the machine's safety: {overload}")
-        }
-        StopReason::WaitFailed { task, why } => {
-            format!("{}, which could not wait any more: {why}", name(*task))
-        }
-        StopReason::Closed => "the program that ran it, which closed it".into(),
-        StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
-        _ => "a reason that this release does not know".into(),
+    let mut quantities = fields(stop);
+    if let StopReason::Overloaded { overload, .. } = stop {
+        quantities.insert("overload".into(), overload.to_string().into());
     }
+    if let Some(task) = quantities.get_mut("task") {
+        let spec = task.as_u64().and_then(|task| Some(&info.tasks.get(task as usize)?.spec));
+        *task = spec.map_or("?", |spec| spec.name.as_str()).into();
+    }
+    sentence("stop", tag(&quantities, "reason"), &quantities)
 }
 
 /// The activation that reached the limit, after those before it, and why it was late where that is known.

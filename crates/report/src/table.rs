@@ -48,6 +48,12 @@ pub(crate) fn fitted(
     records(table, widest, write)
 }
 
+/// True for a number as tables hold it, which ends at the right of its column.
+pub(crate) fn is_number(text: &str) -> bool {
+    let text = text.trim_start_matches(['+', '-', '(', '>', '<', '±', '≤', '≥', ' ']);
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Cells as they are written.
 struct Grid {
     header: Vec<String>,
@@ -58,10 +64,6 @@ struct Grid {
 
 impl Grid {
     fn new(table: &Table, write: &dyn Fn(&Cell) -> String) -> Self {
-        let is_number = |text: &str| {
-            let text = text.trim_start_matches(['+', '-', '(', '>', '<', '±', '≤', '≥', ' ']);
-            text.starts_with(|c: char| c.is_ascii_digit())
-        };
         let is_words = |column: usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.get(column));
             cells.clone().any(|cell| matches!(cell, Cell::Text(text) if width(text) > PROSE))

@@ -1,9 +1,10 @@
 //! Wait of a task, and its thread's measurements of it: polling, margin, other clocks.
 
 use jitterlab_model::units::Human;
-use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::watched::DueTimes;
 use jitterlab_model::{ClockFit, MarginUsed, ReadClock, Returns, SleepClock, TaskRun, TaskSpec, Watched};
 
+use crate::dictionary::named;
 use crate::words::{count, sentence, share};
 
 /// Wait of a task, for its line: method, clocks and compensation, as far as they differ from the defaults.
@@ -23,20 +24,7 @@ pub fn how(spec: &TaskSpec) -> String {
 
 /// Wait of another program's thread, and the source of its due times, for its line.
 pub fn watched(watched: &Watched) -> String {
-    let waits = match watched.waits {
-        Waits::Nanosleep => "sleeps to absolute times",
-        Waits::NanosleepRelative => "sleeps for lengths of time",
-        Waits::Timerfd => "reads a timer (timerfd)",
-        Waits::TimerSignal => "waits for a timer's signal",
-        Waits::Deadline => "released by SCHED_DEADLINE",
-        Waits::TimedFutex => "waits for a condition with a time limit (futex)",
-        Waits::Futex => "waits for another thread (futex)",
-        Waits::TimedPoll => "polls files with a time limit",
-        Waits::Read => "reads what another thread or program writes",
-        Waits::Packet => "waits for a packet",
-        Waits::Interrupt => "waits for a device's interrupt",
-        _ => "waits in a way that this release does not know",
-    };
+    let waits = named("wait", &watched.waits);
     let due = match watched.due {
         DueTimes::OwnTimer => "due times of its own timer",
         DueTimes::FittedGrid => "due times of a fitted grid",

@@ -111,7 +111,7 @@ fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
         Stated::Count => count(u64::try_from(value).unwrap_or(0)),
         _ => time(value as f64),
     });
-    let about = dictionary::named("figure", &about);
+    let about = dictionary::named("contradicted", &about);
     format!(
         "the output contradicts itself about {about} of {task}, {a} and {b}: nothing that rests on it is decided"
     )

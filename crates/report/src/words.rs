@@ -84,24 +84,6 @@ pub fn time(ns: f64) -> String {
     Human(ns).to_string()
 }
 
-/// Four significant digits in microseconds, as narrow as they come, for tables with the unit in their header.
-///
-/// ```
-/// # use jitterlab_report::words::microseconds;
-/// assert_eq!([41.0, -98.0, 2_314.0].map(microseconds), ["0.041", "-0.098", "2.314"]);
-/// assert_eq!([81_274.0, 812_740.0, 12_345_678.0].map(microseconds), ["81.27", "812.7", "12346"]);
-/// ```
-pub fn microseconds(ns: f64) -> String {
-    let us = ns / 1e3;
-    let decimals = match us.abs() {
-        v if v < 9.9995 => 3,
-        v if v < 99.995 => 2,
-        v if v < 999.95 => 1,
-        _ => 0,
-    };
-    format!("{us:.decimals$}")
-}
-
 /// A time to the nanosecond, in the unit that suits its size: for requested rather than measured times.
 ///
 /// ```
@@ -216,7 +198,5 @@ pub fn change(change: f64) -> String {
 /// assert_eq!([sentence("the run was short"), sentence("It was.")], ["The run was short.", "It was."]);
 /// ```
 pub fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+    format!("{}.", capital(clause).trim_end_matches('.'))
 }

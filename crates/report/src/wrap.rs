@@ -40,25 +40,27 @@ pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
 }
 
 fn wrapped(sentence: &str, before: &str) -> String {
-    let mut text = String::new();
-    let mut width = 0;
-    for word in words(sentence) {
-        let length = word.chars().count();
-        if width == 0 {
-            text.push_str(before);
-            width = before.len();
-        } else if width + 1 + length > columns() {
-            text.push_str("\n  ");
-            width = 2;
-        } else {
-            text.push(' ');
-            width += 1;
+    format!(
+        "{before}{}\n",
+        filled(sentence, columns().saturating_sub(before.len()), columns() - 2).join("\n  ")
+    )
+}
+
+/// Words in lines of at most `first` columns, and then of `rest`; a longer word has its own.
+fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words(text) {
+        let room = if lines.len() == 1 { first } else { rest };
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&word),
+            Some(line) if width(line) + 1 + width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
         }
-        text.push_str(&word);
-        width += length;
     }
-    text.push('\n');
-    text
+    lines
 }
 
 /// The words of a sentence; a number is one with its unit and with its other digits.
@@ -98,18 +100,7 @@ pub fn lines(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
     }
-    let mut lines = vec![String::new()];
-    for word in words(text) {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(&word),
-            Some(line) if width(line) + 1 + width(&word) <= columns => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
+    filled(text, columns, columns)
 }
 
 /// A text with its long lines broken, without a line feed at its end. A line of a table, or of a command, is

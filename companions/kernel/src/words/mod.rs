@@ -9,7 +9,7 @@ use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::{emulated, sentence};
-use jitterlab_report::words::{known_count, microseconds};
+use jitterlab_report::words::{known_count, microseconds_of_bins};
 
 use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
 
@@ -102,7 +102,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
         whole(latency.max_ns),
     ];
     let mut cells = vec![kernel.to_owned(), known_count(summary.executed), known_count(summary.missed)];
-    cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
+    cells.extend(figures.map(|ns| ns.map_or("-".into(), |ns| microseconds_of_bins(ns, 0.0))));
     cells
 }
 

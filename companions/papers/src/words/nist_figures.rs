@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::clusters::latency_clusters;
     use jitterlab_model::Activation;
+    use jitterlab_report::chart::Drawing;
 
     /// Starts of a 500 us task that take one of two code paths, 2 us apart.
     fn two_paths(samples: u64) -> Deviations {
@@ -127,9 +128,9 @@ mod tests {
         };
         let chart = figure_4(&calls).unwrap();
         assert!(chart.caption.contains("8 calls slept again after 350 ns"), "{}", chart.caption);
-        let svg = jitterlab_report::figure::svg(&[chart]).unwrap();
-        let colour = svg.matches(r##"fill="none" stroke="#0072B2""##).count();
-        assert_eq!(colour, 8, "{svg}");
+        let svg = Drawing::new(&[chart]).svg();
+        let (_, calls) = svg.split_once("stroke:#0072B2").unwrap();
+        assert_eq!(calls.split("/>").next().unwrap().matches('m').count(), 8, "{svg}");
         assert!(["T: due", "A = 50 µs", "S = 350 ns"].iter().all(|letter| svg.contains(letter)), "{svg}");
     }
 
@@ -148,8 +149,7 @@ mod tests {
         };
         assert_eq!([drawn(&series, 0), drawn(&series, 1)], [100, 2]);
         assert_eq!([drawn(&histogram, 0), drawn(&histogram, 1)], [100, 2]);
-        let svg = jitterlab_report::figure::svg(&[series]).unwrap();
-        assert_eq!(svg.matches("<circle").count(), 100);
+        assert_eq!(Drawing::new(&[series]).svg().matches("h0").count(), 100);
         assert_eq!(drawn(&over_samples(&[("", &two_paths(2_000))], Vec::new()).unwrap(), 0), 2_000);
         let both = over_samples(&[("a", &deviations), ("b", &two_paths(50))], Vec::new()).unwrap();
         assert_eq!([drawn(&both, 0), drawn(&both, 1)], [100, 50]);

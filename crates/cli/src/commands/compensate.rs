@@ -6,7 +6,8 @@ use jitterlab_analysis::compensation_trial::CompensationTrial;
 use jitterlab_analysis::recommendation::{CompensationRequirement, DEFAULT_WISH};
 use jitterlab_host::{self as host, CompensationPlan, DmaLatency, Experiment, TaskBench};
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
-use jitterlab_report::figure::{self, load};
+use jitterlab_report::chart::Drawing;
+use jitterlab_report::figure::load;
 use jitterlab_trace::Parts;
 
 use crate::exit::{Ending, Status};
@@ -125,7 +126,7 @@ pub fn execute(args: &Args) -> Ending {
     conduct(open, args.quiet, measure, |mut trial: CompensationTrial| {
         if let Some(path) = &args.figure {
             let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
-            output::write_figure(path, &figure::svg(&[chart])?)?;
+            output::write_figure(path, &Drawing::new(&[chart]))?;
             trial.files.push(path.display().to_string());
         }
         args.shown.show(&trial)?;

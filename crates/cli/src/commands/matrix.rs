@@ -129,7 +129,7 @@ pub fn execute(args: &Args) -> Ending {
     // The index keeps the measured cells.
     conduct(Parts::nowhere, false, measure, |result: MatrixResult| {
         if let Some(path) = &args.figure {
-            output::write_figure(path, &words::svg(&result)?)?;
+            output::write_figure(path, &words::drawing(&result))?;
         }
         args.result.show(&result)?;
         Ok(Status::Fine)

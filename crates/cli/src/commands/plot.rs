@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use jitterlab_model::Quantity;
-use jitterlab_report::figure::{self, Figure};
+use jitterlab_report::chart::Drawing;
+use jitterlab_report::figure::Figure;
 use jitterlab_report::quantity;
 
 use crate::exit::{Ending, Status};
@@ -49,8 +50,8 @@ pub fn execute(args: &Args) -> Ending {
     output::check_figure(path, "--output")?;
     output::check_not_read(path, &args.files)?;
     let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
-    let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &documents)?)?;
-    let file = output::figure(path, svg)?;
+    let drawing = Drawing::new(&args.figure.charts(args.quantity, &runs, &documents)?);
+    let file = output::figure(path, &drawing)?;
     output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)
 }

@@ -52,7 +52,7 @@ class Answer:
 
     def figures(self) -> list[Figure]:
         """Its figures. Those of a run itself are drawn by `jitterlab.plot`."""
-        return [Figure(svg) for svg in self._native.figures()]
+        return [Figure(drawn) for drawn in self._native.figures()]
 
     def __str__(self) -> str:
         return self.text()

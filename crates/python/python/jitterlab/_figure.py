@@ -11,13 +11,14 @@ from . import _native
 class Figure:
     """A figure, which a notebook shows by itself."""
 
-    def __init__(self, svg: str) -> None:
-        self.svg = svg
+    def __init__(self, drawn: _native.Drawn) -> None:
+        self._drawn = drawn
+        self.svg = drawn.svg()
         """The figure as SVG."""
 
     def png(self) -> bytes:
         """The figure as PNG."""
-        return _native.png(self.svg)
+        return self._drawn.png()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it to a file, as PNG where the name ends so, else as SVG. A file of that name is replaced."""

@@ -1,13 +1,17 @@
-//! A figure as data, independent of how it is drawn. It looks alike as SVG ([`svg`]), on the terminal
+//! A figure as data, independent of how it is drawn. It looks alike on paper ([`drawing`]), on the terminal
 //! ([`text`]) and in the browser (`chart.js` of the page, from the output of [`data`]), since all three draw
 //! the same layers over the same axes.
 
 mod counts;
 mod data;
+mod drawing;
+mod font;
+mod panel;
+mod png;
 mod range;
-pub(crate) mod svg;
 mod text;
 
+pub use drawing::Drawing;
 pub use range::Ticks;
 pub use text::Terminal;
 

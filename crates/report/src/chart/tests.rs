@@ -37,7 +37,7 @@ fn names_stand_below_their_bars() {
         Axis::names("", ["delay", "jitter"]),
         Axis::linear("%"),
     );
-    for shown in [text(&chart, 60, false), svg::svg(std::slice::from_ref(&chart)).unwrap()] {
+    for shown in [text(&chart, 60, false), Drawing::new(std::slice::from_ref(&chart)).svg()] {
         assert!(shown.contains("delay") && shown.contains("jitter"), "{shown}");
     }
     let data = serde_json::to_value(&chart).unwrap();
@@ -69,7 +69,7 @@ fn foreign_words_stay_words() {
     let point = Shape::Points(vec![[1.0, 1.0]]);
     let layers = vec![Layer::new("<script>", 0, point.clone()), Layer::new("b", 1, point)];
     let chart = chart(layers, Axis::linear("<x>"), Axis::linear("y"));
-    let drawn = svg::svg(&[chart]).unwrap();
+    let drawn = Drawing::new(&[chart]).svg();
     assert!(drawn.contains("&lt;script&gt;") && drawn.contains("A figure of &lt;b&gt; &amp; c."), "{drawn}");
 }
 
@@ -96,7 +96,7 @@ proptest! {
         for shape in shapes {
             let counted = matches!(shape, Shape::Counts(_));
             let chart = chart(vec![Layer::new("a", 0, shape)], axis("x"), axis("y"));
-            prop_assert!(svg::svg(std::slice::from_ref(&chart)).is_ok());
+            prop_assert!(Drawing::new(std::slice::from_ref(&chart)).svg().ends_with("</svg>\n"));
             let shown = text(&chart, width, true);
             prop_assert!(shown.is_ascii() && shown.lines().all(|line| line.len() <= width.max(if counted { 80 } else { 40 })), "{}", shown);
             prop_assert!(!serde_json::to_string(&chart).unwrap().contains("NaN"));

@@ -11,6 +11,7 @@ use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
 use serde::Deserialize;
 
+use crate::dictionary;
 use crate::words::{cpus_named, share};
 
 /// The files of words, by topic.
@@ -114,32 +115,9 @@ pub fn all() -> Vec<String> {
     WORDS.iter().flat_map(of).collect()
 }
 
-/// A text with its quantities; where one is missing, its name stays.
+/// A text with the check's quantities.
 fn filled(text: &str, check: &Check) -> String {
-    let Some((before, rest)) = text.split_once('[') else { return substituted(text, check).0 };
-    let (part, after) = rest.split_once(']').unwrap_or((rest, ""));
-    let (part, is_known) = substituted(part, check);
-    let part = if is_known { part.as_str() } else { "" };
-    format!("{}{part}{}", substituted(before, check).0, filled(after, check))
-}
-
-fn substituted(text: &str, check: &Check) -> (String, bool) {
-    let (mut out, mut rest, mut is_known) = (String::new(), text, true);
-    while let Some((before, (placeholder, after))) =
-        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        let (name, form) = placeholder.split_once(':').unwrap_or((placeholder, ""));
-        out += before;
-        match check.values.get(name) {
-            Some(value) => out += &shown(value, form),
-            None => {
-                is_known = false;
-                out += &format!("{{{placeholder}}}");
-            }
-        }
-        rest = after;
-    }
-    (out + rest, is_known)
+    dictionary::filled(text, &|name, form| Some(shown(check.values.get(name)?, form)))
 }
 
 fn shown(value: &Value, form: &str) -> String {

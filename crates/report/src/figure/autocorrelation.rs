@@ -5,10 +5,10 @@ use crate::words::count;
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::run_view::PageRun;
-use crate::section::{Piece, Section};
+use crate::section::Piece;
 
-/// The section, where a task has enough activations in a row.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+/// Its chart, where a task has enough activations in a row.
+pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut layers = Vec::new();
     let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
@@ -27,7 +27,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers.push(Layer::new(name, number, shape));
     }
     if layers.is_empty() {
-        return None;
+        return Vec::new();
     }
     layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
     let chart = Chart {
@@ -38,10 +38,5 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers,
         height: 340,
     };
-    Some(Section::new(
-        "autocorrelation",
-        "Autocorrelation",
-        "Whether a late activation makes the ones after it late. A peak at k activations means that something comes back every k periods; a slow fall means that disturbances last.",
-        vec![Piece::Figure(chart)],
-    ))
+    vec![Piece::Figure(chart)]
 }

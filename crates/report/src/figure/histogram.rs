@@ -6,22 +6,11 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Quantity};
 
 use super::series::is_far;
-use super::task::{Task, captions, choice, with_values};
+use super::task::{Task, captions, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::quantity;
 use crate::run_view::PageRun;
-use crate::section::Section;
 use crate::words::share;
-
-/// A histogram of every quantity.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let words = (
-        "histogram",
-        "Histogram",
-        "How often each value occurred. Counts are logarithmic, so that a value seen once is visible beside one seen a million times; there is no last bin, everything that was measured is in it.",
-    );
-    choice(words, |quantity| charts(quantity, runs).pop())
-}
 
 /// The histograms of all tasks over each other.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {

@@ -1,20 +1,18 @@
 //! Figures of runs and results: their list, the data that each needs, and the section that explains it.
 //!
-//! To add a figure of runs: a file in this folder with a function that makes a [`Section`] of runs, and a
-//! line in [`FIGURES`]. To add one of another result: a chart with its name in the result's sections, and a
+//! To add a figure of runs: a file in this folder with a function that makes its [`Piece`]s, a line in
+//! [`FIGURES`], and its words in `dictionary/names.toml`. To add one of another result: a chart with its name in the result's sections, and a
 //! line in [`FIGURES`]. The page, `plot` and the terminal find it there.
 
 mod autocorrelation;
 mod causes;
 mod comparison;
-mod font;
 pub mod glance;
 pub mod histogram;
 mod lanes;
 pub mod load;
 mod pairs;
 mod percentiles;
-mod png;
 mod prediction;
 pub(crate) mod series;
 mod spectrum;
@@ -26,29 +24,32 @@ use std::str::FromStr;
 
 use jitterlab_model::{Error, Quantity};
 
-use crate::chart::{self, Chart};
+use crate::chart::Chart;
+use crate::dictionary::word;
 use crate::document::Document;
 use crate::run_view::PageRun;
-use crate::section::Section;
+use crate::section::{Piece, Section};
 pub(crate) use comparison::conclusion;
-pub use png::png;
 pub(crate) use series::STATUS;
 
 /// A figure that can be asked for.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Figure {
     name: &'static str,
-    needs: &'static str,
     source: Source,
 }
 
 /// Source of a figure's charts.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 enum Source {
-    /// The section that shows it of runs.
-    Runs(fn(&[PageRun]) -> Option<Section>),
-    /// Such a section, and its charts of one quantity.
-    Quantity(fn(&[PageRun]) -> Option<Section>, fn(Quantity, &[PageRun]) -> Vec<Chart>),
+    /// Pieces about runs, under the figure's own heading.
+    Pieces(fn(&[PageRun]) -> Vec<Piece>),
+    /// A section that results have too.
+    Section(fn(&[PageRun]) -> Option<Section>),
+    /// Charts of one quantity.
+    Quantity(fn(Quantity, &[PageRun]) -> Vec<Chart>),
+    /// Charts of one quantity; in a section all of each task together.
+    Series,
     /// Another result, whose sections hold it.
     Result,
 }
@@ -56,63 +57,52 @@ enum Source {
 /// Every figure, in the order of the page.
 const FIGURES: &[Figure] = &[
     Figure::SERIES,
-    of_runs("causes", "a run of `jitterlab run --why` or `jitterlab watch`", causes::section),
+    Figure { name: "causes", source: Source::Section(causes::section) },
     Figure::HISTOGRAM,
-    of_quantity("percentiles", percentiles::section, percentiles::charts),
-    of_runs("pairs", "a run of 100 activations in a row", pairs::section),
-    of_runs("autocorrelation", "a run of some activations in a row", autocorrelation::section),
-    of_runs("spectrum", "a run of 64 activations in a row", spectrum::section),
-    of_runs("time-error", "a run of some activations in a row", time_error::section),
-    of_runs("prediction", "a run that kept all activations", prediction::section),
-    of_runs(
-        "comparison",
-        "two runs of a task of the same name, long against the time for which its latencies stay alike",
-        comparison::section,
-    ),
-    of_result("compensation", "what `jitterlab compensate --json` prints"),
-    of_result("load-curve", "what `jitterlab compensate --json` prints"),
-    of_result("margin", "what `jitterlab compensate --json` prints"),
-    of_result("settings", "what `jitterlab tune --json` prints"),
-    of_result("torque", "what `jitterlab stepper --json` prints"),
-    of_result("step-rate", "what `jitterlab stepper --json` prints"),
-    of_result("servo-cost", "what `jitterlab servo --json` prints for a run"),
-    of_result("step-response", "what `jitterlab servo --json` prints for a run"),
-    of_result("matrix", "what `jitterlab matrix` left: name its directory"),
+    Figure { name: "percentiles", source: Source::Quantity(percentiles::charts) },
+    Figure { name: "pairs", source: Source::Pieces(pairs::pieces) },
+    Figure { name: "autocorrelation", source: Source::Pieces(autocorrelation::pieces) },
+    Figure { name: "spectrum", source: Source::Pieces(spectrum::pieces) },
+    Figure { name: "time-error", source: Source::Pieces(time_error::pieces) },
+    Figure { name: "prediction", source: Source::Section(prediction::section) },
+    Figure { name: "comparison", source: Source::Section(comparison::section) },
+    of_result("compensation"),
+    of_result("load-curve"),
+    of_result("margin"),
+    of_result("settings"),
+    of_result("torque"),
+    of_result("step-rate"),
+    of_result("servo-cost"),
+    of_result("step-response"),
+    of_result("matrix"),
 ];
 
-const fn of_runs(
-    name: &'static str,
-    needs: &'static str,
-    section: fn(&[PageRun]) -> Option<Section>,
-) -> Figure {
-    Figure { name, needs, source: Source::Runs(section) }
-}
-
-const fn of_quantity(
-    name: &'static str,
-    section: fn(&[PageRun]) -> Option<Section>,
-    charts: fn(Quantity, &[PageRun]) -> Vec<Chart>,
-) -> Figure {
-    Figure { name, needs: "a run with values of the quantity", source: Source::Quantity(section, charts) }
-}
-
-const fn of_result(name: &'static str, needs: &'static str) -> Figure {
-    Figure { name, needs, source: Source::Result }
+const fn of_result(name: &'static str) -> Figure {
+    Figure { name, source: Source::Result }
 }
 
 /// The sections of all figures of these runs, in the order of the page.
 pub(crate) fn sections(runs: &[PageRun]) -> Vec<Section> {
-    let section = |figure: &Figure| match figure.source {
-        Source::Runs(section) | Source::Quantity(section, _) => section(runs),
-        Source::Result => None,
-    };
-    FIGURES.iter().filter_map(section).collect()
+    FIGURES.iter().filter_map(|figure| figure.section(runs)).collect()
 }
 
 impl Figure {
     /// Values over time, every extreme drawn.
-    pub const SERIES: Figure = of_quantity("series", series::section, series::charts);
-    pub const HISTOGRAM: Figure = of_quantity("histogram", histogram::section, histogram::charts);
+    pub const SERIES: Figure = Figure { name: "series", source: Source::Series };
+    pub const HISTOGRAM: Figure = Figure { name: "histogram", source: Source::Quantity(histogram::charts) };
+
+    /// The section that shows it of runs.
+    fn section(self, runs: &[PageRun]) -> Option<Section> {
+        let pieces = match self.source {
+            Source::Section(section) => return section(runs),
+            Source::Pieces(pieces) => pieces(runs),
+            Source::Quantity(charts) => task::choice(|quantity| charts(quantity, runs).pop()),
+            Source::Series => series::pieces(runs),
+            Source::Result => Vec::new(),
+        };
+        let words = |table: &str| word(table, self.name).unwrap_or(self.name);
+        (!pieces.is_empty()).then(|| Section::new(self.name, words("figure"), words("figure-lead"), pieces))
+    }
 
     /// Every figure there is, with commas, for help and errors.
     pub fn list() -> String {
@@ -131,20 +121,16 @@ impl Figure {
             all.filter(|chart| chart.name == self.name).cloned().collect()
         };
         let charts = match self.source {
-            Source::Quantity(_, charts) => charts(quantity, runs),
-            Source::Runs(section) => named(&mut section(runs).iter()),
+            Source::Quantity(charts) => charts(quantity, runs),
+            Source::Series => series::charts(quantity, runs),
+            Source::Section(_) | Source::Pieces(_) => named(&mut self.section(runs).iter()),
             Source::Result => named(&mut documents.iter().flat_map(|document| &document.sections)),
         };
         if charts.is_empty() {
-            return Err(Error::not_measured(format!("nothing to draw: {} needs {}", self.name, self.needs)));
+            let needs = word("figure-needs", self.name).unwrap_or("a run with values of the quantity");
+            return Err(Error::not_measured(format!("nothing to draw: {} needs {needs}", self.name)));
         }
         Ok(charts)
-    }
-}
-
-impl fmt::Debug for Figure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }
 
@@ -169,9 +155,4 @@ impl FromStr for Figure {
                 .remedy(format!("choose one of {}", Figure::list()))),
         }
     }
-}
-
-/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and explanatory captions.
-pub fn svg(charts: &[Chart]) -> Result<String, Error> {
-    chart::svg::svg(charts)
 }

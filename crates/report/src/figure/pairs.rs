@@ -9,24 +9,15 @@ use jitterlab_model::units::Human;
 use super::task::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Scale, Shape};
 use crate::run_view::{PageRun, PageTask};
-use crate::section::{Piece, Section};
+use crate::section::Piece;
 
 /// Cells along each side.
 const CELLS: usize = 121;
 
 /// One figure for each task, where it has enough activations.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
-    let pieces: Vec<Piece> = charts.map(Piece::Figure).collect();
-    if pieces.is_empty() {
-        return None;
-    }
-    Some(Section::new(
-        "pairs",
-        "Period to period",
-        "How much too long or short each period was, against the next one. A late start makes one period long and the next short: a point on the falling diagonal. Separate islands are separate causes. Both axes grow by powers of ten to either side of zero.",
-        pieces,
-    ))
+    charts.map(Piece::Figure).collect()
 }
 
 fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {

@@ -2,21 +2,10 @@
 
 use jitterlab_model::{Distribution, Quantity};
 
-use super::task::{captions, choice, with_values};
+use super::task::{captions, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke};
 use crate::quantity;
 use crate::run_view::PageRun;
-use crate::section::Section;
-
-/// Percentiles of every quantity.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let words = (
-        "percentiles",
-        "Percentiles",
-        "The value that a share of all values does not exceed. Each step to the right is ten times rarer; the curve ends at the worst case that was seen, and says nothing about what was not.",
-    );
-    choice(words, |quantity| charts(quantity, runs).pop())
-}
 
 /// Number of distinguishable positions across.
 const PLACES: f64 = 1_500.0;

@@ -9,7 +9,7 @@ use super::task::{Task, phases, tasks, with_values};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::quantity;
 use crate::run_view::PageRun;
-use crate::section::{Detail, Piece, Section, Shown};
+use crate::section::{Detail, Piece, Shown};
 use crate::words::count;
 use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series};
 
@@ -41,7 +41,7 @@ pub(crate) const STATUS: Status = Status {
 };
 
 /// The series of each task, to choose from; for these the page carries finer detail.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let spans = QUANTITIES.map(|quantity| Span::new(&with_values(quantity, runs)));
     let most = (FIRST_COLUMNS / runs.len().max(1)).max(LEAST_COLUMNS);
     let shown = |task: Task<'_>| {
@@ -60,14 +60,8 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         })
     };
     let figures: Vec<Shown> = tasks(runs).filter_map(shown).collect();
-    (!figures.is_empty()).then(|| Section::new(
-        "series",
-        "Series",
-        "Latency, execution time and period error over the whole run. Every spike is drawn at every zoom: the shaded band \
-         reaches from the smallest to the largest value of each step, and single activations appear as dots where they are \
-         kept exactly.",
-        vec![Piece::Choice { label: "Task".into(), figures }],
-    ))
+    let is_drawn = !figures.is_empty();
+    is_drawn.then(|| Piece::Choice { label: "Task".into(), figures }).into_iter().collect()
 }
 
 /// Describes the resolution of the page's data of a task.

@@ -10,14 +10,14 @@ use jitterlab_model::units::Human;
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::run_view::{PageRun, PageTask};
-use crate::section::{Piece, Section};
+use crate::section::Piece;
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;
 const POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for Task { name, run, task, .. } in tasks(runs) {
         let patterns = &task.patterns;
@@ -25,15 +25,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         pieces.push(Piece::Figure(chart(&name, run, task, patterns, spectrum)));
         pieces.extend(table(&name, &run.info, task.measured.summary.period_ns, patterns));
     }
-    if pieces.is_empty() {
-        return None;
-    }
-    Some(Section::new(
-        "spectrum",
-        "Spectrum",
-        "What comes back at even distances: a peak is a disturbance with a period, such as the kernel's tick, a screen's refresh or another task. Without any pattern all frequencies are alike, at 1.",
-        pieces,
-    ))
+    pieces
 }
 
 fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectrum: &Spectrum) -> Chart {

@@ -6,12 +6,12 @@ use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
-use crate::chart::Layer;
+use crate::chart::{Chart, Layer};
 use crate::head::spoken_of;
 use crate::loads;
 use crate::quantity;
 use crate::run_view::{PageRun, PageTask};
-use crate::section::{Piece, Section, Shown};
+use crate::section::{Piece, Shown};
 use crate::words::{count, exact, known_count, time};
 
 /// A task of a run with its name in the figure.
@@ -44,11 +44,8 @@ pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>
         .collect()
 }
 
-/// A section with a chart of every quantity that has one, to choose from.
-pub(super) fn choice(
-    (id, title, lead): (&str, &str, &str),
-    chart: impl Fn(Quantity) -> Option<crate::chart::Chart>,
-) -> Option<Section> {
+/// A chart of every quantity that has one, to choose from.
+pub(super) fn choice(chart: impl Fn(Quantity) -> Option<Chart>) -> Vec<Piece> {
     let shown = |quantity: Quantity| {
         Some(Shown {
             label: quantity::name(quantity).into(),
@@ -58,8 +55,8 @@ pub(super) fn choice(
         })
     };
     let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
-    (!figures.is_empty())
-        .then(|| Section::new(id, title, lead, vec![Piece::Choice { label: "Quantity".into(), figures }]))
+    let is_drawn = !figures.is_empty();
+    is_drawn.then(|| Piece::Choice { label: "Quantity".into(), figures }).into_iter().collect()
 }
 
 impl Task<'_> {

@@ -6,10 +6,10 @@ use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::run_view::PageRun;
-use crate::section::{Piece, Section};
+use crate::section::Piece;
 
-/// The section, where a task has enough activations in a row.
-pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+/// Its chart, where a task has enough activations in a row.
+pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut layers = Vec::new();
     let mut listed = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
@@ -26,7 +26,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers.push(Layer::new(format!("{name}: TDEV"), number, tdev));
     }
     if layers.is_empty() {
-        return None;
+        return Vec::new();
     }
     let chart = Chart {
         name: "time-error".into(),
@@ -39,10 +39,5 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         layers,
         height: 380,
     };
-    Some(Section::new(
-        "time-error",
-        "Time error",
-        "The starts of the task seen as a clock. MTIE (maximum time interval error) is the largest change of latency within any stretch of the given length; TDEV (time deviation) is what remains when fast noise is averaged over that length. Both as in ITU-T G.810.",
-        vec![Piece::Figure(chart)],
-    ))
+    vec![Piece::Figure(chart)]
 }

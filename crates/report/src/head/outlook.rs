@@ -68,23 +68,22 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
         PredictionCaveat::FarHorizon { needed_run_ns, .. } => Some(*needed_run_ns),
         _ => None,
     });
+    let bounded = |bound: f64| {
+        format!(
+            "BOUNDED if no kind of event comes that did not come in these {}: {task} stays below {} for the next {ahead}.",
+            time(facts.run_ns),
+            time(bound)
+        )
+    };
     let (fitness, verdict, next) = match (bound(found), far) {
         (Some(bound), None) => (
             Fitness::Good,
-            format!(
-                "BOUNDED if no kind of event comes that did not come in these {}: {task} stays below {} for the next {ahead}.",
-                time(facts.run_ns),
-                time(bound)
-            ),
+            bounded(bound),
             format!("jitterlab report {file} -o page.html (to look at, and to send)"),
         ),
         (Some(bound), Some(needed_ns)) => (
             Fitness::Limited,
-            format!(
-                "BOUNDED if no kind of event comes that did not come in these {}: {task} stays below {} for the next {ahead}.",
-                time(facts.run_ns),
-                time(bound)
-            ),
+            bounded(bound),
             format!("measure for {}, to look ahead that far", time(needed_ns)),
         ),
         (None, _) => (

@@ -155,5 +155,5 @@ fn the_picture_holds_every_cell_and_no_foreign_markup() {
             .iter()
             .any(|(at, shade, words)| *at == [0.0, 2.0] && *shade == 0.0 && words == "2.5 / 3.5")
     );
-    assert!(svg(&result(&matrix, None)).unwrap().contains("mem:2&lt;1&gt;"));
+    assert!(drawing(&result(&matrix, None)).svg().contains("mem:2&lt;1&gt;"));
 }

@@ -4,16 +4,17 @@ use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
-use super::frame::{answer, figures, pieces};
+use super::frame::{answer, pieces};
 use super::glance;
 use super::html::{Html, html, whole};
 use super::rows;
 use super::subject::Scale;
-use super::words::{self, About};
+use super::words;
 use super::{PageRun, PageTask};
 use crate::caveats::statement;
 use crate::head::{Head, run};
 use crate::purpose;
+use crate::section::{Piece, Table};
 use crate::summary::every_figure;
 use crate::words::plural;
 
@@ -133,50 +134,17 @@ pub fn caveats(runs: &[PageRun]) -> Html {
 /// Measurement in a sentence, as facts, and every quantity in numbers.
 pub fn measured(runs: &[PageRun]) -> Html {
     let several = runs.len() > 1;
-    let statements = |run: &PageRun| -> Html {
+    let statements = |run: &PageRun| -> Vec<Piece> {
         let tasks = run.tasks.iter().zip(&run.info.tasks);
-        let texts = tasks.map(|(of, task)| statement(&of.measured.summary, measured_ns(task)));
-        texts.map(|text| html!("<p>{text}</p>\n", text = whole(&text))).collect()
+        tasks.map(|(of, task)| Piece::text(statement(&of.measured.summary, measured_ns(task)))).collect()
     };
     let table = |(run, task): (&PageRun, &PageTask)| {
         let of = every_figure(&task.measured.summary);
         let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
-        html!("{table}\n", table = figures(&caption, &of))
+        Piece::Table(Table { caption, ..of })
     };
     let tasks = runs.iter().flat_map(|run| run.tasks.iter().map(move |task| (run, task)));
-    html!(
-        "{statements}{about}{tables}",
-        statements = runs.iter().filter(|_| !several).map(statements).collect::<Html>(),
-        about = about(runs, &words::about(runs)),
-        tables = tasks.map(table).collect::<Html>()
-    )
-}
-
-/// Facts of a single run as a list, of several as a table with a row for each and a column for each
-/// difference.
-fn about(runs: &[PageRun], about: &[About]) -> Html {
-    let fact =
-        |fact: &About| html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0]);
-    let (alike, differs): (Vec<&About>, Vec<&About>) = about.iter().partition(|fact| fact.values.len() == 1);
-    let heading = |fact: &&About| html!("<th scope=\"col\">{term}</th>", term = fact.term);
-    let row = |(number, run): (usize, &PageRun)| {
-        let cell = |fact: &&About| {
-            html!("<td>{value}</td>", value = fact.values.get(number).map_or("–", String::as_str))
-        };
-        html!(
-            "<tr><th scope=\"row\">{label}</th>{cells}</tr>\n",
-            label = run.label,
-            cells = differs.iter().map(cell).collect::<Html>()
-        )
-    };
-    let table = html!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"What differs between the runs\"><table class=\"about\"><caption><span>What differs between the runs.</span></caption>
-<thead><tr><th scope=\"col\">run</th>{headings}</tr></thead>
-<tbody>{rows}</tbody></table></div>
-",
-        headings = differs.iter().map(heading).collect::<Html>(),
-        rows = runs.iter().enumerate().map(row).collect::<Html>()
-    )
-    .only_if(!differs.is_empty());
-    html!("<dl>{facts}</dl>\n{table}", facts = alike.into_iter().map(fact).collect::<Html>(), table = table)
+    let statements = runs.iter().filter(|_| !several).flat_map(statements);
+    let all: Vec<Piece> = statements.chain(words::about(runs)).chain(tasks.map(table)).collect();
+    pieces("What was measured", "measured", &all)
 }

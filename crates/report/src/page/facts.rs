@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::PageRun;
-use super::html::{Html, html};
+use crate::section::Piece;
 
 /// All facts of a run with what changed until its end. Unreadable facts are left out.
-pub fn build(run: &PageRun) -> Option<Html> {
+pub fn build(run: &PageRun) -> Option<Piece> {
     let read = |facts: &Option<_>| {
         let mut rows = Vec::new();
         // Facts are plain data; should they ever fail to serialise, the page lacks them and stays right otherwise.
@@ -26,29 +26,10 @@ pub fn build(run: &PageRun) -> Option<Html> {
         [path.as_str(), value.as_str(), if end == value || after.is_none() { "" } else { end }]
     });
     let rows: Vec<[&str; 3]> = rows.chain(came).collect();
-    (!rows.is_empty()).then(|| group(&format!("{}: the machine", run.label), &rows))
-}
-
-/// A group of facts, each with its path, its value, and the one after the run where that is another.
-fn group(heading: &str, rows: &[[&str; 3]]) -> Html {
-    let row = |[path, value, end]: &[&str; 3]| {
-        let end = html!("<td>{end}</td>", end = *end).only_if(!end.is_empty());
-        html!(
-            "<tr><th scope=\"row\">{path}</th><td>{value}</td>{end}</tr>\n",
-            path = *path,
-            value = *value,
-            end = end
-        )
-    };
-    html!(
-        "<details><summary>{heading} ({count} facts)</summary>
-<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{heading}\"><table class=\"facts\"><thead><tr><th scope=\"col\">fact</th><th scope=\"col\">before the run</th><th scope=\"col\">after it, where another</th></tr></thead><tbody>
-{rows}</tbody></table></div></details>
-",
-        heading = heading,
-        count = rows.len(),
-        rows = rows.iter().map(row).collect::<Html>()
-    )
+    let heading = format!("{}: the machine ({} facts)", run.label, rows.len());
+    let header = ["fact", "before the run", "after it, where another"];
+    let rows = rows.into_iter().map(Vec::from).collect::<Vec<_>>();
+    (!rows.is_empty()).then(|| Piece::details(heading, vec![Piece::table("", &header, rows)]))
 }
 
 fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {

@@ -4,11 +4,11 @@ use jitterlab_model::Fitness;
 
 use super::html::{Html, html, whole};
 use super::plots::{captions, id};
-use super::still::still;
-use crate::chart::Chart;
+use crate::chart::{Chart, Drawing};
 use crate::document::Document;
 use crate::head::Head;
 use crate::section::{Cell, Piece, Section, Table};
+use crate::table::is_number;
 
 /// A cell of more characters holds text to be read rather than a figure or a name.
 const PROSE: usize = 32;
@@ -93,7 +93,7 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
                 facts = facts.iter().map(fact).collect::<Html>()
             )
         }
-        Piece::Table(of) => html!("{table}\n", table = figures(&of.caption, of)),
+        Piece::Table(of) => table(of),
         Piece::Verbatim { heading, text } => {
             let heading = html!("<p>{heading}</p>", heading = whole(heading)).only_if(!heading.is_empty());
             html!("{heading}<pre tabindex=\"0\">{text}</pre>\n", heading = heading, text = text)
@@ -117,24 +117,20 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
     }
 }
 
-/// A table of values under a caption; its first column names the row.
-pub fn figures(caption: &str, Table { header, rows, .. }: &Table) -> Html {
+/// A table of values under its caption; its first column names the row.
+fn table(Table { caption, header, rows }: &Table) -> Html {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
-    table(caption, header, &rows)
-}
-
-/// A table; its first column names the row.
-pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], rows: &[R]) -> Html {
-    let mut prose = vec![""; header.len()];
-    for row in rows {
-        for (class, cell) in prose.iter_mut().zip(row.as_ref()) {
-            if cell.chars().count() > PROSE {
-                *class = " class=\"prose\"";
-            }
+    let class = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+        match () {
+            () if cells.clone().any(|cell| cell.chars().count() > PROSE) => " class=\"prose\"",
+            () if cells.any(|cell| cell != "-" && !is_number(cell)) => " class=\"words\"",
+            () => "",
         }
-    }
-    let class = |column: usize| Html::as_it_is(*prose.get(column).unwrap_or(&""));
-    let heading = |(column, cell): (usize, &H)| match cell.as_ref() {
+    };
+    let classes: Vec<&str> = (0..header.len()).map(class).collect();
+    let class = |column: usize| Html::as_it_is(classes.get(column).copied().unwrap_or_default());
+    let heading = |(column, cell): (usize, &String)| match cell.as_str() {
         // An empty heading does not help people who hear the page.
         "" => html!("<td></td>"),
         cell => html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell),
@@ -144,11 +140,11 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
         0 => html!("<th scope=\"row\">{cell}</th>", cell = cell),
         _ => html!("<td{class}>{cell}</td>", class = class(column), cell = cell),
     };
-    let row = |row: &R| {
-        html!("<tr>{cells}</tr>\n", cells = row.as_ref().iter().enumerate().map(cell).collect::<Html>())
+    let row = |row: &Vec<String>| {
+        html!("<tr>{cells}</tr>\n", cells = row.iter().enumerate().map(cell).collect::<Html>())
     };
     html!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{name}\"><table><caption><span>{caption}</span></caption>\n<thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{name}\"><table><caption><span>{caption}</span></caption>\n<thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n",
         name = name,
         caption = caption,
         header = header.iter().enumerate().map(heading).collect::<Html>(),
@@ -167,6 +163,18 @@ struct FigureSlot<'a> {
     charts: &'a [Chart],
     /// True for a series, which can be zoomed.
     series: bool,
+}
+
+/// A chart in the document itself, for paper and for browsers without scripts, in a drawing as wide as the page.
+fn still(chart: &Chart, title: &str) -> Html {
+    html!(
+        "<svg class=\"still\" style=\"--height:{height}px\" viewBox=\"0 0 900 {height}\" role=\"img\" aria-label=\"{title}: {x}, {y}\">{drawn}</svg>",
+        height = chart.height,
+        title = title,
+        x = chart.x.title,
+        y = chart.y.title,
+        drawn = Html::as_it_is(Drawing::bare(chart).page_elements())
+    )
 }
 
 impl FigureSlot<'_> {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::printable::markup;
+
 /// HTML, whole elements of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Html(String);
@@ -53,21 +55,7 @@ impl Part for u32 {
 
 impl Part for str {
     fn html(&self) -> Cow<'_, str> {
-        if !self.contains(['&', '<', '>', '"', '\'']) {
-            return Cow::Borrowed(self);
-        }
-        let mut html = String::with_capacity(self.len() + 16);
-        for c in self.chars() {
-            match c {
-                '&' => html += "&amp;",
-                '<' => html += "&lt;",
-                '>' => html += "&gt;",
-                '"' => html += "&quot;",
-                '\'' => html += "&#x27;",
-                c => html.push(c),
-            }
-        }
-        Cow::Owned(html)
+        markup(self)
     }
 }
 

@@ -11,7 +11,6 @@ mod html;
 mod pack;
 mod plots;
 mod rows;
-mod still;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -114,8 +113,9 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
         measured = answer::measured(runs),
         measured_title = list_some(&runs.iter().map(|run| run.label.clone()).collect::<Vec<_>>()),
         details = folded(&details),
-        machine = machine(runs),
-        commands = runs.iter().map(words::reproduced).collect::<Html>(),
+        machine = frame::pieces("The machine", "machine", &machine(runs)),
+        commands =
+            frame::pieces("Commands", "commands", &runs.iter().map(words::reproduced).collect::<Vec<_>>()),
         documents = Html::as_it_is(in_script(&serde_json::to_string(&measured).map_err(not_written)?)),
         charts = Html::as_it_is(plots.charts),
         columns = Html::as_it_is(plots.columns),
@@ -151,19 +151,18 @@ fn folded(sections: &[&Section]) -> Html {
 }
 
 /// The machines, as they are checked and as they were found.
-fn machine(runs: &[PageRun]) -> Html {
+fn machine(runs: &[PageRun]) -> Vec<Piece> {
     if runs.len() > answer::FEW {
-        let elsewhere = "Of many runs the page shows no facts of machines: a page of a run by itself does, and the data of this page hold them.";
-        return html!("<p>{elsewhere}</p>\n", elsewhere = elsewhere);
+        return vec![Piece::text(
+            "Of many runs the page shows no facts of machines: a page of a run by itself does, and the data of this page hold them.",
+        )];
     }
-    let facts: Html = runs.iter().filter_map(facts::build).collect();
-    let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
-    let checks = |(number, run): (usize, &PageRun)| {
-        let details = check::details(run.checks.as_ref()?);
-        let folded = Piece::details(format!("{}: checks", run.label), details);
-        Some(frame::pieces(&run.label, &format!("checks-{number}"), &[folded]))
+    let checks = |run: &PageRun| {
+        Some(Piece::details(format!("{}: checks", run.label), check::details(run.checks.as_ref()?)))
     };
-    runs.iter().enumerate().filter_map(checks).chain([facts, none]).collect()
+    let facts: Vec<Piece> = runs.iter().filter_map(facts::build).collect();
+    let none = facts.is_empty().then(|| Piece::text("The run file describes no machine."));
+    runs.iter().filter_map(checks).chain(facts).chain(none).collect()
 }
 
 /// Content security policy of the page: its own script, and nothing from anywhere else. Styles are not code.

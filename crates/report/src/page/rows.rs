@@ -12,7 +12,7 @@ use crate::head::{Head, verdict_of_several};
 use crate::purpose::plainly;
 use crate::run_view::PageRun;
 use crate::why::marks;
-use crate::words::{count, known_count, list, microseconds, plural};
+use crate::words::{count, known_count, list, microseconds_of_bins, plural, time};
 
 /// Steps of a histogram for each factor of ten.
 const STEPS: f64 = 12.0;
@@ -72,7 +72,8 @@ pub fn table(subjects: &[Subject<'_>], scale: &Scale) -> Html {
         [(0.999, "p99.9"), (0.99, "p99")].into_iter().find(of_all).unwrap_or((0.9, "p90"));
     let has_causes = subjects.iter().any(|of| cause(of).is_some());
     let row = |of: &Subject<'_>| {
-        let number = |ns: Option<i64>| ns.map_or_else(|| "-".into(), |ns| microseconds(ns as f64));
+        let number =
+            |ns: Option<i64>| ns.map_or_else(|| "-".into(), |ns| microseconds_of_bins(ns as f64, 0.0));
         html!(
             "<tr><th scope=\"row\">{name}</th><td class=\"left\">{judged}</td><td class=\"steps\">{steps}</td><td><strong>{worst}</strong></td><td>{high}</td><td>{middle}</td><td>{missed}</td>{cause}</tr>\n",
             name = of.run.label,
@@ -140,7 +141,7 @@ fn steps(of: &Subject<'_>, scale: &Scale) -> Html {
     html!(
         "<svg viewBox=\"0 0 {number} 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{rules}<path class=\"band\" d=\"M0 100{path}V100Z\"/><path class=\"worst\" d=\"M{worst} 88h0\"/></svg>",
         number = number,
-        words = format!("{} values, worst {} µs", count(of.count), microseconds(of.worst_ns as f64)),
+        words = format!("{} values, worst {}", count(of.count), time(of.worst_ns as f64)),
         rules = lines(of).iter().map(rule).collect::<Html>(),
         path = path,
         worst = format!("{worst:.2}")

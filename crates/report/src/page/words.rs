@@ -1,48 +1,40 @@
 //! Words and tables of the page about a run.
 
 use super::PageRun;
-use super::html::{Html, html};
 use crate::caveats::distinct;
 use crate::head::quoted;
 use crate::run;
+use crate::section::Piece;
 use crate::warnings;
 use crate::words::{list, sentence};
 
-/// A fact about the runs, one value for each.
-#[derive(Debug)]
-pub struct About {
-    pub term: String,
-    /// One for each run, or a single one where it is the same for all.
-    pub values: Vec<String>,
-}
-
-/// Facts about the runs, with a single value if all of them agree.
-pub fn about(runs: &[PageRun]) -> Vec<About> {
+/// Facts that hold for all runs, and a table of those that differ: a row for each run, a column for each fact.
+pub fn about(runs: &[PageRun]) -> Vec<Piece> {
     let each: Vec<Vec<(String, String)>> = runs.iter().map(|run| run::facts(&run.info)).collect();
-    let mut terms: Vec<(String, usize)> = Vec::new();
+    let mut terms: Vec<(&str, usize)> = Vec::new();
     for facts in &each {
         for (at, (term, _)) in facts.iter().enumerate() {
             let nth = facts[..at].iter().filter(|(other, _)| other == term).count();
-            if !terms.contains(&(term.clone(), nth)) {
-                terms.push((term.clone(), nth));
+            if !terms.contains(&(term.as_str(), nth)) {
+                terms.push((term, nth));
             }
         }
     }
-    let value = |facts: &[(String, String)], (term, nth): &(String, usize)| {
-        facts
-            .iter()
-            .filter(|(other, _)| other == term)
-            .nth(*nth)
-            .map_or("–".into(), |(_, value)| value.clone())
+    let value = |facts: &[(String, String)], (term, nth): (&str, usize)| {
+        let mut of_term = facts.iter().filter(|(other, _)| other == term);
+        of_term.nth(nth).map_or("–".into(), |(_, value)| value.clone())
     };
-    let row = |term: (String, usize)| {
-        let mut values: Vec<String> = each.iter().map(|facts| value(facts, &term)).collect();
-        if values.iter().all(|value| *value == values[0]) {
-            values.truncate(1);
-        }
-        About { term: term.0, values }
-    };
-    terms.into_iter().map(row).collect()
+    let values = |term: (&str, usize)| each.iter().map(|facts| value(facts, term)).collect::<Vec<String>>();
+    let is_common = |term: &(&str, usize)| values(*term).windows(2).all(|two| two[0] == two[1]);
+    let (alike, differs): (Vec<_>, Vec<_>) = terms.into_iter().partition(is_common);
+    let facts = alike.into_iter().filter_map(|term| Some((term.0, values(term).pop()?)));
+    let header: Vec<&str> = std::iter::once("run").chain(differs.iter().map(|(term, _)| *term)).collect();
+    let rows = runs.iter().zip(&each).map(|(run, facts)| {
+        let cells = differs.iter().map(|term| value(facts, *term));
+        std::iter::once(run.label.clone()).chain(cells).collect()
+    });
+    let table = Piece::table("What differs between the runs.", &header, rows.collect::<Vec<Vec<String>>>());
+    [Piece::facts("", facts)].into_iter().chain((!differs.is_empty()).then_some(table)).collect()
 }
 
 /// Caveats, each once, with the names of its runs if it is not true of all.
@@ -78,7 +70,7 @@ fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<Stri
 }
 
 /// The commands that make the run and this page again, ready for a shell.
-pub fn reproduced(run: &PageRun) -> Html {
+pub fn reproduced(run: &PageRun) -> Piece {
     let measure: Vec<String> = run.info.command.iter().map(|word| quoted(word)).collect();
     let file = quoted(&run.label);
     let commands = [
@@ -86,9 +78,6 @@ pub fn reproduced(run: &PageRun) -> Html {
         format!("jitterlab analyze --json {file}"),
         format!("jitterlab report {file} -o report.html"),
     ];
-    html!(
-        "<p>{label}:</p>\n<pre tabindex=\"0\">{commands}\n</pre>\n",
-        label = run.label,
-        commands = commands[usize::from(measure.is_empty())..].join("\n")
-    )
+    let text = commands[usize::from(measure.is_empty())..].join("\n") + "\n";
+    Piece::Verbatim { heading: format!("{}:", run.label), text }
 }

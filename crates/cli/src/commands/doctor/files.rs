@@ -2,17 +2,16 @@
 //! examination.
 
 use std::fs::DirBuilder;
-use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_motion::doctor::{DoctorResult, Earlier};
-use jitterlab_report::document::{self, Document};
+use jitterlab_report::document::Document;
 use jitterlab_report::page::render;
 use jitterlab_report::tune::kept;
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::{atomic_file, source};
+use jitterlab_trace::atomic_file;
 
 use crate::{kept_files, run_args};
 
@@ -38,26 +37,18 @@ pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, E
 
 /// File that an examination leaves for the next one.
 const FILE: &str = "jitterlab-doctor.json";
-/// It holds some lines.
-const LARGEST_BYTES: u64 = 1 << 20;
 
 /// Reads the results that the last examination left in this directory.
 pub fn earlier() -> Result<Earlier, Error> {
-    match source::read_text(Path::new(FILE), LARGEST_BYTES) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Error::bad_use(format!("there is no {FILE} here, so nothing was examined to go on from"))
-                .remedy("go to its directory, or run jitterlab doctor without --continue"))
-        }
-        Err(error) => Err(Error::damaged(format!("{FILE}: {error}"))),
-        Ok(text) => serde_json::from_slice(text.as_bytes())
-            .map_err(|error| Error::damaged(format!("{FILE}: {error}")).remedy("remove it to begin anew")),
-    }
+    kept_files::earlier(FILE)?.ok_or_else(|| {
+        Error::bad_use(format!("there is no {FILE} here, so nothing was examined to go on from"))
+            .remedy("go to its directory, or run jitterlab doctor without --continue")
+    })
 }
 
 /// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
-    let text = serde_json::to_string(left).map_err(document::not_written)?;
-    atomic_file::write(folder.join(FILE), text.as_bytes(), false)
+    kept_files::leave(&folder.join(FILE), left)
 }
 
 /// Writes the page.

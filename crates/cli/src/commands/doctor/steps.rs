@@ -12,8 +12,8 @@ use jitterlab_report::doctor::words;
 use jitterlab_trace::RunWriter;
 
 use super::examination::Examination;
-use crate::countdown::Countdown;
 use crate::record_args::Progress;
+use crate::status_line::StatusLine;
 use crate::{experiment, kept_parts, output};
 
 impl Examination<'_> {
@@ -119,7 +119,7 @@ impl Examination<'_> {
             tuning.measure(experiment)
         };
         let (measured, kept) =
-            experiment::measured(parts, Countdown::for_people(), self.interrupted, measure);
+            experiment::measured(parts, StatusLine::for_people(), self.interrupted, measure);
         // The examination as a whole prints that it will continue from there.
         kept_parts::close(measured.is_ok(), |complete| kept.close(complete).map(|_| 0));
         measured

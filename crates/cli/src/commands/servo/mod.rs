@@ -13,8 +13,8 @@ use jitterlab_motion::servo::{
     ServoResult, TaskTiming, Wishes,
 };
 use jitterlab_motion::{JudgedRun, catalog, error};
-use jitterlab_report::chart::Chart;
-use jitterlab_report::{figure, motion};
+use jitterlab_report::chart::{Chart, Drawing};
+use jitterlab_report::motion;
 
 use self::live::LiveArgs;
 use crate::exit::{Ending, Status};
@@ -182,7 +182,7 @@ impl Args {
             Some(_) if responses.is_empty() => Err(Error::bad_use(
                 "there is no response to draw without a run, or the execution times of several loops: name a run file",
             )),
-            Some(file) => Ok(output::write_figure(file, &figure::svg(responses)?)?),
+            Some(file) => output::write_figure(file, &Drawing::new(responses)),
             None => Ok(()),
         }
     }

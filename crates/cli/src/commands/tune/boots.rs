@@ -1,38 +1,20 @@
 //! `jitterlab tune --continue`: settings that need a restart, compared over starts of the machine.
 
-use std::io;
 use std::path::Path;
 
 use jitterlab_host::Experiment;
 use jitterlab_host::tune::{Kept, ThisStart, TuneRequest, Tuning};
 use jitterlab_model::{Error, TaskSpec};
-use jitterlab_report::document;
 use jitterlab_report::tune::boots::{self as words, FILE};
-use jitterlab_trace::{Parts, atomic_file, source};
+use jitterlab_trace::Parts;
 
 use super::Args;
 use crate::exit::{Ending, Status};
 use crate::experiment::conduct;
-use crate::{measure_args, output};
+use crate::{kept_files, measure_args, output};
 
 /// The time for each start, where none is given.
 const START_NS: i64 = 120_000_000_000;
-/// Blocks of some hundred starts are smaller.
-const LARGEST_BYTES: u64 = 16 << 20;
-
-fn broken(why: &impl std::fmt::Display) -> Error {
-    Error::damaged(format!("{FILE}: {why}")).remedy("remove it to begin anew")
-}
-
-/// Reads the results that earlier starts left in this directory.
-fn read() -> Result<Option<Kept>, Error> {
-    match source::read_text(Path::new(FILE), LARGEST_BYTES) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(broken(&error)),
-        Ok(text) => serde_json::from_slice(text.as_bytes()).map(Some).map_err(|error| broken(&error)),
-    }
-}
-
 impl Args {
     /// Measurement at each start: the request of the first call, which later calls need not repeat.
     fn of_each_start(&self, kept: Option<Kept>) -> Result<(TuneRequest, Kept), Error> {
@@ -56,7 +38,7 @@ impl Args {
             ))
             .remedy("give the same, or none of them, or begin anew in another directory"));
         }
-        let task = kept.task.parse().map_err(|error: Error| broken(&error))?;
+        let task = kept.task.parse().map_err(|error: Error| kept_files::broken(FILE, &error))?;
         let loads = measure_args::loads(&kept.loads)?;
         let request =
             TuneRequest { task, watch: kept.watch.clone(), loads, budget_ns: kept.budget_ns, ..given };
@@ -64,15 +46,11 @@ impl Args {
     }
 }
 
-fn keep(kept: &Kept) -> Result<(), Error> {
-    let text = serde_json::to_string(kept).map_err(document::not_written)?;
-    atomic_file::write(FILE, text.as_bytes(), false)
-}
-
 /// Measures this start, keeps it, and prints the result of all starts.
 pub(super) fn execute(args: &Args) -> Ending {
-    let (request, mut kept) = args.of_each_start(read()?)?;
+    let (request, mut kept) = args.of_each_start(kept_files::earlier(FILE)?)?;
     let this = ThisStart::now(args.way.as_deref())?;
+    let mut keep = |kept: &Kept| kept_files::leave(Path::new(FILE), kept);
     let measure = |experiment: &mut Experiment<'_>| {
         let tuning = Tuning::prepare(request, experiment.interrupted())?;
         if !args.quiet {

@@ -1,0 +1,135 @@
+//! A drawing as PNG, with a fount of our own, so that it looks the same on every machine.
+
+use jitterlab_model::Error;
+use tiny_skia::{Color, FillRule, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+
+use super::drawing::{Anchor, Drawing, Ink, Look, Mark, Point, WIDTH, Words};
+use super::font::{Font, no_png};
+
+/// Pixels of the PNG for one of the drawing: sharp on dense screens and in print.
+const SCALE: f32 = 2.0;
+
+impl Drawing {
+    /// PNG on white ground, at twice the size in pixels.
+    pub fn png(&self) -> Result<Vec<u8>, Error> {
+        self.pixels(SCALE)?.encode_png().map_err(no_png)
+    }
+
+    fn pixels(&self, scale: f32) -> Result<Pixmap, Error> {
+        let side = |pixels: i32| (pixels as f32 * scale).ceil() as u32;
+        let picture = Pixmap::new(side(WIDTH), side(self.height));
+        let mut picture = picture.ok_or_else(|| no_png("it has no size"))?;
+        let (fount, scaled) = (Font::ours()?, Transform::from_scale(scale, scale));
+        picture.fill(Color::WHITE);
+        for mark in &self.marks {
+            match mark {
+                Mark::Path(points, look) => draw(points, look, scaled, &mut picture),
+                Mark::Words(words) => write(words, &fount, scaled, &mut picture),
+            }
+        }
+        Ok(picture)
+    }
+}
+
+fn draw(points: &[Point], look: &Look, scaled: Transform, on: &mut Pixmap) {
+    let paint = paint(look.ink, look.opacity);
+    let mut path = PathBuilder::new();
+    let width = look.width.map(|width| width as f32);
+    if let ([[x, y]], Some(width)) = (points, width) {
+        path.push_circle(*x as f32, *y as f32, width / 2.0);
+    }
+    for [x, y] in points.iter().filter(|_| points.len() > 1).map(|point| point.map(|at| at as f32)) {
+        if path.is_empty() { path.move_to(x, y) } else { path.line_to(x, y) }
+    }
+    // Points in one place have no extent.
+    let Some(path) = path.finish() else { return };
+    match width.filter(|_| points.len() > 1) {
+        Some(width) => {
+            let dash = look.dash.map(|(length, gap)| vec![length as f32, gap as f32]);
+            let dash = dash.and_then(|dash| StrokeDash::new(dash, 0.0));
+            on.stroke_path(&path, &paint, &Stroke { width, dash, ..Stroke::default() }, scaled, None);
+        }
+        None => on.fill_path(&path, &paint, FillRule::Winding, scaled, None),
+    }
+}
+
+fn write(words: &Words, fount: &Font, scaled: Transform, on: &mut Pixmap) {
+    let ([x, y], size) = (words.at.map(|at| at as f32), words.size as f32);
+    let left = match words.anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - fount.width(&words.text, size) / 2.0,
+        Anchor::End => x - fount.width(&words.text, size),
+    };
+    let turned = match words.is_upright {
+        true => scaled.pre_concat(Transform::from_rotate_at(270.0, x, y)),
+        false => scaled,
+    };
+    let mut path = PathBuilder::new();
+    fount.write(&words.text, size, (left, y), &mut path);
+    if let Some(path) = path.finish() {
+        on.fill_path(&path, &paint(words.ink, 1.0), FillRule::Winding, turned, None);
+    }
+}
+
+fn paint([r, g, b]: Ink, opacity: f32) -> Paint<'static> {
+    let mut paint = Paint::default();
+    paint.set_color_rgba8(r, g, b, (opacity * 255.0).round() as u8);
+    paint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::drawing::BLACK;
+
+    /// The pixels of these marks, at their own size.
+    fn drawn(marks: Vec<Mark>) -> Pixmap {
+        Drawing { height: 20, marks }.pixels(1.0).unwrap()
+    }
+
+    fn at(picture: &Pixmap, x: u32, y: u32) -> [u8; 3] {
+        let pixel = picture.pixel(x, y).unwrap();
+        [pixel.red(), pixel.green(), pixel.blue()]
+    }
+
+    #[test]
+    fn shapes_lie_where_they_should_in_their_colours() {
+        let (red, green, blue, white) = ([255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3]);
+        let square = vec![[2, 2], [8, 2], [8, 8], [2, 8]];
+        let picture = drawn(vec![
+            Mark::Path(square, Look { opacity: 0.5, ..Look::area(red) }),
+            Mark::Path(vec![[15, 5]], Look::line(green, 8)),
+            Mark::Path(vec![[0, 15], [20, 15]], Look::line(blue, 2)),
+            Mark::Path(
+                vec![[30, 2], [30, 10], [38, 10]],
+                Look { dash: Some((4, 2)), ..Look::line(BLACK, 2) },
+            ),
+        ]);
+        assert_eq!(at(&picture, 5, 5), [255, 127, 127]);
+        assert_eq!([at(&picture, 15, 5), at(&picture, 5, 15)], [green, blue]);
+        // A dash, a gap, the corner, and the other side of it.
+        let line = [(30, 4), (30, 7), (30, 9), (34, 5)].map(|(x, y)| at(&picture, x, y));
+        assert_eq!(line, [BLACK, white, BLACK, white]);
+    }
+
+    #[test]
+    fn text_is_written_from_its_anchor_and_along_its_turn() {
+        let inked = |anchor, is_upright| {
+            let text = "EE".into();
+            let words = Words { at: [20, 13], anchor, text, size: 12, ink: BLACK, is_upright };
+            let picture = drawn(vec![Mark::Words(words)]);
+            let places = (0..40).flat_map(|x| (0..20).map(move |y| (x, y)));
+            let inked: Vec<_> = places.filter(|(x, y)| at(&picture, *x, *y)[0] < 155).collect();
+            let mean = |all: Vec<u32>| f64::from(all.iter().sum::<u32>()) / all.len() as f64;
+            (mean(inked.iter().map(|p| p.0).collect()), mean(inked.iter().map(|p| p.1).collect()))
+        };
+        let [start, middle, end] = [Anchor::Start, Anchor::Middle, Anchor::End].map(|at| inked(at, false));
+        assert!(
+            start.0 > 24.0 && end.0 < 16.0 && (middle.0 - 20.0).abs() < 1.5,
+            "{start:?} {middle:?} {end:?}"
+        );
+        assert!((middle.1 - 9.0).abs() < 1.5, "{middle:?}");
+        let turned = inked(Anchor::Start, true);
+        assert!((turned.0 - 16.0).abs() < 1.5 && turned.1 < 9.0, "{turned:?}");
+    }
+}
