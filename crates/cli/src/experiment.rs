@@ -49,5 +49,8 @@ pub fn measured<T, E>(
     };
     let mut experiment = Experiment::new(parts, &mut tell, interrupted);
     let measured = measure(&mut experiment);
-    (measured, experiment.end())
+    let kept = experiment.end();
+    // What is printed next begins below the line.
+    drop(line);
+    (measured, kept)
 }

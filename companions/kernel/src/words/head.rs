@@ -98,7 +98,8 @@ fn unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
         let of = |task: &TaskRun| task.granted.as_ref().map(|of| (of.policy, of.memory_locked));
         run.tasks.iter().map(of).collect::<Vec<_>>()
     };
-    let differences: [(&dyn Fn(&RunInfo) -> bool, String); 4] = [
+    type Differs<'a> = &'a dyn Fn(&RunInfo) -> bool;
+    let differences: [(Differs<'_>, String); 4] = [
         (
             &|run| asked(run) != asked(first),
             format!("the tasks, the load or the length were others than on {name}"),

@@ -193,7 +193,7 @@ mod tests {
         let section = section(&stalled());
         let captions: Vec<&str> = section.charts().iter().map(|chart| chart.caption.as_str()).collect();
         assert!(captions[0].contains("the loop is no longer stable"), "{captions:?}");
-        assert_eq!(captions.len(), 5, "cost, step, sine, periods, margin: {captions:?}");
+        assert_eq!(captions.len(), 3, "cost, step, sine: {captions:?}");
     }
 
     #[test]

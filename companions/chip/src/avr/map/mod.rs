@@ -130,9 +130,9 @@ fn unit(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Unit> {
 
 /// Returns the function of a register of a port, and of one that only stores what is written.
 fn port(chip: &Chip, name: &str) -> Option<Unit> {
-    let kinds: [(&str, fn(u8) -> Unit); 3] =
-        [("PIN", Unit::Pin), ("DDR", Unit::Direction), ("PORT", Unit::Out)];
-    let of_port = |(kind, unit): &(&str, fn(u8) -> Unit)| {
+    type Kind = (&'static str, fn(u8) -> Unit);
+    let kinds: [Kind; 3] = [("PIN", Unit::Pin), ("DDR", Unit::Direction), ("PORT", Unit::Out)];
+    let of_port = |(kind, unit): &Kind| {
         let letter = *name.strip_prefix(kind)?.as_bytes().first()?;
         Some(chip.ports.contains(char::from(letter)).then(|| unit(letter - b'A')))
     };
