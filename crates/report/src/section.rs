@@ -80,7 +80,7 @@ pub enum Piece {
         /// The figures, the first one seen first.
         figures: Vec<Shown>,
     },
-    /// Lines to be shown as they are, in a fixed-width fount.
+    /// Lines to be shown as they are, in a fixed-width font.
     Verbatim {
         /// Heading of the lines; may be empty.
         heading: String,

@@ -1,4 +1,4 @@
-//! Text as outlines: letters side by side, closer where the fount kerns them. Scripts that need more than
+//! Text as outlines: letters side by side, closer where the font kerns them. Scripts that need more than
 //! that have no letters in it and show as empty boxes.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 use jitterlab_model::Error;
 
-/// A fount with drawable letters.
+/// A font with drawable letters.
 pub(super) struct Font(Face<'static>);
 
 pub(super) fn no_png(why: impl fmt::Display) -> Error {
@@ -45,7 +45,7 @@ impl Font {
         size / f32::from(self.0.units_per_em())
     }
 
-    /// The letters of a text with where each begins and ends, in units of the fount.
+    /// The letters of a text with where each begins and ends, in units of the font.
     fn placed(&self, text: &str) -> impl Iterator<Item = (GlyphId, f32, f32)> {
         let (mut end, mut before) = (0.0, None);
         text.chars().map(move |letter| {
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn letters_that_lean_on_each_other_stand_closer() {
-        let fount = Font::ours().unwrap();
-        let width = |text| fount.width(text, 100.0);
+        let font = Font::ours().unwrap();
+        let width = |text| font.width(text, 100.0);
         assert!(width("AV") < width("A") + width("V") - 2.0);
         assert!((width("HH") - 2.0 * width("H")).abs() < 1e-3 && width("") == 0.0);
-        // Twice the size is twice the width; a letter that the fount lacks has the width of its empty box.
-        assert!((fount.width("µs", 50.0) - width("µs") / 2.0).abs() < 1e-3);
+        // Twice the size is twice the width; a letter that the font lacks has the width of its empty box.
+        assert!((font.width("µs", 50.0) - width("µs") / 2.0).abs() < 1e-3);
         assert!(width("\u{6f22}") > 10.0);
     }
 }
