@@ -145,7 +145,7 @@ impl HourTask {
         self.latency().count
     }
 
-    /// What a task's thread would have counted, from its first due time until its last end.
+    /// Counts as a task's thread would have them, from its first due time until its last end.
     pub fn result(&self, first_due_ns: i64, last_end_ns: i64) -> TaskResult {
         let Moments { min_ns, max_ns, .. } = self.latency();
         TaskResult {

@@ -20,7 +20,7 @@ macro_rules! as_text {
     )*};
 }
 
-/// Defines an enum of plain words, written as and listed by its names; parsed from them too, if it is told what they are.
+/// Defines an enum of plain words, written as and listed by its names; parsed from them too, if a name of what they are is given.
 #[macro_export]
 macro_rules! words {
     (

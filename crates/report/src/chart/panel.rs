@@ -90,7 +90,7 @@ struct Panel<'a> {
     marks: Vec<Mark>,
 }
 
-/// The chart below so many pixels.
+/// Marks of a chart that begins this many pixels from the top.
 fn marks(chart: &Chart, above: i32) -> Vec<Mark> {
     let chart = &chart.clone().with_bars(BARS);
     let ranges = chart.ranges();
