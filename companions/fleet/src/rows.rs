@@ -232,7 +232,7 @@ rows! {
 }
 
 rows! {
-    /// One of the latest starts of a slice.
+    /// One of the worst starts of a slice.
     WorstRow in "worst" {
         machine: String,
         stream: String,

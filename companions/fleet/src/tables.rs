@@ -12,7 +12,7 @@ use crate::hash;
 use crate::limit_counts::{LimitCounts, StartLimit};
 use crate::rows::{BEYOND_NS, BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
 
-/// The latest starts that are kept of a slice.
+/// The worst starts that are kept of a slice.
 pub const WORST: usize = 16;
 /// Causes of a slice of a task; the rest is in `others`.
 const CAUSES: usize = 64;
@@ -75,7 +75,7 @@ pub struct TaskSlice<'a> {
     pub limits: Option<&'a LimitCounts>,
     /// Causes of the slice's latencies.
     pub causes: Option<&'a TaskCauses>,
-    /// Offset from due times to the Unix epoch, for the latest starts.
+    /// Offset from due times to the Unix epoch, for the worst starts.
     pub epoch_offset_ns: Option<i64>,
 }
 
@@ -218,7 +218,7 @@ impl Tables {
             all
         }));
         let offset = of.epoch_offset_ns;
-        self.worst.extend(causes.latest.iter().take(WORST).map(|late| {
+        self.worst.extend(causes.worst_starts.iter().take(WORST).map(|late| {
             let longest = late.parts.iter().max_by_key(|part| part.ns);
             let cause = longest.and_then(|part| causes.causes.get(part.cause)).map(|sum| &sum.cause);
             WorstRow {
@@ -303,7 +303,7 @@ impl Tables {
             row.seq = first.of(&row.stream, row.seq, &row.task).0;
             worst.entry((row.stream.clone(), row.seq, row.task.clone())).or_default().push(row);
         }
-        joined.worst = worst.into_values().flat_map(latest).collect();
+        joined.worst = worst.into_values().flat_map(keep_worst_rows).collect();
         joined.sort();
         joined
     }
@@ -337,8 +337,8 @@ impl Firsts {
     }
 }
 
-/// As many of the latest starts as are kept of a slice.
-fn latest(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
+/// Sorts starts by latency, the largest first, and keeps as many as a slice has.
+fn keep_worst_rows(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
     rows.sort_unstable();
     rows.sort_by_key(|row| std::cmp::Reverse(row.latency_ns));
     rows.truncate(WORST);

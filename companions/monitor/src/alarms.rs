@@ -143,7 +143,7 @@ impl Alarms {
             .find(|active| active.notice.task == task && active.notice.cause.as_ref() == cause)
     }
 
-    /// The alarm of a cause of its own whose latest start is the least late.
+    /// The alarm of a cause of its own whose worst start is the least late.
     fn least_late(&self) -> Option<usize> {
         let others = others();
         let own = self.active.iter().enumerate();

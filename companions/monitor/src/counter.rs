@@ -18,7 +18,7 @@ use crate::alarms::Breach;
 use crate::archive::ClosedHour;
 use crate::clock::{Clock, Now};
 use crate::folder::{self, Folder};
-use crate::hour::{End, Hour, HourCause, HourTask, Latest};
+use crate::hour::{End, Hour, HourCause, HourTask, WorstStart};
 use crate::live::Live;
 use crate::messages::Message;
 use crate::task_counter::{Count, TaskCounter};
@@ -363,7 +363,7 @@ impl Counter {
         let now = self.clock.now();
         let found = |waiting: &Waiting| {
             let of: &TaskCauses = piece?.tasks.get(waiting.task)?;
-            let late = of.latest.iter().find(|late| late.index == waiting.broken.index)?;
+            let late = of.worst_starts.iter().find(|late| late.index == waiting.broken.index)?;
             Some(main_cause(of, late).cloned())
         };
         let mut left = Vec::new();
@@ -546,9 +546,9 @@ pub fn task(
 ) -> HourTask {
     let cause_of = |due_ns: i64| {
         let of = causes?;
-        main_cause(of, of.latest.iter().find(|late| late.due_ns == due_ns)?).cloned()
+        main_cause(of, of.worst_starts.iter().find(|late| late.due_ns == due_ns)?).cloned()
     };
-    let latest = count.latest.iter().map(|(due_ns, latency_ns)| Latest {
+    let worst_starts = count.worst_starts.iter().map(|(due_ns, latency_ns)| WorstStart {
         utc_ns: now.utc_of(due_ns + latency_ns),
         latency_ns: *latency_ns,
         cause: cause_of(*due_ns),
@@ -571,6 +571,6 @@ pub fn task(
         stored: count.stats.counted().map(Stored::from).into(),
         above: counter.above(count),
         causes: causes.collect(),
-        latest: latest.collect(),
+        worst_starts: worst_starts.collect(),
     }
 }

@@ -10,7 +10,7 @@ use jitterlab_trace::Stored;
 use serde::{Deserialize, Serialize};
 
 /// Late starts of an hour that are kept with their cause.
-pub const LATEST: usize = 16;
+pub const MAX_WORST: usize = 16;
 
 /// An hour, or what was measured of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,8 +59,9 @@ pub struct HourTask {
     pub above: Vec<Above>,
     /// Causes of late starts, as far as they were looked for.
     pub causes: Vec<HourCause>,
-    /// The latest starts.
-    pub latest: Vec<Latest>,
+    /// Starts with the largest latency, the largest first.
+    #[serde(rename = "latest")]
+    pub worst_starts: Vec<WorstStart>,
 }
 
 /// Starts above a limit of a purpose.
@@ -92,13 +93,13 @@ pub struct HourCause {
     pub likely_ns: i64,
 }
 
-/// A late start.
+/// One of the starts with the largest latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latest {
-    /// When, in Unix time.
+pub struct WorstStart {
+    /// Due time, in nanoseconds of Unix time.
     pub utc_ns: i64,
     pub latency_ns: i64,
-    /// Why, where that was found.
+    /// Its main cause, where that was found.
     pub cause: Option<Cause>,
 }
 
@@ -270,9 +271,9 @@ fn add_task(all: &mut HourTask, task: &HourTask) {
     }
     all.causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum_ns));
     all.causes.truncate(MOST_CAUSES);
-    all.latest.extend(task.latest.iter().cloned());
-    all.latest.sort_by_key(|late| std::cmp::Reverse(late.latency_ns));
-    all.latest.truncate(LATEST);
+    all.worst_starts.extend(task.worst_starts.iter().cloned());
+    all.worst_starts.sort_by_key(|late| std::cmp::Reverse(late.latency_ns));
+    all.worst_starts.truncate(MAX_WORST);
 }
 
 /// Causes of all time that are kept apart, the gravest.

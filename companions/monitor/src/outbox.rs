@@ -41,7 +41,7 @@ pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
             let mut stats = TimingStats::new(task.period_ns);
             task.add_to(&mut stats);
             let mut rows = Tables::new();
-            let max_at_s = task.latest.first().map(|late| late.utc_ns.div_euclid(SECOND_NS));
+            let max_at_s = task.worst_starts.first().map(|late| late.utc_ns.div_euclid(SECOND_NS));
             rows.push(
                 &stream,
                 &interval,
@@ -64,7 +64,7 @@ pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Limits, causes and latest starts as they were counted while every start was seen.
+/// Limits, causes and worst starts as they were counted while every start was seen.
 fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
     let Some(key) = rows.slices.first().cloned() else { return };
     rows.limits.clear();
@@ -81,7 +81,7 @@ fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
         likely_ns: sum.likely_ns,
         ..CauseRow::of(&key)
     }));
-    rows.worst.extend(task.latest.iter().map(|late| WorstRow {
+    rows.worst.extend(task.worst_starts.iter().map(|late| WorstRow {
         at_s: Some(late.utc_ns.div_euclid(SECOND_NS)),
         latency_ns: late.latency_ns,
         class: late.cause.as_ref().map(|cause| class_id(Some(cause))).unwrap_or_default(),

@@ -8,7 +8,7 @@ use jitterlab_model::{Bench, Error, Granted, Policy, RunInfo, TaskSpec, TimingSt
 use serde::Serialize;
 
 use crate::folder::{self, Folder};
-use crate::hour::{HourTask, Latest, Totals};
+use crate::hour::{HourTask, Totals, WorstStart};
 
 /// All that a monitor has counted.
 #[derive(Debug, Clone, Serialize)]
@@ -39,8 +39,9 @@ pub struct TaskStatus {
     pub missed: u64,
     /// Activations without a record.
     pub lost: u64,
-    /// The latest starts.
-    pub latest: Vec<Latest>,
+    /// The worst starts.
+    #[serde(rename = "latest")]
+    pub worst_starts: Vec<WorstStart>,
 }
 
 /// Reads what is in the folder; judges it for one purpose or for all that its tasks test.
@@ -55,7 +56,7 @@ pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<S
         due: task.due(),
         missed: task.missed,
         lost: task.lost,
-        latest: task.latest.clone(),
+        worst_starts: task.worst_starts.clone(),
     });
     Ok(Status {
         folder: folder.path().display().to_string(),

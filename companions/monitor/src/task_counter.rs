@@ -4,7 +4,7 @@ use jitterlab_analysis::purposes::Purpose;
 use jitterlab_fleet::limit_counts::{Broken, LimitCounts};
 use jitterlab_model::{Activation, Flags, TimingStats};
 
-use crate::hour::{Above, LATEST};
+use crate::hour::{Above, MAX_WORST};
 
 /// Counts of a task in an hour.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct Count {
     pub first_due_ns: Option<i64>,
     /// The due time that would have been next.
     pub next_due_ns: i64,
-    /// Due time and latency of the latest starts.
-    pub latest: Vec<(i64, i64)>,
+    /// Due time and latency in ns of the starts with the largest latency, the largest first.
+    pub worst_starts: Vec<(i64, i64)>,
 }
 
 impl Count {
@@ -31,7 +31,7 @@ impl Count {
             above: Vec::new(),
             first_due_ns: None,
             next_due_ns: 0,
-            latest: Vec::new(),
+            worst_starts: Vec::new(),
         }
     }
 
@@ -40,14 +40,16 @@ impl Count {
         self.stats.executed() + self.stats.seen_missed() + self.lost
     }
 
-    fn latest(&mut self, a: &Activation) {
+    fn add_worst_start(&mut self, a: &Activation) {
         let latency_ns = a.latency_ns();
-        if self.latest.len() >= LATEST && self.latest.last().is_some_and(|(_, least)| latency_ns <= *least) {
+        if self.worst_starts.len() >= MAX_WORST
+            && self.worst_starts.last().is_some_and(|(_, least)| latency_ns <= *least)
+        {
             return;
         }
-        let place = self.latest.partition_point(|(_, other)| *other >= latency_ns);
-        self.latest.insert(place, (a.due_ns, latency_ns));
-        self.latest.truncate(LATEST);
+        let place = self.worst_starts.partition_point(|(_, other)| *other >= latency_ns);
+        self.worst_starts.insert(place, (a.due_ns, latency_ns));
+        self.worst_starts.truncate(MAX_WORST);
     }
 }
 
@@ -98,7 +100,7 @@ impl TaskCounter {
             self.next_index = Some(a.index + 1 + u64::from(a.missed));
             count.first_due_ns.get_or_insert(a.due_ns);
             count.next_due_ns = a.due_ns + self.period_ns * (1 + i64::from(a.missed));
-            count.latest(a);
+            count.add_worst_start(a);
             broken.extend(self.limits.push(a));
         }
         broken

@@ -15,7 +15,7 @@ use crate::systems::{Case, System};
 use crate::torques::{self, TorqueRow};
 use crate::words::Reproduction;
 use crate::{Workplace, nist_control, nist_jitter};
-use jitterlab_analysis::causes::{ListedEvents, NamedClusters};
+use jitterlab_analysis::causes::{ClustersWithPaths, ListedEvents};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_model::causes::Step;
 use jitterlab_model::{Error, Quantity, TaskSpec};
@@ -31,7 +31,7 @@ const CACHE: [&str; 2] = ["computing", "cache"];
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ClusterCauses {
     pub system: String,
-    pub each: Vec<NamedClusters>,
+    pub each: Vec<ClustersWithPaths>,
     /// Median time from the timer interrupt to the first instruction of each, the recording of events included.
     pub to_start_ns: Vec<f64>,
     /// Reason why nothing could be traced.
@@ -45,9 +45,9 @@ impl ClusterCauses {
     }
 
     /// The series whose clusters are explained to the median extent.
-    pub fn typical(&self) -> Option<&NamedClusters> {
+    pub fn typical(&self) -> Option<&ClustersWithPaths> {
         let with_several = self.each.iter().filter_map(|series| Some((series.lambda?, series)));
-        let mut each: Vec<(f64, &NamedClusters)> = with_several.collect();
+        let mut each: Vec<(f64, &ClustersWithPaths)> = with_several.collect();
         each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         each.get(each.len() / 2).map(|(_, series)| *series)
     }
@@ -239,9 +239,9 @@ fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses,
         files => files?,
     };
     for file in files {
-        let why = Run::open(&file, &Hints::default())?.why(None, ListedEvents::Latest(0))?;
+        let why = Run::open(&file, &Hints::default())?.why(None, ListedEvents::Worst(0))?;
         for task in why.tasks {
-            let steps = task.usual.iter().filter(|of| AFTER_INTERRUPT.contains(&of.step));
+            let steps = task.typical_steps.iter().filter(|of| AFTER_INTERRUPT.contains(&of.step));
             let to_start: i64 = steps.map(|of| of.median_ns).sum();
             found.to_start_ns.extend((to_start > 0).then_some(to_start as f64));
             found.each.extend(Some(task.clusters).filter(|series| !series.clusters.is_empty()));
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn paths_explain_clusters_where_they_tell_most_of_them() {
-        let series = |lambda| NamedClusters { lambda, ..NamedClusters::default() };
+        let series = |lambda| ClustersWithPaths { lambda, ..ClustersWithPaths::default() };
         let verdict = |lambdas: &[Option<f64>]| {
             let each = lambdas.iter().map(|lambda| series(*lambda)).collect();
             let found = ClusterCauses { each, ..ClusterCauses::default() };

@@ -112,7 +112,7 @@ impl MeasuredRun {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
         let listed = |task| match around {
             Some(around) if around.task == task => ListedEvents::Index(around.index),
-            _ => ListedEvents::Latest(0),
+            _ => ListedEvents::Worst(0),
         };
         tasks.map(|(number, (task, causes))| TaskWhy::new(&task.spec.name, causes, listed(number))).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jitterlab_analysis::causes::{Explainer, Limits, Machine, Names, Platform};
+use jitterlab_analysis::causes::{Explainer, Limits, Machine, NameTable, Platform};
 use jitterlab_model::causes::CauseClass;
 use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpec, Warning};
 use jitterlab_rt::TaskThread;
@@ -111,7 +111,7 @@ impl Why {
     /// Begins to record.
     pub(super) fn begin(explained: &Explained) -> Result<Self, Error> {
         let Explained { of_linux, threads, cpus, others, rate_hz, machine } = explained;
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let mut events = TraceEvents::open(&mut names)?;
         // If events of a processor are lost, its task's own events stay known.
         events.record_threads(Detail::Threads, cpus, threads)?;

@@ -1,5 +1,5 @@
-//! Why activations were late: their latencies in parts, each with its cause and the evidence for it, as a run file
-//! keeps them. How they are found: `docs/evidence/causes.md`.
+//! Causes of late activations, as a run file keeps them: their latencies in parts, each with its cause and the evidence
+//! for it. Method: `docs/evidence/causes.md`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::histogram::upper_edge;
 #[non_exhaustive]
 pub enum CauseClass {
     /// The usual way of a wake-up, as long as it usually is in this run.
-    Usual,
+    #[serde(rename = "usual")]
+    TypicalWakeUp,
     /// The tracer itself, while it records events.
     Tracer,
     /// The task was not waiting yet: its activation before this one took that long.
@@ -177,46 +178,47 @@ impl Evidence {
     }
 }
 
-/// A step of the usual way from the due time to the first instruction.
+/// Step of a wake-up, from the due time to the task's first instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// From the due time to the timer interrupt.
     Timer,
-    /// In the timer interrupt up to the task's wake-up.
+    /// From the begin of the timer interrupt to the task's wake-up in it.
     Interrupt,
     /// From the wake-up to the end of the timer interrupt.
     InterruptEnd,
-    /// From there until the processor is the task's.
+    /// From the end of the timer interrupt until the task has the processor.
     Switch,
-    /// From there to its first instruction.
+    /// From the switch to the task's first instruction.
     Return,
-    /// The tracer's record of the code that the timer interrupt interrupted: a part of its own, not of the usual way.
-    Noting,
+    /// The tracer's record of the code that the timer interrupt interrupted: caused by the measurement itself.
+    #[serde(rename = "noting")]
+    StackRecording,
 }
 
 impl Step {
     /// Every step, in order.
     pub const ALL: [Step; 6] =
-        [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return, Step::Noting];
+        [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return, Step::StackRecording];
 }
 
-/// Usual length of a step of the usual way in a run.
+/// Typical length of one step of a wake-up in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UsualStep {
+pub struct TypicalStep {
     /// The step.
     pub step: Step,
-    /// Its median.
+    /// Median length, in nanoseconds.
     pub median_ns: i64,
     /// Upper limit of a usual value, in nanoseconds: the upper quartile plus 1.5 times the distance of the quartiles
     /// (Tukey's fence), at most four times the median, at least 1 µs above it.
     pub fence_ns: i64,
 }
 
-/// A part of a latency.
+/// Part of an activation's latency that one cause explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// Its cause, by its number in [`TaskCauses::causes`].
+pub struct LatencyPart {
+    /// Index of the cause in [`TaskCauses::causes`].
     pub cause: usize,
     /// Beginning, in nanoseconds after the due time.
     pub at_ns: i64,
@@ -225,15 +227,15 @@ pub struct Part {
     /// Evidence for the cause.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The kernel's function that the timer interrupt found, by its number in [`TaskCauses::names`].
+    /// Index in [`TaskCauses::names`] of the kernel function that the timer interrupt found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<usize>,
 }
 
-/// Context in which something ran.
+/// Context in which code ran on a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lane {
+pub enum ExecutionContext {
     /// An interrupt's handler.
     Interrupt,
     /// A softirq.
@@ -244,12 +246,13 @@ pub enum Lane {
     Task,
 }
 
-/// One stretch of execution on a processor.
+/// Span of execution on a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct ExecutionSpan {
     /// Context of the execution.
-    pub lane: Lane,
-    /// Its name, by its number in [`TaskCauses::names`].
+    #[serde(rename = "lane")]
+    pub context: ExecutionContext,
+    /// Index of the thread's or handler's name in [`TaskCauses::names`].
     pub name: usize,
     /// Beginning, in nanoseconds after the due time.
     pub at_ns: i64,
@@ -257,43 +260,43 @@ pub struct Ran {
     pub ns: i64,
 }
 
-/// An activation that was among the latest of its task.
+/// One of a task's activations with the largest latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateStart {
-    /// The number of its due time on the task's grid.
+    /// Number of its due time on the task's grid.
     pub index: u64,
     /// Due time, in nanoseconds of the run's clock.
     pub due_ns: i64,
     /// Latency of its start, in nanoseconds.
     pub latency_ns: i64,
-    /// The processor it started on.
+    /// Number of the processor that it started on.
     pub cpu: u16,
-    /// Its latency in parts, in order: they add up to it.
-    pub parts: Vec<Part>,
-    /// Execution on that processor around it; empty for all but the latest of these.
+    /// Parts that add up to the latency, in order of time.
+    pub parts: Vec<LatencyPart>,
+    /// Execution on that processor around it; empty for all but those with the very largest latency.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spans: Vec<Ran>,
+    pub spans: Vec<ExecutionSpan>,
 }
 
 /// Counts of values by the bins of a [`LogHistogram`](crate::LogHistogram), where only occupied bins take memory.
 /// JSON: a list of `[largest value of the bin, count]`, lowest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(i64, u64)>", into = "Vec<(i64, u64)>")]
-pub struct Bins(BTreeMap<i64, u64>);
+pub struct SparseHistogram(BTreeMap<i64, u64>);
 
-impl Bins {
+impl SparseHistogram {
     /// Counts a value.
     pub fn record(&mut self, value_ns: i64) {
-        self.add(value_ns, 1);
+        self.record_n(value_ns, 1);
     }
 
     /// Counts a value `count` times.
-    pub fn add(&mut self, value_ns: i64, count: u64) {
+    pub fn record_n(&mut self, value_ns: i64, count: u64) {
         *self.0.entry(upper_edge(value_ns)).or_default() += count;
     }
 
-    /// Subtracts the counts of others.
-    pub fn take_away(&mut self, other: &Bins) {
+    /// Subtracts the counts of another histogram.
+    pub fn subtract(&mut self, other: &SparseHistogram) {
         for (edge, count) in &other.0 {
             if let Some(mine) = self.0.get_mut(edge) {
                 *mine = mine.saturating_sub(*count);
@@ -302,14 +305,14 @@ impl Bins {
         self.0.retain(|_, count| *count > 0);
     }
 
-    /// Adds the counts of others.
-    pub fn merge(&mut self, other: &Bins) {
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &SparseHistogram) {
         for (edge, count) in &other.0 {
             *self.0.entry(*edge).or_default() += count;
         }
     }
 
-    /// The occupied bins, lowest first: largest value of the bin, and count.
+    /// Occupied bins, lowest first: largest value of the bin, and count.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (i64, u64)> + '_ {
         self.0.iter().map(|(edge, count)| (*edge, *count))
     }
@@ -320,7 +323,7 @@ impl Bins {
         self.0.values().sum()
     }
 
-    /// The smallest edge that the share `p` (0 to 1) of the values does not exceed; `None` of none.
+    /// Quantile `p` (0 to 1) of the values, as the largest value of its bin; `None` without values.
     #[must_use]
     pub fn quantile_ns(&self, p: f64) -> Option<i64> {
         let rank = ((p.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
@@ -332,19 +335,19 @@ impl Bins {
     }
 }
 
-impl From<Vec<(i64, u64)>> for Bins {
+impl From<Vec<(i64, u64)>> for SparseHistogram {
     fn from(bins: Vec<(i64, u64)>) -> Self {
-        Bins(bins.into_iter().collect())
+        SparseHistogram(bins.into_iter().collect())
     }
 }
 
-impl From<Bins> for Vec<(i64, u64)> {
-    fn from(bins: Bins) -> Self {
+impl From<SparseHistogram> for Vec<(i64, u64)> {
+    fn from(bins: SparseHistogram) -> Self {
         bins.0.into_iter().collect()
     }
 }
 
-/// Effects of one cause on a task.
+/// Delays of a task's activations by one cause, added up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseSum {
     /// The cause.
@@ -363,11 +366,12 @@ pub struct CauseSum {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, i64>,
     /// The delays, by bins.
-    pub delays: Bins,
+    pub delays: SparseHistogram,
     /// Latencies of the activations that it delayed, by bins.
-    pub latencies: Bins,
-    /// These latencies without its delay, by bins.
-    pub without: Bins,
+    pub latencies: SparseHistogram,
+    /// These latencies less its delay, by bins.
+    #[serde(rename = "without")]
+    pub latencies_without: SparseHistogram,
     /// The largest latencies where it was the longest part, largest first, each after the number of its due time: 1 200
     /// at most, and none where there were too few to extrapolate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -375,7 +379,7 @@ pub struct CauseSum {
 }
 
 impl CauseSum {
-    /// Creates it without any delay.
+    /// Creates a sum of no delays.
     #[must_use]
     pub fn new(cause: Cause) -> Self {
         CauseSum {
@@ -386,16 +390,16 @@ impl CauseSum {
             proven_ns: 0,
             likely_ns: 0,
             functions: BTreeMap::new(),
-            delays: Bins::default(),
-            latencies: Bins::default(),
-            without: Bins::default(),
+            delays: SparseHistogram::default(),
+            latencies: SparseHistogram::default(),
+            latencies_without: SparseHistogram::default(),
             largest: Vec::new(),
         }
     }
 
-    /// Counts an activation with this latency that it delayed by `delay_ns`, with the proven and the likely part of the
-    /// delay.
-    pub fn count(&mut self, latency_ns: i64, delay_ns: i64, proven_ns: i64, likely_ns: i64) {
+    /// Adds an activation that the cause delayed by `delay_ns`, with its whole latency and the proven and likely parts of
+    /// the delay.
+    pub fn add_activation(&mut self, latency_ns: i64, delay_ns: i64, proven_ns: i64, likely_ns: i64) {
         self.times += 1;
         self.sum_ns = self.sum_ns.saturating_add(delay_ns);
         self.max_ns = self.max_ns.max(delay_ns);
@@ -403,13 +407,13 @@ impl CauseSum {
         self.likely_ns = self.likely_ns.saturating_add(likely_ns);
         self.delays.record(delay_ns);
         self.latencies.record(latency_ns);
-        self.without.record(latency_ns - delay_ns);
+        self.latencies_without.record(latency_ns - delay_ns);
     }
 }
 
-/// Interruption of a task's work by one cause.
+/// Interruptions of a task's work by one cause, added up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interruption {
+pub struct InterruptionSum {
     /// The cause.
     pub cause: Cause,
     /// Activations that it interrupted.
@@ -423,22 +427,22 @@ pub struct Interruption {
     pub p99_ns: Option<i64>,
 }
 
-/// Activations whose work went on until the next due time had passed and was missed.
+/// Overruns: activations whose work went on until the next due time had passed and was missed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Misses {
-    /// Number of these activations.
+    /// Number of overruns.
     pub activations: u64,
     /// Due times missed.
     pub due_times: u64,
     /// Sum of their latencies above 0, in nanoseconds.
     pub late_ns: i64,
-    /// Times of their work, by cause: the task's own, and its interruptions.
-    pub work: Vec<Interruption>,
+    /// Time of the overrunning work by cause: the task's own, and its interruptions.
+    pub work: Vec<InterruptionSum>,
 }
 
 impl Misses {
-    /// Sum of their work, in nanoseconds.
+    /// Total time of the overrunning work, in nanoseconds.
     #[must_use]
     pub fn work_ns(&self) -> i64 {
         self.work.iter().map(|sum| sum.sum_ns).sum()
@@ -453,11 +457,11 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Occupant of the processor on the way from one activation to the next one's first instruction.
+/// Occupant of the processor between one activation and the next one's first instruction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathStep {
-    /// None: it idled, in the idle state of this number where the kernel names one.
+    /// Idle processor, in the idle state of this number where the kernel names one.
     Idle(Option<u32>),
     /// Another thread.
     Thread(String),
@@ -469,18 +473,18 @@ pub enum PathStep {
     Timer(String),
     /// A softirq.
     Softirq(String),
-    /// The due time: steps before it are of the time since the activation before.
+    /// Due time: steps before it are of the time since the activation before.
     Due,
 }
 
-/// Activations that took the same way to their first instruction.
+/// Sequence of occupants before a task's first instruction, and the latencies of the activations that had it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WakePath {
-    /// Occupants of the processor, each where it first appears; before the due time timers and softirqs only. None for all rare
-    /// paths together.
+    /// Occupants of the processor, each where it first appears; before the due time timers and softirqs only. Empty for all
+    /// rare paths together.
     pub steps: Vec<PathStep>,
-    /// Their latencies, by bins.
-    pub latencies: Bins,
+    /// Latencies of these activations, by bins.
+    pub latencies: SparseHistogram,
 }
 
 /// Effects of a CPU quota while a task ran, as the kernel counts them (`cpu.stat`).
@@ -498,28 +502,30 @@ pub struct QuotaCount {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskCauses {
-    /// Activations whose latency is in parts; those that were not late at all included.
+    /// Number of activations whose latency is split into parts; those that were not late at all included.
     pub explained: u64,
-    /// Activations during which events were lost: their known parts are in the sums.
+    /// Number of activations during which events were lost: their known parts are in the sums.
     pub gaps: u64,
-    /// Sum of all their latencies above 0.
+    /// Sum of all latencies above 0, in nanoseconds.
     pub lateness_ns: i64,
-    /// The latencies, by bins.
-    pub latencies: Bins,
-    /// The largest latency.
+    /// Latencies, by bins.
+    pub latencies: SparseHistogram,
+    /// Largest latency, in nanoseconds.
     pub max_ns: i64,
-    /// The usual way, step by step.
-    pub usual: Vec<UsualStep>,
-    /// Effects of each cause. The last entry may sum up all that are too many to keep apart: its `who` is `others`.
+    /// Typical lengths of the steps of a wake-up.
+    #[serde(rename = "usual")]
+    pub typical_steps: Vec<TypicalStep>,
+    /// Delays by each cause. The last entry may sum up all that are too many to keep apart: its `who` is `others`.
     pub causes: Vec<CauseSum>,
     /// Interruptions of the activations' work.
-    pub interruptions: Vec<Interruption>,
-    /// Due times missed, and the work for which they were.
+    pub interruptions: Vec<InterruptionSum>,
+    /// Overruns, and their work.
     #[serde(skip_serializing_if = "Misses::is_empty")]
     pub misses: Misses,
-    /// The latest activations, the latest first.
-    pub latest: Vec<LateStart>,
-    /// Number of these for which the file had no room.
+    /// Activations with the largest latency, the largest first.
+    #[serde(rename = "latest")]
+    pub worst_starts: Vec<LateStart>,
+    /// Number of further such activations for which the file had no room.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
     /// Effect of the CPU quota of its control group.
@@ -528,25 +534,25 @@ pub struct TaskCauses {
     /// Paths of the activations to their first instruction, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<WakePath>,
-    /// Names of threads, handlers and functions.
+    /// Names of threads, handlers and functions, which others refer to by index.
     pub names: Vec<String>,
 }
 
-/// Properties of the tracing itself.
+/// Cost and losses of recording the kernel's events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tracer {
-    /// Events that were read.
+    /// Number of events that were read.
     pub events: u64,
-    /// Events that were lost, because the buffer was full.
+    /// Number of events that were lost, because the buffer was full.
     pub lost: u64,
-    /// Room for events of each processor.
+    /// Size of each processor's buffer of events, in bytes.
     pub buffer_bytes: u64,
-    /// Processor time that reading them took.
+    /// Processor time that reading the events took, in nanoseconds.
     pub cpu_time_ns: i64,
     /// Processor time of an event on the CPU where it happens, in nanoseconds, measured before the run.
     pub event_ns: Option<i64>,
-    /// Events that this kernel does not have.
+    /// Names of the events that this kernel does not have.
     pub absent: Vec<String>,
 }
 
@@ -554,9 +560,9 @@ pub struct Tracer {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunCauses {
-    /// Each task, in the order of the run's description.
+    /// Causes of each task, in the order of the run's description.
     pub tasks: Vec<TaskCauses>,
-    /// Properties of the tracing.
+    /// Cost and losses of the recording.
     pub tracer: Tracer,
 }
 
@@ -565,14 +571,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_away_leaves_the_rest() {
-        let (mut all, mut some) = (Bins::default(), Bins::default());
+    fn subtracting_leaves_the_other_values() {
+        let (mut all, mut some) = (SparseHistogram::default(), SparseHistogram::default());
         (1..=1_000).for_each(|ns| all.record(ns));
         (901..=1_000).for_each(|ns| some.record(ns));
         assert_eq!(all.quantile_ns(1.0), Some(upper_edge(1_000)));
-        all.take_away(&some);
+        all.subtract(&some);
         assert_eq!((all.count(), all.quantile_ns(0.5)), (900, Some(upper_edge(450))));
         let json = serde_json::to_string(&some).unwrap();
-        assert_eq!(serde_json::from_str::<Bins>(&json).unwrap(), some, "{json}");
+        assert_eq!(serde_json::from_str::<SparseHistogram>(&json).unwrap(), some, "{json}");
     }
 }

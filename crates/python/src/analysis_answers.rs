@@ -84,14 +84,14 @@ pub(crate) fn analysis(
 }
 
 /// Number of late activations that are listed one by one.
-const LATEST: usize = 10;
+const LISTED: usize = 10;
 
 /// Finds the causes of late starts.
 #[pyfunction]
 pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<Answer> {
     let run = run.run.clone();
     aside(py, move || {
-        let why = run.why(task.as_deref(), ListedEvents::Latest(LATEST))?;
+        let why = run.why(task.as_deref(), ListedEvents::Worst(LISTED))?;
         let warnings = why.run.warnings.clone();
         Ok::<_, Error>(Answer::new(why, warnings))
     })

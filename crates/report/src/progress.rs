@@ -13,7 +13,7 @@ use crate::words::{count, exact, plural, time};
 /// Ends the line of a measurement on a terminal.
 const ENDS: &str = "  ^C ends";
 
-/// Progress of a measurement in one line; of several tasks the one with the latest start is named. With a purpose, its
+/// Progress of a measurement in one line; of several tasks the one with the worst start is named. With a purpose, its
 /// limit takes the place of count and median.
 pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.

@@ -1,7 +1,7 @@
 //! Causes that another tool traced, as a run file keeps those that jitterlab finds.
 
 use jitterlab_model::causes::{Cause, CauseClass, Evidence, LateStart};
-use jitterlab_model::causes::{CauseSum, Certainty, Part, TaskCauses, Tracer};
+use jitterlab_model::causes::{CauseSum, Certainty, LatencyPart, TaskCauses, Tracer};
 use jitterlab_model::warning::{Traced, TracedPart};
 use jitterlab_model::{RunCauses, RunInfo, Warning};
 
@@ -38,18 +38,18 @@ fn add(causes: &mut TaskCauses, one: &Traced) {
             causes.names.push(name);
             causes.names.len() - 1
         });
-        parts.push(Part { cause: number, at_ns, ns: part.ns, evidence, function });
+        parts.push(LatencyPart { cause: number, at_ns, ns: part.ns, evidence, function });
         at_ns = at_ns.saturating_add(part.ns);
     }
     let rest_ns = one.latency_ns.saturating_sub(at_ns);
     if rest_ns > 0 {
         let rest = TracedPart { name: String::new(), ns: rest_ns, by: Vec::new(), stack: Vec::new() };
         let (cause, evidence) = count(causes, &rest, one.latency_ns, None);
-        parts.push(Part { cause, at_ns, ns: rest_ns, evidence, function: None });
+        parts.push(LatencyPart { cause, at_ns, ns: rest_ns, evidence, function: None });
     }
     let cpu = one.cpu.unwrap_or_default();
     let late = LateStart { index: 0, due_ns: 0, latency_ns: one.latency_ns, cpu, parts, spans: Vec::new() };
-    causes.latest.push(late);
+    causes.worst_starts.push(late);
 }
 
 /// The kernel's functions below an interrupt that looked at the stack, the innermost first.
@@ -74,7 +74,7 @@ fn count(
     });
     if let Some(sum) = causes.causes.get_mut(number) {
         let proven = if evidence.certainty() == Certainty::Proven { part.ns } else { 0 };
-        sum.count(latency_ns, part.ns, proven, 0);
+        sum.add_activation(latency_ns, part.ns, proven, 0);
         if let Some(function) = function {
             *sum.functions.entry(function.into()).or_default() += part.ns;
         }
@@ -92,6 +92,6 @@ fn class(name: &str) -> (CauseClass, Evidence) {
         "IRQ interference" => (CauseClass::Interrupt, Evidence::Events),
         "Softirq interference" => (CauseClass::Softirq, Evidence::Events),
         "NMI interference" => (CauseClass::Outside, Evidence::Events),
-        _ => (CauseClass::Usual, Evidence::None),
+        _ => (CauseClass::TypicalWakeUp, Evidence::None),
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::FileRange;
 
-/// Most bytes that are written; of the latest activations, the least late are left out first, and counted.
+/// Most bytes that are written; of the worst activations, the least late are left out first, and counted.
 const MOST_BYTES: usize = 32 << 20;
 /// Most bytes that are read.
 const LARGEST_BYTES: usize = 64 << 20;
@@ -23,11 +23,11 @@ const LARGEST_BYTES: usize = 64 << 20;
 enum Row {
     /// Properties of the tracing.
     Tracer(Tracer),
-    /// A task's figures, without its causes and its latest activations.
+    /// A task's figures, without its causes and its worst activations.
     Task(usize, TaskCauses),
     /// A cause of a task.
     Cause(usize, CauseSum),
-    /// One of its latest activations.
+    /// One of its worst activations.
     Late(usize, LateStart),
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
         for of in &task.causes {
             put(&mut lines, &Row::Cause(number, of.clone()))?;
         }
-        for start in &task.latest {
+        for start in &task.worst_starts {
             let mut line = Vec::new();
             put(&mut line, &Row::Late(number, start.clone()))?;
             late.push((number, line));
@@ -54,7 +54,7 @@ pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
     }
     for (number, task) in causes.tasks.iter().enumerate() {
         let left_out = task.left_out + left_out.get(&number).copied().unwrap_or(0);
-        let figures = TaskCauses { causes: Vec::new(), latest: Vec::new(), left_out, ..task.clone() };
+        let figures = TaskCauses { causes: Vec::new(), worst_starts: Vec::new(), left_out, ..task.clone() };
         put(&mut lines, &Row::Task(number, figures))?;
     }
     zstd::bulk::compress(&lines, zstd::DEFAULT_COMPRESSION_LEVEL)
@@ -81,11 +81,12 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
         match serde_json::from_str(&line?)? {
             Row::Tracer(tracer) => causes.tracer = tracer,
             Row::Cause(number, cause) => rows.entry(number).or_default().causes.push(cause),
-            Row::Late(number, late) => rows.entry(number).or_default().latest.push(late),
+            Row::Late(number, late) => rows.entry(number).or_default().worst_starts.push(late),
             Row::Task(number, figures) => {
                 let of = rows.entry(number).or_default();
-                let (causes, latest) = (std::mem::take(&mut of.causes), std::mem::take(&mut of.latest));
-                *of = TaskCauses { causes, latest, ..figures };
+                let (causes, worst_starts) =
+                    (std::mem::take(&mut of.causes), std::mem::take(&mut of.worst_starts));
+                *of = TaskCauses { causes, worst_starts, ..figures };
             }
         }
     }
@@ -100,7 +101,7 @@ pub(crate) fn read(file: &File, place: FileRange) -> io::Result<RunCauses> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::{CauseClass, Evidence, Part};
+    use jitterlab_model::causes::{CauseClass, Evidence, LatencyPart};
 
     #[test]
     fn what_is_written_is_read() {
@@ -117,8 +118,13 @@ mod tests {
 
     #[test]
     fn of_more_than_there_is_room_for_the_latest_are_kept_and_the_others_counted() {
-        let part =
-            Part { cause: 0, at_ns: 1_000_000, ns: 1_000_000, evidence: Evidence::Events, function: None };
+        let part = LatencyPart {
+            cause: 0,
+            at_ns: 1_000_000,
+            ns: 1_000_000,
+            evidence: Evidence::Events,
+            function: None,
+        };
         let late = |index: u64| LateStart {
             index,
             due_ns: 0,
@@ -127,14 +133,21 @@ mod tests {
             parts: vec![part; 2_000],
             spans: Vec::new(),
         };
-        let task =
-            TaskCauses { explained: 1_024, latest: (0..1_024).map(late).collect(), ..TaskCauses::default() };
+        let task = TaskCauses {
+            explained: 1_024,
+            worst_starts: (0..1_024).map(late).collect(),
+            ..TaskCauses::default()
+        };
         let causes = RunCauses { tasks: vec![task.clone(), task], ..RunCauses::default() };
         let read = decode(&encode(&causes).unwrap()).unwrap();
         for (task, kept) in causes.tasks.iter().zip(&read.tasks) {
-            assert_eq!(task.latest[..kept.latest.len()], kept.latest, "the latest are kept");
-            assert_eq!(kept.latest.len() as u64 + kept.left_out, 1_024);
+            assert_eq!(
+                task.worst_starts[..kept.worst_starts.len()],
+                kept.worst_starts,
+                "the latest are kept"
+            );
+            assert_eq!(kept.worst_starts.len() as u64 + kept.left_out, 1_024);
         }
-        assert!(read.tasks[0].latest.len() > 100 && read.tasks[1].left_out > 0);
+        assert!(read.tasks[0].worst_starts.len() > 100 && read.tasks[1].left_out > 0);
     }
 }

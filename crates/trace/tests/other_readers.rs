@@ -150,8 +150,8 @@ for code in blocks("python"):
 /// Two activations that one thread delayed.
 fn causes() -> RunCauses {
     let mut sum = CauseSum::new(Cause { class: CauseClass::Preempted, who: Some("hog".into()) });
-    sum.count(90_000, 70_000, 70_000, 0);
-    sum.count(50_000, 30_000, 0, 30_000);
+    sum.add_activation(90_000, 70_000, 70_000, 0);
+    sum.add_activation(50_000, 30_000, 0, 30_000);
     let task = TaskCauses { explained: 2, causes: vec![sum], ..TaskCauses::default() };
     RunCauses { tasks: vec![task], ..RunCauses::default() }
 }

@@ -20,7 +20,7 @@ pub fn causes(folder: &Path, data: &[u8], long: bool) {
     let Ok(causes) = serde_json::from_slice::<RunCauses>(data) else { return };
     let tasks = causes.tasks.len().min(TASKS);
     let info = RunInfo::new(Bench::Host, "monotonic", (0..tasks).map(|_| TaskSpec::default()));
-    for told in [ListedEvents::Latest(10), ListedEvents::Rank(1)] {
+    for told in [ListedEvents::Worst(10), ListedEvents::Rank(1)] {
         let all: Vec<usize> = (0..tasks).collect();
         let why = RunWhy::new("run".into(), &causes, info.clone(), &all, told);
         let terminal = Terminal { columns: 80, ascii: false, colour: false };

@@ -8,7 +8,7 @@ use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::words::{count, plural, time};
 
 use super::cause;
-use crate::hour::Latest;
+use crate::hour::WorstStart;
 use crate::status::Status;
 
 /// A monitor that runs ends an hour at least this often.
@@ -36,7 +36,7 @@ impl Present for Status {
             plural(due, "due time")
         );
         let latest =
-            self.tasks.iter().filter_map(|task| task.latest.first()).max_by_key(|late| late.latency_ns);
+            self.tasks.iter().filter_map(|task| task.worst_starts.first()).max_by_key(|late| late.latency_ns);
         let number = match latest {
             Some(late) => format!("{} Latest start {}.", run.number, told(late)),
             None => run.number,
@@ -70,7 +70,7 @@ impl Present for Status {
         });
         let header = ["latency, µs", "due", "missed", "p50", "p99", "p99.9", "max"];
         let latest = self.tasks.iter().flat_map(|task| {
-            task.latest.iter().map(|late| {
+            task.worst_starts.iter().map(|late| {
                 let why = Cell::Text(cause(late.cause.as_ref()));
                 vec![
                     Cell::Text(moment(late.utc_ns)),
@@ -106,7 +106,7 @@ fn span(status: &Status) -> String {
     )
 }
 
-fn told(late: &Latest) -> String {
+fn told(late: &WorstStart) -> String {
     format!(
         "{} late on {} UTC, {}",
         time(late.latency_ns as f64),

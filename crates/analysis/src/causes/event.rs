@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 
-/// Index of a name in [`Names`].
+/// Index of a name in [`NameTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(pub u32);
+pub struct NameId(pub u32);
 
 /// Names of threads, handlers and functions: each once.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub struct NameTable {
     names: Vec<String>,
-    numbers: HashMap<String, Name>,
+    numbers: HashMap<String, NameId>,
 }
 
-impl Names {
+impl NameTable {
     /// Returns the number of a name, which may be new.
-    pub fn number(&mut self, name: &str) -> Name {
+    pub fn number(&mut self, name: &str) -> NameId {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
-        let number = Name(self.names.len() as u32);
+        let number = NameId(self.names.len() as u32);
         self.names.push(name.into());
         self.numbers.insert(name.into(), number);
         number
@@ -27,7 +27,7 @@ impl Names {
 
     /// Returns the name of a number; empty if the number was never assigned.
     #[must_use]
-    pub fn name(&self, number: Name) -> &str {
+    pub fn name(&self, number: NameId) -> &str {
         self.names.get(number.0 as usize).map_or("", String::as_str)
     }
 }
@@ -36,15 +36,15 @@ impl Names {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Functions {
     /// Gives a deadline thread its next budget; no wake-up event accompanies it.
-    pub replenish: Name,
+    pub replenish: NameId,
     /// Ends a period of the limit on real-time computing.
-    pub limit: Name,
+    pub limit: NameId,
     /// Ends a period of a CPU quota.
-    pub quota: Name,
+    pub quota: NameId,
     /// Wakes a thread that sleeps.
-    pub sleep: Name,
+    pub sleep: NameId,
     /// The kernel's tick, by its older and its newer name.
-    pub ticks: [Name; 2],
+    pub ticks: [NameId; 2],
 }
 
 /// Something that happened on a processor.
@@ -72,7 +72,7 @@ pub enum EventKind {
         /// The thread that had it.
         from: i32,
         /// The name of that thread.
-        from_name: Name,
+        from_name: NameId,
         /// Its priority.
         from_priority: i16,
         /// Reason why that thread left the processor.
@@ -80,14 +80,14 @@ pub enum EventKind {
         /// The thread that has it now.
         to: i32,
         /// Its name.
-        name: Name,
+        name: NameId,
         /// Its priority in kernel numbering: lower is preferred, below 100 is real-time, below 0 is deadline.
         priority: i16,
     },
     /// The thread has this name from now on.
     Named {
         /// Its name.
-        name: Name,
+        name: NameId,
     },
     /// A thread is being woken.
     Waking {
@@ -116,7 +116,7 @@ pub enum EventKind {
         /// Identity of the timer.
         timer: u64,
         /// Callback of the timer.
-        function: Name,
+        function: NameId,
         /// Expiry time on the timer's own clock, in ns.
         soft_ns: i64,
         /// Latest expiry that is still on time, in ns.
@@ -127,7 +127,7 @@ pub enum EventKind {
         /// Identity of the timer.
         timer: u64,
         /// Callback of the timer.
-        function: Name,
+        function: NameId,
     },
     /// The timer's callback returned.
     ExpireEnd,
@@ -136,7 +136,7 @@ pub enum EventKind {
     /// A handler ended.
     Exit(Handler),
     /// Functions that the timer interrupt just begun has interrupted, innermost first; none in user mode.
-    Interrupted(Box<[Name]>),
+    Interrupted(Box<[NameId]>),
     /// Events of calls or of followed threads were lost; events of the processor itself were not.
     CallsLost {
         /// Time of the last event before them.
@@ -167,19 +167,19 @@ pub enum EventKind {
         /// The thread.
         to: i32,
         /// Its name.
-        name: Name,
+        name: NameId,
     },
     /// The running thread lends its priority to this thread, which has the lock that it waits for.
     Lends {
         /// The holder.
         to: i32,
         /// Its name.
-        name: Name,
+        name: NameId,
     },
     /// A control group is frozen, or let go.
     Freeze {
         /// Its path.
-        group: Name,
+        group: NameId,
         /// True if it is frozen.
         on: bool,
     },
@@ -268,7 +268,7 @@ pub struct Handler {
     /// Its number within its kind.
     pub number: u32,
     /// Its name. Ends of handlers need not have it.
-    pub name: Name,
+    pub name: NameId,
 }
 
 /// The kinds of handlers.

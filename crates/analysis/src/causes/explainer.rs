@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use jitterlab_model::causes::{Bins, CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
+use jitterlab_model::causes::{
+    CauseClass, ExecutionContext, ExecutionSpan, QuotaCount, RunCauses, SparseHistogram, Tracer,
+};
 use jitterlab_model::{Activation, Flags};
 
-use super::cause_sums::{Gathered, Judged, SplitActivation};
-use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names};
+use super::cause_sums::{FragmentWithCause, SplitActivation, TaskCauseSums};
+use super::event::{Event, EventKind, Functions, HandlerKind, NameId, NameTable};
+use super::fragment_cause::{CauseId, FAULT_NS, FragmentContext};
 use super::fragments::split;
 use super::machine::Machine;
 use super::paths::path;
 use super::periods::Periods;
 use super::processor::{ObservedThread, Occupant, Processor};
 use super::thread::Thread;
-use super::verdict::{FAULT_NS, FragmentContext, Named};
 
 /// Longest time between two accountings of processor time: stolen time is known this much later.
 const SETTLE_NS: i64 = 20_000_000;
@@ -27,7 +29,7 @@ const CHANGES: usize = 4 << 20;
 /// Explains the activations of some threads.
 #[derive(Debug)]
 pub struct Explainer {
-    names: Names,
+    names: NameTable,
     machine: Machine,
     functions: Functions,
     processors: BTreeMap<u16, Processor>,
@@ -44,13 +46,13 @@ struct Task {
     /// The activation before the next one.
     previous: Option<Activation>,
     /// Lengths of its work.
-    work: Bins,
-    gathered: Gathered,
+    work: SparseHistogram,
+    gathered: TaskCauseSums,
 }
 
 impl Explainer {
     /// Creates an explainer for threads, given by their thread IDs in the order of their tasks; events use `names`.
-    pub fn new(threads: &[i32], mut names: Names, machine: Machine) -> Self {
+    pub fn new(threads: &[i32], mut names: NameTable, machine: Machine) -> Self {
         let functions = Functions {
             replenish: names.number("dl_task_timer"),
             limit: names.number("sched_rt_period_timer"),
@@ -62,8 +64,8 @@ impl Explainer {
             thread: Thread::new(*pid),
             queue: VecDeque::new(),
             previous: None,
-            work: Bins::default(),
-            gathered: Gathered::default(),
+            work: SparseHistogram::default(),
+            gathered: TaskCauseSums::default(),
         };
         Explainer {
             names,
@@ -77,7 +79,7 @@ impl Explainer {
     }
 
     /// Returns the names that events use.
-    pub fn names(&mut self) -> &mut Names {
+    pub fn names(&mut self) -> &mut NameTable {
         &mut self.names
     }
 
@@ -209,7 +211,7 @@ impl Task {
         &self,
         a: &Activation,
         processors: &BTreeMap<u16, Processor>,
-        names: &Names,
+        names: &NameTable,
         machine: Machine,
         periods: &Periods,
     ) -> SplitActivation {
@@ -255,15 +257,15 @@ impl Task {
         let late = split(&self.thread, processors, (a.due_ns, a.start_ns), a.cpu, &cuts);
         let path = path(&late, processors, self.previous.map(|p| p.end_ns));
         let judged = late.iter().flat_map(|fragment| around.verdicts(fragment));
-        let fragments = judged.map(|(from_ns, to_ns, verdict)| Judged {
+        let fragments = judged.map(|(from_ns, to_ns, verdict)| FragmentWithCause {
             at_ns: from_ns - a.due_ns,
             ns: to_ns - from_ns,
             verdict,
         });
         let fragments = fragments.collect();
-        let mut interruptions: Vec<(Named, i64)> = Vec::new();
+        let mut interruptions: Vec<(CauseId, i64)> = Vec::new();
         let mut interrupt =
-            |cause: Named, ns: i64| match interruptions.iter_mut().find(|(known, _)| *known == cause) {
+            |cause: CauseId, ns: i64| match interruptions.iter_mut().find(|(known, _)| *known == cause) {
                 Some((_, sum)) => *sum += ns,
                 None => interruptions.push((cause, ns)),
             };
@@ -283,27 +285,32 @@ impl Task {
     }
 
     /// Returns the occupants of a processor around an activation.
-    fn spans(&self, a: &Activation, processors: &BTreeMap<u16, Processor>, cpu: u16) -> Vec<(Ran, Name)> {
+    fn spans(
+        &self,
+        a: &Activation,
+        processors: &BTreeMap<u16, Processor>,
+        cpu: u16,
+    ) -> Vec<(ExecutionSpan, NameId)> {
         let Some(processor) = processors.get(&cpu) else { return Vec::new() };
         let around_ns = a.latency_ns().clamp(AROUND_NS.0, AROUND_NS.1);
         let (from, to) = (a.due_ns - around_ns, a.start_ns + around_ns);
         let spans = processor.ran.over(from, to).filter_map(|(from, to, occupant)| {
-            let (lane, name) = match occupant {
-                Occupant::Thread(seen) if seen.pid == self.thread.pid => (Lane::Task, seen.name?),
+            let (context, name) = match occupant {
+                Occupant::Thread(seen) if seen.pid == self.thread.pid => (ExecutionContext::Task, seen.name?),
                 Occupant::Thread(ObservedThread { pid: 0, .. })
                 | Occupant::Unknown
                 | Occupant::Unrecorded => return None,
-                Occupant::Thread(seen) => (Lane::Thread, seen.name?),
+                Occupant::Thread(seen) => (ExecutionContext::Thread, seen.name?),
                 Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
-                    (Lane::Softirq, handler.name)
+                    (ExecutionContext::Softirq, handler.name)
                 }
-                Occupant::Handler(handler) => (Lane::Interrupt, handler.name),
-                Occupant::Callback(function) => (Lane::Interrupt, function),
+                Occupant::Handler(handler) => (ExecutionContext::Interrupt, handler.name),
+                Occupant::Callback(function) => (ExecutionContext::Interrupt, function),
                 Occupant::Tracer => return None,
             };
-            Some((Ran { lane, name: 0, at_ns: from - a.due_ns, ns: to - from }, name))
+            Some((ExecutionSpan { context, name: 0, at_ns: from - a.due_ns, ns: to - from }, name))
         });
-        let mut spans: Vec<(Ran, Name)> = spans.collect();
+        let mut spans: Vec<(ExecutionSpan, NameId)> = spans.collect();
         if spans.len() > SPANS {
             spans.sort_by_key(|(span, _)| std::cmp::Reverse(span.ns));
             spans.truncate(SPANS);

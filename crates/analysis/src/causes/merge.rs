@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use jitterlab_model::RunCauses;
-use jitterlab_model::causes::{Cause, CauseClass, CauseSum, Interruption, LateStart, TaskCauses};
+use jitterlab_model::causes::{Cause, CauseClass, CauseSum, InterruptionSum, LateStart, TaskCauses};
 
-use super::cause_sums::{CAUSES, LATEST, OTHERS, WITH_SPANS};
+use super::cause_sums::{CAUSES, MAX_WITH_SPANS, MAX_WORST, OTHERS};
 use super::paths;
 
-/// Adds the causes of the next piece of a run. Memory stays bounded: the latest starts alone are kept, and rare causes together.
+/// Adds the causes of the next piece of a run. Memory stays bounded: the worst starts alone are kept, and rare causes together.
 pub fn merge(all: &mut RunCauses, piece: &RunCauses) {
     all.tasks.resize_with(all.tasks.len().max(piece.tasks.len()), TaskCauses::default);
     for (all, piece) in all.tasks.iter_mut().zip(&piece.tasks) {
@@ -23,8 +23,8 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
     all.gaps += piece.gaps;
     all.lateness_ns = all.lateness_ns.saturating_add(piece.lateness_ns);
     all.latencies.merge(&piece.latencies);
-    if !piece.usual.is_empty() {
-        all.usual.clone_from(&piece.usual);
+    if !piece.typical_steps.is_empty() {
+        all.typical_steps.clone_from(&piece.typical_steps);
     }
     let mut numbers: HashMap<Cause, usize> =
         all.causes.iter().enumerate().map(|(number, sum)| (sum.cause.clone(), number)).collect();
@@ -55,10 +55,10 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
         sum.ns = sum.ns.saturating_add(quota.ns);
     }
     paths::merge(&mut all.paths, &piece.paths);
-    merge_latest(all, piece, &moved);
+    merge_worst_starts(all, piece, &moved);
 }
 
-fn merge_interruptions(all: &mut Vec<Interruption>, piece: &[Interruption]) {
+fn merge_interruptions(all: &mut Vec<InterruptionSum>, piece: &[InterruptionSum]) {
     for interruption in piece {
         let has_room = all.len() < CAUSES;
         match all.iter_mut().find(|known| known.cause == interruption.cause) {
@@ -86,12 +86,13 @@ fn merge_sum(all: &mut CauseSum, piece: &CauseSum) {
     }
     all.delays.merge(&piece.delays);
     all.latencies.merge(&piece.latencies);
-    all.without.merge(&piece.without);
+    all.latencies_without.merge(&piece.latencies_without);
 }
 
-/// Adds the latest starts of a piece whose causes have the numbers `moved`.
-fn merge_latest(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
-    let least_ns = all.latest.last().filter(|_| all.latest.len() >= LATEST).map(|late| late.latency_ns);
+/// Adds the worst starts of a piece whose causes have the numbers `moved`.
+fn merge_worst_starts(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
+    let least_ns =
+        all.worst_starts.last().filter(|_| all.worst_starts.len() >= MAX_WORST).map(|late| late.latency_ns);
     let enters = |late: &&LateStart| least_ns.is_none_or(|least_ns| late.latency_ns > least_ns);
     let mut numbers: HashMap<String, usize> =
         all.names.iter().cloned().enumerate().map(|(number, name)| (name, number)).collect();
@@ -102,7 +103,7 @@ fn merge_latest(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
             names.len() - 1
         })
     };
-    for late in piece.latest.iter().filter(enters) {
+    for late in piece.worst_starts.iter().filter(enters) {
         let mut late = late.clone();
         for part in &mut late.parts {
             part.cause = moved[part.cause];
@@ -111,11 +112,11 @@ fn merge_latest(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize]) {
         for span in &mut late.spans {
             span.name = named(span.name, &mut all.names);
         }
-        all.latest.push(late);
+        all.worst_starts.push(late);
     }
-    all.latest.sort_by(|a, b| b.latency_ns.cmp(&a.latency_ns).then(a.index.cmp(&b.index)));
-    all.latest.truncate(LATEST);
-    all.latest.iter_mut().skip(WITH_SPANS).for_each(|late| late.spans.clear());
+    all.worst_starts.sort_by(|a, b| b.latency_ns.cmp(&a.latency_ns).then(a.index.cmp(&b.index)));
+    all.worst_starts.truncate(MAX_WORST);
+    all.worst_starts.iter_mut().skip(MAX_WITH_SPANS).for_each(|late| late.spans.clear());
     forget_names(all);
 }
 
@@ -129,7 +130,7 @@ fn forget_names(all: &mut TaskCauses) {
             names.len() - 1
         });
     };
-    for late in &mut all.latest {
+    for late in &mut all.worst_starts {
         late.parts.iter_mut().filter_map(|part| part.function.as_mut()).for_each(&mut renumber);
         late.spans.iter_mut().for_each(|span| renumber(&mut span.name));
     }
@@ -140,26 +141,28 @@ fn forget_names(all: &mut TaskCauses) {
 #[must_use]
 pub fn main_cause<'a>(of: &'a TaskCauses, late: &LateStart) -> Option<&'a Cause> {
     let unusual = late.parts.iter().filter_map(|part| Some((part.ns, &of.causes.get(part.cause)?.cause)));
-    let unusual = unusual.filter(|(_, cause)| !matches!(cause.class, CauseClass::Usual | CauseClass::Tracer));
+    let unusual =
+        unusual.filter(|(_, cause)| !matches!(cause.class, CauseClass::TypicalWakeUp | CauseClass::Tracer));
     unusual.max_by_key(|(ns, _)| *ns).map(|(_, cause)| cause)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::Part;
+    use jitterlab_model::causes::LatencyPart;
 
     fn piece(who: &str, index: u64, latency_ns: i64) -> RunCauses {
         let mut sum = CauseSum::new(Cause { class: CauseClass::Preempted, who: Some(who.into()) });
-        sum.count(latency_ns, latency_ns - 5, latency_ns - 5, 0);
-        let usual = CauseSum::new(CauseClass::Usual.into());
-        let part = |cause, ns| Part { cause, at_ns: 0, ns, evidence: Default::default(), function: Some(0) };
+        sum.add_activation(latency_ns, latency_ns - 5, latency_ns - 5, 0);
+        let usual = CauseSum::new(CauseClass::TypicalWakeUp.into());
+        let part =
+            |cause, ns| LatencyPart { cause, at_ns: 0, ns, evidence: Default::default(), function: Some(0) };
         let parts = vec![part(0, 5), part(1, latency_ns - 5)];
         let late = LateStart { index, due_ns: 0, latency_ns, cpu: 0, parts, spans: Vec::new() };
         let mut task =
             TaskCauses { explained: 1, max_ns: latency_ns, names: vec![who.into()], ..Default::default() };
         task.causes = vec![usual, sum];
-        task.latest = vec![late];
+        task.worst_starts = vec![late];
         RunCauses { tasks: vec![task], ..Default::default() }
     }
 
@@ -173,12 +176,12 @@ mod tests {
         let hog = task.causes.iter().find(|sum| sum.cause.who.as_deref() == Some("hog")).unwrap();
         assert_eq!((hog.times, hog.sum_ns, hog.max_ns), (2, 290, 195));
         let names: Vec<_> = task
-            .latest
+            .worst_starts
             .iter()
             .map(|late| (late.index, main_cause(task, late).unwrap().who.as_deref().unwrap()))
             .collect();
         assert_eq!(names, [(9, "eth0"), (12, "hog"), (3, "hog")]);
-        assert_eq!(task.names[task.latest[2].parts[1].function.unwrap()], "hog");
+        assert_eq!(task.names[task.worst_starts[2].parts[1].function.unwrap()], "hog");
     }
 
     #[test]
@@ -188,7 +191,11 @@ mod tests {
             merge(&mut all, &piece(&format!("thread-{k}"), k, 100 + k as i64));
         }
         let task = &all.tasks[0];
-        assert!(task.causes.len() <= CAUSES + 2 && task.latest.len() == LATEST && task.names.len() <= LATEST);
+        assert!(
+            task.causes.len() <= CAUSES + 2
+                && task.worst_starts.len() == MAX_WORST
+                && task.names.len() <= MAX_WORST
+        );
         assert_eq!(task.causes.iter().map(|sum| sum.times).sum::<u64>(), 5_000);
     }
 }

@@ -8,6 +8,7 @@
 mod cause_sums;
 pub mod event;
 mod explainer;
+mod fragment_cause;
 mod fragments;
 mod inversion;
 mod machine;
@@ -23,13 +24,12 @@ mod silence;
 mod tests;
 mod thread;
 mod track;
-mod usual_steps;
-mod verdict;
+mod typical_steps;
 mod why;
 
-pub use event::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevState, same_clock};
+pub use event::{Call, Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, same_clock};
 pub use explainer::Explainer;
 pub use machine::{Limits, Machine, Platform};
 pub use merge::{main_cause, merge};
-pub use paths::{NamedCluster, NamedClusters};
-pub use why::{CauseRow, EventPart, LateEvent, ListedEvents, RanBeside, RunWhy, TaskWhy, is_unusual};
+pub use paths::{ClusterWithPath, ClustersWithPaths};
+pub use why::{CauseRow, EventPart, LateEvent, ListedEvents, OccupantSpan, RunWhy, TaskWhy, is_unusual};

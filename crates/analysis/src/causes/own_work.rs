@@ -2,11 +2,11 @@
 
 use jitterlab_model::causes::{CauseClass as Class, Evidence};
 
+use super::fragment_cause::{FragmentCause, FragmentContext, all};
 use super::fragments::Fragment;
 use super::machine::Platform;
 use super::processor::Processor;
 use super::silence::{Silence, Ticks};
-use super::verdict::{FragmentContext, Verdict, all};
 
 /// Activations from which the usual length of the work is known.
 const LEAST_WORK: u64 = 16;
@@ -15,7 +15,7 @@ const MOST_USUAL: i64 = 4;
 
 impl FragmentContext<'_> {
     /// Judges a fragment in which the task had not begun to wait.
-    pub(super) fn own_work(&self, fragment: &Fragment) -> Verdict {
+    pub(super) fn own_work(&self, fragment: &Fragment) -> FragmentCause {
         let Some((silence, ticks, stolen_ns)) = self.silence(fragment) else {
             return all(Class::OwnWork, Evidence::Events);
         };

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use jitterlab_model::Distribution;
-use jitterlab_model::causes::{Bins, PathStep, TaskCauses, WakePath};
+use jitterlab_model::causes::{PathStep, SparseHistogram, TaskCauses, WakePath};
 use jitterlab_model::distribution::Moments;
 use serde::{Deserialize, Serialize};
 
-use super::event::{HandlerKind, Name, Names};
+use super::event::{HandlerKind, NameId, NameTable};
 use super::fragments::Fragment;
 use super::processor::{Occupant, Processor};
 use super::thread::State;
@@ -20,39 +20,44 @@ const RARE_SHARE: f64 = 0.01;
 
 /// Occupant of the processor, by its number among the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Passed {
+pub enum PathStepId {
     Idle(Option<u32>),
-    Thread(Name),
+    Thread(NameId),
     Task,
-    Interrupt(Name),
-    Timer(Name),
-    Softirq(Name),
+    Interrupt(NameId),
+    Timer(NameId),
+    Softirq(NameId),
     Due,
 }
 
 /// Returns the occupants in these fragments of a latency, each where it first appears, after the timers and softirqs that the same
 /// processor had since `free_ns`, when the activation before was over. The thread's own way to its first instruction is none of
 /// them, the tracer neither.
-pub fn path(late: &[Fragment], processors: &BTreeMap<u16, Processor>, free_ns: Option<i64>) -> Vec<Passed> {
+pub fn path(
+    late: &[Fragment],
+    processors: &BTreeMap<u16, Processor>,
+    free_ns: Option<i64>,
+) -> Vec<PathStepId> {
     let Some(first) = late.first() else { return Vec::new() };
     let on = processors.get(&first.cpu);
-    let mut path: Vec<Passed> = Vec::new();
+    let mut path: Vec<PathStepId> = Vec::new();
     let before = on.zip(free_ns).into_iter().flat_map(|(on, free_ns)| on.ran.over(free_ns, first.from_ns));
     for (.., occupant) in before {
-        let passed = passed(occupant).filter(|of| matches!(of, Passed::Timer(_) | Passed::Softirq(_)));
+        let passed =
+            passed(occupant).filter(|of| matches!(of, PathStepId::Timer(_) | PathStepId::Softirq(_)));
         path.extend(passed.filter(|passed| !path.contains(passed)));
     }
     if !path.is_empty() {
-        path.push(Passed::Due);
+        path.push(PathStepId::Due);
     }
     let due = path.len();
     for (number, fragment) in late.iter().enumerate() {
         let passed = match fragment.occupant {
-            _ if matches!(fragment.state, State::Running(_)) => (number == 0).then_some(Passed::Task),
+            _ if matches!(fragment.state, State::Running(_)) => (number == 0).then_some(PathStepId::Task),
             Occupant::Thread(thread) if thread.pid == 0 => {
                 let on = processors.get(&fragment.cpu);
                 let went_into = on.and_then(|on| on.idle.over(fragment.from_ns, fragment.to_ns).next());
-                Some(Passed::Idle(went_into.and_then(|(_, _, state)| state)))
+                Some(PathStepId::Idle(went_into.and_then(|(_, _, state)| state)))
             }
             occupant => passed(occupant),
         };
@@ -62,41 +67,41 @@ pub fn path(late: &[Fragment], processors: &BTreeMap<u16, Processor>, free_ns: O
 }
 
 /// Returns an occupant that is no idle processor.
-fn passed(occupant: Occupant) -> Option<Passed> {
+fn passed(occupant: Occupant) -> Option<PathStepId> {
     match occupant {
-        Occupant::Thread(thread) => thread.name.map(Passed::Thread),
+        Occupant::Thread(thread) => thread.name.map(PathStepId::Thread),
         Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
-            Some(Passed::Softirq(handler.name))
+            Some(PathStepId::Softirq(handler.name))
         }
-        Occupant::Handler(handler) => Some(Passed::Interrupt(handler.name)),
-        Occupant::Callback(function) => Some(Passed::Timer(function)),
+        Occupant::Handler(handler) => Some(PathStepId::Interrupt(handler.name)),
+        Occupant::Callback(function) => Some(PathStepId::Timer(function)),
         Occupant::Unknown | Occupant::Unrecorded | Occupant::Tracer => None,
     }
 }
 
 /// Latencies by path.
 #[derive(Debug, Default)]
-pub struct Paths(BTreeMap<Vec<Passed>, Bins>);
+pub struct Paths(BTreeMap<Vec<PathStepId>, SparseHistogram>);
 
 impl Paths {
     /// Counts an activation.
-    pub fn count(&mut self, path: &[Passed], latency_ns: i64) {
+    pub fn count(&mut self, path: &[PathStepId], latency_ns: i64) {
         let has_room = self.0.len() < PATHS || self.0.contains_key(path);
         let path = if has_room { path } else { &[] };
         self.0.entry(path.to_vec()).or_default().record(latency_ns);
     }
 
     /// Returns them by name, the most frequent first.
-    pub fn named(&self, names: &Names) -> Vec<WakePath> {
-        let name = |name: Name| names.name(name).to_owned();
-        let step = |passed: &Passed| match *passed {
-            Passed::Idle(state) => PathStep::Idle(state),
-            Passed::Thread(thread) => PathStep::Thread(name(thread)),
-            Passed::Task => PathStep::Task,
-            Passed::Interrupt(handler) => PathStep::Interrupt(name(handler)),
-            Passed::Timer(function) => PathStep::Timer(name(function)),
-            Passed::Softirq(handler) => PathStep::Softirq(name(handler)),
-            Passed::Due => PathStep::Due,
+    pub fn named(&self, names: &NameTable) -> Vec<WakePath> {
+        let name = |name: NameId| names.name(name).to_owned();
+        let step = |passed: &PathStepId| match *passed {
+            PathStepId::Idle(state) => PathStep::Idle(state),
+            PathStepId::Thread(thread) => PathStep::Thread(name(thread)),
+            PathStepId::Task => PathStep::Task,
+            PathStepId::Interrupt(handler) => PathStep::Interrupt(name(handler)),
+            PathStepId::Timer(function) => PathStep::Timer(name(function)),
+            PathStepId::Softirq(handler) => PathStep::Softirq(name(handler)),
+            PathStepId::Due => PathStep::Due,
         };
         let mut paths: Vec<WakePath> = self
             .0
@@ -130,7 +135,7 @@ pub fn merge(all: &mut Vec<WakePath>, piece: &[WakePath]) {
 
 /// A cluster of a task's latency, and the path that most of its activations took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedCluster {
+pub struct ClusterWithPath {
     /// Its smallest latency, in ns.
     pub low_ns: i64,
     /// Its largest latency, in ns.
@@ -151,15 +156,15 @@ pub struct NamedCluster {
 
 /// Clusters of a task's latency with the paths that make them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct NamedClusters {
+pub struct ClustersWithPaths {
     /// Each cluster, from the smallest latency to the largest.
-    pub clusters: Vec<NamedCluster>,
+    pub clusters: Vec<ClusterWithPath>,
     /// Share of the errors in guessing an activation's cluster that knowing its path avoids (lambda of Goodman and Kruskal 1954),
     /// 0 to 1; `None` with fewer than two clusters.
     pub lambda: Option<f64>,
 }
 
-impl NamedClusters {
+impl ClustersWithPaths {
     /// Finds the clusters of a task's latency, and names each by its path.
     #[must_use]
     pub fn new(causes: &TaskCauses) -> Self {
@@ -190,14 +195,14 @@ impl NamedClusters {
             })
             .collect();
         let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
-        let clusters: Vec<NamedCluster> = found
+        let clusters: Vec<ClusterWithPath> = found
             .iter()
             .enumerate()
             .filter_map(|(place, cluster)| {
                 let column = || paths.iter().zip(&table).map(move |(path, row)| (path, row, row[place]));
                 let (path, row, here) = column().max_by_key(|(_, _, count)| *count)?;
                 let count: u64 = column().map(|(_, _, count)| count).sum();
-                Some(NamedCluster {
+                Some(ClusterWithPath {
                     low_ns: cluster.low_ns,
                     high_ns: cluster.high_ns,
                     centre_ns: cluster.centre_ns,
@@ -213,13 +218,13 @@ impl NamedClusters {
         let blindly = clusters.iter().map(|cluster| cluster.count).max().unwrap_or(0);
         let lambda = (clusters.len() > 1 && all > blindly)
             .then(|| by_path.saturating_sub(blindly) as f64 / (all - blindly) as f64);
-        NamedClusters { clusters, lambda }
+        ClustersWithPaths { clusters, lambda }
     }
 }
 
 /// Returns the latencies of all paths together.
 fn distribution(paths: &[WakePath]) -> Distribution {
-    let mut all = Bins::default();
+    let mut all = SparseHistogram::default();
     paths.iter().for_each(|path| all.merge(&path.latencies));
     let wide = |ns: i64, count: u64| i128::from(ns) * i128::from(count);
     let moments = Moments {
@@ -237,7 +242,7 @@ mod tests {
     use super::*;
 
     fn path(steps: &[PathStep], latencies: impl IntoIterator<Item = i64>) -> WakePath {
-        let mut of = WakePath { steps: steps.to_vec(), latencies: Bins::default() };
+        let mut of = WakePath { steps: steps.to_vec(), latencies: SparseHistogram::default() };
         latencies.into_iter().for_each(|ns| of.latencies.record(ns));
         of
     }
@@ -251,7 +256,7 @@ mod tests {
         let idle = [PathStep::Idle(None), PathStep::Interrupt("local_timer".into())];
         let tick = [PathStep::Idle(None), PathStep::Timer("tick_nohz_handler".into())];
         let paths = vec![path(&idle, around(3_000)), path(&tick, around(5_000).take(250))];
-        let found = NamedClusters::new(&TaskCauses { paths: paths.clone(), ..TaskCauses::default() });
+        let found = ClustersWithPaths::new(&TaskCauses { paths: paths.clone(), ..TaskCauses::default() });
         let named: Vec<(&[PathStep], u64)> =
             found.clusters.iter().map(|cluster| (&cluster.path[..], cluster.count)).collect();
         assert_eq!(named, [(&idle[..], 500), (&tick[..], 250)]);
@@ -259,11 +264,11 @@ mod tests {
         assert!(found.clusters.iter().all(|of| of.took_it == 1.0 && of.led_here == 1.0));
         // One path that leads to both clusters explains neither.
         let both = vec![path(&idle, around(3_000).chain(around(5_000).take(250)))];
-        let found = NamedClusters::new(&TaskCauses { paths: both, ..TaskCauses::default() });
+        let found = ClustersWithPaths::new(&TaskCauses { paths: both, ..TaskCauses::default() });
         assert_eq!((found.clusters.len(), found.lambda), (2, Some(0.0)));
-        let one = NamedClusters::new(&TaskCauses { paths: paths[..1].to_vec(), ..TaskCauses::default() });
+        let one = ClustersWithPaths::new(&TaskCauses { paths: paths[..1].to_vec(), ..TaskCauses::default() });
         assert_eq!((one.clusters.len(), one.lambda), (1, None));
-        assert_eq!(NamedClusters::new(&TaskCauses::default()), NamedClusters::default());
+        assert_eq!(ClustersWithPaths::new(&TaskCauses::default()), ClustersWithPaths::default());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::event::{Functions, Name};
+use super::event::{Functions, NameId};
 use super::track::remove_past;
 
 /// A limit whose periods a timer of the kernel ends.
@@ -22,7 +22,7 @@ pub struct Periods([VecDeque<i64>; 3]);
 
 impl Periods {
     /// Notes that a timer expired.
-    pub fn expired(&mut self, t_ns: i64, function: Name, functions: Functions) {
+    pub fn expired(&mut self, t_ns: i64, function: NameId, functions: Functions) {
         let of_limits = [functions.limit, functions.quota, functions.replenish];
         if let Some(limit) = of_limits.iter().position(|known| *known == function) {
             self.0[limit].push_back(t_ns);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Name, PrevState};
+use super::event::{Event, EventKind, Functions, Handler, HandlerKind, NameId, PrevState};
 use super::machine::{Machine, Platform};
 use super::silence::Silences;
 use super::track::{Track, remove_past};
@@ -19,7 +19,7 @@ pub enum Occupant {
     /// A handler of interrupts.
     Handler(Handler),
     /// The function of a timer.
-    Callback(Name),
+    Callback(NameId),
     /// The tracer, while it records the functions that the timer interrupt has interrupted.
     Tracer,
 }
@@ -30,7 +30,7 @@ pub struct ObservedThread {
     /// Its number; 0 for idle.
     pub pid: i32,
     /// Its name, once an event has shown it.
-    pub name: Option<Name>,
+    pub name: Option<NameId>,
     /// Its priority in kernel numbering, once an event has shown it.
     pub priority: Option<i16>,
 }
@@ -105,7 +105,7 @@ pub struct Processor {
     /// Times at which processor time was stolen.
     pub stolen: VecDeque<Stolen>,
     /// Functions that timer interrupts have interrupted, by the time at which the interrupt began.
-    pub interrupted: VecDeque<(i64, Box<[Name]>)>,
+    pub interrupted: VecDeque<(i64, Box<[NameId]>)>,
     /// Its timer interrupts.
     pub timer_interrupts: VecDeque<TimerInterrupt>,
     /// Times at which real-time threads were held off.
@@ -360,7 +360,7 @@ impl Processor {
     }
 
     /// Attributes the time from the beginning of the interrupt to this event to the tracer, which recorded the stack.
-    fn note_interrupted(&mut self, t_ns: i64, frames: &[Name]) {
+    fn note_interrupted(&mut self, t_ns: i64, frames: &[NameId]) {
         let Some((begin_ns, Occupant::Handler(timer))) = self.ran.last() else { return };
         if timer.kind != HandlerKind::Timer || self.nest.last() != Some(&Occupant::Handler(timer)) {
             return;
@@ -426,7 +426,7 @@ impl Processor {
 
     /// Returns the functions interrupted by the timer interrupt that had this processor at a time; `None` if
     /// they were not recorded.
-    pub fn interrupted_at(&self, t_ns: i64) -> Option<&[Name]> {
+    pub fn interrupted_at(&self, t_ns: i64) -> Option<&[NameId]> {
         let after = self.interrupted.partition_point(|(t, _)| *t <= t_ns);
         let (begin_ns, frames) = self.interrupted.get(after.checked_sub(1)?)?;
         let handler = |o| matches!(o, Occupant::Handler(_) | Occupant::Callback(_) | Occupant::Tracer);

@@ -2,12 +2,12 @@
 
 use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
+use super::fragment_cause::{CauseId, Context, FragmentCause, FragmentContext, all, excess};
 use super::fragments::Fragment;
 use super::machine::{Limits, Platform};
 use super::periods::Limit;
 use super::processor::{ORDINARY, ObservedThread};
 use super::thread::{State, Wake};
-use super::verdict::{Context, FragmentContext, Named, Verdict, all, excess};
 
 /// Longest time from the end of a limit's period until the scheduler lets threads run.
 const COMES_BACK_NS: i64 = 60_000;
@@ -16,13 +16,13 @@ const COMES_BACK_LATER_NS: i64 = 1_000_000;
 
 impl FragmentContext<'_> {
     /// Judges the time from the wake-up, or from losing the processor, until the task has it.
-    pub(super) fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
+    pub(super) fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
         let verdict = self.ready_as_it_was(fragment, thread);
         // Its own priority was changed meanwhile, and no event shows when.
         let back_ns = self.back_ns(fragment).unwrap_or(fragment.to_ns);
         match self.thread.priority_at(back_ns) == self.thread.priority_at(fragment.from_ns) {
             true => verdict,
-            false => Verdict { evidence: Evidence::None, ..verdict },
+            false => FragmentCause { evidence: Evidence::None, ..verdict },
         }
     }
 
@@ -32,10 +32,10 @@ impl FragmentContext<'_> {
         self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again)
     }
 
-    fn ready_as_it_was(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
+    fn ready_as_it_was(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
         let who = thread.name;
         let own = self.thread.priority_at(fragment.from_ns);
-        let named = |class| Named { class, who };
+        let named = |class| CauseId { class, who };
         let on = self.of(fragment.cpu);
         // The wake-up that made it ready, if there was one.
         let has_run = |wake: &Wake| {
@@ -88,7 +88,7 @@ impl FragmentContext<'_> {
                 excess(Step::Switch, Class::Outside, Evidence::UserMode)
             }
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {
-                Verdict { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
+                FragmentCause { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
             }
             // If nothing is outside the kernel, the kernel was on its way to the switch.
             Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
@@ -116,7 +116,7 @@ impl FragmentContext<'_> {
         thread: ObservedThread,
         wake: Option<&Wake>,
         runs_on: bool,
-    ) -> Option<Verdict> {
+    ) -> Option<FragmentCause> {
         let on = self.of(fragment.cpu)?;
         let own = self.thread.priority_at(fragment.from_ns);
         let since_ns = self.ready_since_ns(fragment, wake);

@@ -4,7 +4,9 @@ mod own_work;
 mod states;
 mod waits;
 
-use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Part, TaskCauses, Tracer};
+use jitterlab_model::causes::{
+    Cause, CauseClass as Class, Certainty, Evidence, LatencyPart, TaskCauses, Tracer,
+};
 use jitterlab_model::{Activation, Flags};
 use proptest::prelude::*;
 
@@ -75,7 +77,7 @@ impl Scene {
     }
 
     fn of_priority(machine: Machine, priority: i16) -> Self {
-        let explainer = Explainer::new(&[TASK], Names::default(), machine);
+        let explainer = Explainer::new(&[TASK], NameTable::default(), machine);
         let mut scene = Scene { explainer, k: 0, counted_ns: -3_000, missing: 0, sets: false, priority };
         let task = scene.switch(OTHER, TASK);
         scene.send(-3_000, OTHER, task);
@@ -84,7 +86,7 @@ impl Scene {
         scene
     }
 
-    fn name(&mut self, name: &str) -> Name {
+    fn name(&mut self, name: &str) -> NameId {
         self.explainer.names().number(name)
     }
 
@@ -145,7 +147,7 @@ impl Scene {
         let interrupt = twist.interrupt_at.unwrap_or(10_000);
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
-        let found: Box<[Name]> = twist.found.iter().map(|name| self.name(name)).collect();
+        let found: Box<[NameId]> = twist.found.iter().map(|name| self.name(name)).collect();
         self.send(interrupt, running, EventKind::Enter(timer));
         self.send(interrupt + twist.noted_after.unwrap_or(800), running, EventKind::Interrupted(found));
         let interrupt = interrupt + twist.noted_after.map_or(0, |ns| ns - 800);
@@ -195,7 +197,7 @@ impl Scene {
 }
 
 fn assert_adds_up(causes: &TaskCauses) {
-    for late in &causes.latest {
+    for late in &causes.worst_starts {
         let mut at = 0;
         for part in &late.parts {
             assert_eq!(part.at_ns, at, "{late:?}");
@@ -210,9 +212,9 @@ fn assert_adds_up(causes: &TaskCauses) {
 
 /// Returns the only cause of the latest activation beyond the usual way, and its length.
 fn one(causes: &TaskCauses) -> (Class, Option<&str>, Option<&str>, Evidence, i64) {
-    let parts = causes.latest[0].parts.iter().map(|part| (&causes.causes[part.cause].cause, part));
-    let unusual: Vec<(&Cause, &Part)> =
-        parts.filter(|(cause, _)| !matches!(cause.class, Class::Usual | Class::Tracer)).collect();
+    let parts = causes.worst_starts[0].parts.iter().map(|part| (&causes.causes[part.cause].cause, part));
+    let unusual: Vec<(&Cause, &LatencyPart)> =
+        parts.filter(|(cause, _)| !matches!(cause.class, Class::TypicalWakeUp | Class::Tracer)).collect();
     let [(cause, part)] = unusual[..] else { panic!("not one cause: {unusual:#?}") };
     let function = part.function.map(|function| &*causes.names[function]);
     (cause.class, cause.who.as_deref(), function, part.evidence, part.ns)
@@ -223,8 +225,9 @@ fn ordinary_activations_are_usual_and_the_tracer_is_named() {
     let causes = Scene::new().causes();
     assert_eq!((causes.explained, causes.gaps, causes.max_ns), (330, 0, 15_000));
     let classes: Vec<_> = causes.causes.iter().map(|sum| (sum.cause.class, sum.max_ns)).collect();
-    assert_eq!(classes, [(Class::Usual, 14_200), (Class::Tracer, 800)]);
-    let medians: Vec<_> = causes.usual.iter().map(|usual| (usual.step, usual.median_ns / 100)).collect();
+    assert_eq!(classes, [(Class::TypicalWakeUp, 14_200), (Class::Tracer, 800)]);
+    let medians: Vec<_> =
+        causes.typical_steps.iter().map(|usual| (usual.step, usual.median_ns / 100)).collect();
     use jitterlab_model::causes::Step;
     assert_eq!(
         medians,
@@ -234,7 +237,7 @@ fn ordinary_activations_are_usual_and_the_tracer_is_named() {
             (Step::InterruptEnd, 7),
             (Step::Switch, 10),
             (Step::Return, 20),
-            (Step::Noting, 8)
+            (Step::StackRecording, 8)
         ]
     );
 }
@@ -492,7 +495,7 @@ fn a_timer_that_is_set_too_slowly_is_not_the_task_s_work() {
         let found = &["_raw_spin_unlock_irqrestore", "hrtimer_start_range_ns", "do_nanosleep"];
         scene.activation(&Twist { interrupt_at: Some(at), found, ..Twist::default() });
         let causes = scene.causes();
-        assert_eq!((one(&causes).0, one(&causes).3), (class, evidence), "{:#?}", causes.latest[0]);
+        assert_eq!((one(&causes).0, one(&causes).3), (class, evidence), "{:#?}", causes.worst_starts[0]);
     }
 }
 
@@ -511,7 +514,7 @@ fn lost_events_are_said_and_nothing_is_claimed_of_their_time() {
 
 #[test]
 fn a_budget_s_next_period_wakes_a_deadline_thread() {
-    let mut explainer = Explainer::new(&[TASK], Names::default(), BARE);
+    let mut explainer = Explainer::new(&[TASK], NameTable::default(), BARE);
     let [timer, replenish, task, idle] =
         ["local_timer", "dl_task_timer", "task", "swapper"].map(|name| explainer.names().number(name));
     let timer = Handler { kind: HandlerKind::Timer, number: 0, name: timer };
@@ -560,8 +563,12 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
     }
     let causes = explainer.finish(Tracer::default()).tasks.remove(0);
     assert_adds_up(&causes);
-    let usual: i64 =
-        causes.causes.iter().filter(|sum| sum.cause.class == Class::Usual).map(|sum| sum.sum_ns).sum();
+    let usual: i64 = causes
+        .causes
+        .iter()
+        .filter(|sum| sum.cause.class == Class::TypicalWakeUp)
+        .map(|sum| sum.sum_ns)
+        .sum();
     assert_eq!(usual, 19 * 15_000, "but for the first, of which nothing was known: {causes:#?}");
 }
 
@@ -570,7 +577,7 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
     let handler = (0u32..3, 0u32..2).prop_map(|(kind, number)| Handler {
         kind: [HandlerKind::Timer, HandlerKind::Device, HandlerKind::Softirq][kind as usize],
         number,
-        name: Name(number),
+        name: NameId(number),
     });
     let leaves = prop_oneof![
         Just(PrevState::Ready),
@@ -584,11 +591,11 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         (pid.clone(), pid.clone(), leaves, 0i16..3).prop_map(|(from, to, leaves, urgent)| {
             EventKind::Switch {
                 from,
-                from_name: Name(1),
+                from_name: NameId(1),
                 from_priority: [19, -1, 120][urgent as usize],
                 leaves,
                 to,
-                name: Name(2),
+                name: NameId(2),
                 priority: 19,
             }
         }),
@@ -597,20 +604,20 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| EventKind::Ran { pid, ns }),
         handler.clone().prop_map(EventKind::Enter),
         handler.prop_map(EventKind::Exit),
-        Just(EventKind::Expire { timer: 1, function: Name(3) }),
+        Just(EventKind::Expire { timer: 1, function: NameId(3) }),
         Just(EventKind::ExpireEnd),
         Just(EventKind::Interrupted(Box::default())),
         Just(EventKind::PageFault),
         call.prop_map(|call| EventKind::Call { call, number: 202, arguments: [0; 3] }),
         Just(EventKind::Return { answer: 0 }),
-        pid.clone().prop_map(|to| EventKind::Lends { to, name: Name(2) }),
-        (17i32..23, pid.clone()).prop_map(|(number, to)| EventKind::Signal { number, to, name: Name(2) }),
-        any::<bool>().prop_map(|on| EventKind::Freeze { group: Name(0), on }),
+        pid.clone().prop_map(|to| EventKind::Lends { to, name: NameId(2) }),
+        (17i32..23, pid.clone()).prop_map(|(number, to)| EventKind::Signal { number, to, name: NameId(2) }),
+        any::<bool>().prop_map(|on| EventKind::Freeze { group: NameId(0), on }),
         Just(EventKind::Lost),
         Just(EventKind::CallsLost { from_ns: 0 }),
         (-50_000i64..50_000).prop_map(|soft_ns| EventKind::TimerStart {
             timer: 1,
-            function: Name(3),
+            function: NameId(3),
             soft_ns,
             hard_ns: soft_ns + 50_000
         }),
@@ -625,7 +632,7 @@ proptest! {
         rows in prop::collection::vec((0i64..300_000, 0i64..50_000, 0u16..4), 1..20),
         cut in 0usize..200,
     ) {
-        let mut explainer = Explainer::new(&[TASK], Names::default(), TOLD);
+        let mut explainer = Explainer::new(&[TASK], NameTable::default(), TOLD);
         let mut t_ns = 0;
         let mut cut = Some(cut);
         let rows: Vec<Activation> = rows.iter().enumerate().map(|(k, (late, work, cpu))| {

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::event::{
-    Call, Event, EventKind, Functions, HandlerKind, Name, PrevState, same_clock, was_interrupted,
+    Call, Event, EventKind, Functions, HandlerKind, NameId, PrevState, same_clock, was_interrupted,
 };
 use super::processor::{Occupant, Processor};
 use super::track::{Track, remove_past, remove_replaced};
@@ -51,11 +51,11 @@ pub enum Waker {
     /// A timer, by its identity where its callback did it.
     Timer(Option<u64>),
     /// The callback of a timer that the thread did not set.
-    OtherTimer(Name),
+    OtherTimer(NameId),
     /// Another handler.
-    Handler(Name),
+    Handler(NameId),
     /// Another thread, with its name if known.
-    Thread(i32, Option<Name>),
+    Thread(i32, Option<NameId>),
 }
 
 /// A wake-up.
@@ -101,7 +101,7 @@ pub struct ThreadAction {
     /// Its time, in ns.
     pub t_ns: i64,
     /// Name of the acting thread, if known.
-    pub who: Option<Name>,
+    pub who: Option<NameId>,
 }
 
 /// One thread.
@@ -130,7 +130,7 @@ pub struct Thread {
     /// Holders of locks that it lent its priority to.
     pub holders: VecDeque<ThreadAction>,
     /// Frozen state of its control group over time, with the name of the thread that froze it.
-    pub frozen: Track<Option<Option<Name>>>,
+    pub frozen: Track<Option<Option<NameId>>>,
     /// Its priority in kernel numbering over time.
     pub priority: Track<i16>,
     /// True once a switch has shown it.
@@ -211,7 +211,7 @@ impl Thread {
 
     /// Takes the next event of any processor; `on` is its processor, which has taken it already. `by` is the
     /// name of the thread in whose context it happened.
-    pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<Name>) {
+    pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<NameId>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
             EventKind::Switch { to, priority, .. } if *to == self.pid => {
@@ -373,7 +373,7 @@ impl Thread {
     }
 
     /// Notes that a control group is frozen or thawed, and by which thread.
-    pub fn freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<Name>>) {
+    pub fn freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<NameId>>) {
         let is_above = |own: &String| {
             own.strip_prefix(path.trim_end_matches('/'))
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

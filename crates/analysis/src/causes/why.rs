@@ -1,15 +1,15 @@
-//! Causes of late activations: a table by cause, and the latest activations one by one.
+//! Causes of late activations: a table by cause, and the worst activations one by one.
 
 use std::collections::BTreeMap;
 
 use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{
-    Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, Lane, LateStart, Misses, QuotaCount,
-    RunCauses, TaskCauses, Tracer, UsualStep,
+    Cause, CauseClass, CauseSum, Certainty, Evidence, ExecutionContext, InterruptionSum, LateStart, Misses,
+    QuotaCount, RunCauses, TaskCauses, Tracer, TypicalStep,
 };
 use serde::{Deserialize, Serialize};
 
-use super::paths::NamedClusters;
+use super::paths::ClustersWithPaths;
 
 /// Causes of the late activations of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +45,8 @@ pub struct TaskWhy {
     /// The largest latency, in ns.
     pub max_ns: i64,
     /// Number of the latest activations that the file keeps.
-    pub latest: u64,
+    #[serde(rename = "latest")]
+    pub worst_count: u64,
     /// Number of further late activations whose parts the file had no room for.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -55,19 +56,21 @@ pub struct TaskWhy {
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub quota: Option<QuotaCount>,
     /// The smallest latency of these, in ns.
-    pub latest_from_ns: Option<i64>,
+    #[serde(rename = "latest_from_ns")]
+    pub worst_from_ns: Option<i64>,
     /// The causes, ordered by their share of the latest activations' lateness.
     pub causes: Vec<CauseRow>,
-    /// The usual way, step by step.
+    /// Typical lengths of the steps of a wake-up.
+    #[serde(rename = "usual")]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub usual: Vec<UsualStep>,
+    pub typical_steps: Vec<TypicalStep>,
     /// Clusters of the latency, each with the path that leads there.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub clusters: NamedClusters,
+    pub clusters: ClustersWithPaths,
     /// Causes that interrupted the activations' work, the most first.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub interruptions: Vec<Interruption>,
+    pub interruptions: Vec<InterruptionSum>,
     /// Due times missed, and the work for which they were, the most first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Misses,
@@ -89,7 +92,8 @@ pub struct CauseRow {
     /// Its share of all lateness, 0 to 1.
     pub share: f64,
     /// Its share of the lateness of the latest activations, excluding the usual way and the tracer.
-    pub latest_share: f64,
+    #[serde(rename = "latest_share")]
+    pub share_of_worst: f64,
     /// Its largest delay of an activation, in ns.
     pub worst_ns: i64,
     /// The share of it that is proven.
@@ -126,7 +130,7 @@ pub struct LateEvent {
     /// Its latency in parts, in order: they add up to it.
     pub parts: Vec<EventPart>,
     /// Occupants of that processor around it; empty if they were not kept.
-    pub ran: Vec<RanBeside>,
+    pub ran: Vec<OccupantSpan>,
 }
 
 /// A part of a latency.
@@ -149,9 +153,10 @@ pub struct EventPart {
 
 /// A span of an occupant of the processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RanBeside {
+pub struct OccupantSpan {
     /// Kind of the occupant.
-    pub lane: Lane,
+    #[serde(rename = "lane")]
+    pub context: ExecutionContext,
     /// Its name.
     pub name: String,
     /// Its beginning, in ns from the due time.
@@ -164,7 +169,7 @@ pub struct RanBeside {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedEvents {
     /// The latest, at most this many.
-    Latest(usize),
+    Worst(usize),
     /// The one at this position among the latest, from 1.
     Rank(usize),
     /// The one with this number on its task's grid.
@@ -184,7 +189,7 @@ impl RunWhy {
         let known = tasks.iter().map(|number| causes.tasks.get(*number).cloned().unwrap_or_default());
         let tasks = run.tasks.iter().zip(known);
         let tasks = tasks.map(|(task, causes)| TaskWhy::new(&task.spec.name, &causes, listed)).collect();
-        let one_event = !matches!(listed, ListedEvents::Latest(_));
+        let one_event = !matches!(listed, ListedEvents::Worst(_));
         RunWhy { file, tasks, tracer: causes.tracer.clone(), one_event, run }
     }
 }
@@ -193,9 +198,9 @@ impl TaskWhy {
     /// Summarises the causes of a task.
     #[must_use]
     pub fn new(task: &str, causes: &TaskCauses, listed: ListedEvents) -> Self {
-        // Of each cause in the latest starts: the sum, and the most in one of them.
+        // Of each cause in the worst starts: the sum, and the most in one of them.
         let mut of_latest = vec![(0i64, 0i64); causes.causes.len()];
-        for late in &causes.latest {
+        for late in &causes.worst_starts {
             let mut of_late = vec![0i64; causes.causes.len()];
             for part in &late.parts {
                 if let Some(sum) = of_late.get_mut(part.cause) {
@@ -212,8 +217,8 @@ impl TaskWhy {
         let ratio = |part: i64, of: i64| if of > 0 { part as f64 / of as f64 } else { 0.0 };
         let row = |(sum, (latest_ns, most_ns)): (&CauseSum, &(i64, i64))| {
             let mut without = causes.latencies.clone();
-            without.take_away(&sum.latencies);
-            without.merge(&sum.without);
+            without.subtract(&sum.latencies);
+            without.merge(&sum.latencies_without);
             // Lost events delayed nothing: the delay they hide would remain without them.
             let known = sum.cause.class != CauseClass::Lost;
             let without =
@@ -223,8 +228,8 @@ impl TaskWhy {
                 times: sum.times,
                 sum_ns: sum.sum_ns,
                 share: ratio(sum.sum_ns, causes.lateness_ns),
-                latest_share: if is_unusual(sum.cause.class) { ratio(*latest_ns, all_latest) } else { 0.0 },
-                // Many short parts together are counted in the latest starts alone.
+                share_of_worst: if is_unusual(sum.cause.class) { ratio(*latest_ns, all_latest) } else { 0.0 },
+                // Many short parts together are counted in the worst starts alone.
                 worst_ns: if sum.cause.class == CauseClass::Mixed { *most_ns } else { sum.max_ns },
                 proven: ratio(sum.proven_ns, sum.sum_ns),
                 likely: ratio(sum.likely_ns, sum.sum_ns),
@@ -236,15 +241,15 @@ impl TaskWhy {
             }
         };
         let mut rows: Vec<CauseRow> = causes.causes.iter().zip(&of_latest).map(row).collect();
-        rows.sort_by(|a, b| b.latest_share.total_cmp(&a.latest_share).then(b.sum_ns.cmp(&a.sum_ns)));
-        let most_first = |sums: &[Interruption]| {
+        rows.sort_by(|a, b| b.share_of_worst.total_cmp(&a.share_of_worst).then(b.sum_ns.cmp(&a.sum_ns)));
+        let most_first = |sums: &[InterruptionSum]| {
             let mut sums = sums.to_vec();
             sums.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
             sums
         };
-        let ranked = (1..).zip(&causes.latest);
+        let ranked = (1..).zip(&causes.worst_starts);
         let events = ranked.filter(|(rank, late)| match listed {
-            ListedEvents::Latest(n) => *rank <= n,
+            ListedEvents::Worst(n) => *rank <= n,
             ListedEvents::Rank(wanted) => *rank == wanted,
             ListedEvents::Index(index) => late.index == index,
         });
@@ -255,29 +260,29 @@ impl TaskWhy {
             lateness_ns: causes.lateness_ns,
             p99_9_ns: causes.latencies.quantile_ns(0.999).map(|ns| ns.min(causes.max_ns)),
             max_ns: causes.max_ns,
-            latest: causes.latest.len() as u64,
+            worst_count: causes.worst_starts.len() as u64,
             left_out: causes.left_out,
             quota: causes.quota,
-            latest_from_ns: causes.latest.last().map(|late| late.latency_ns),
+            worst_from_ns: causes.worst_starts.last().map(|late| late.latency_ns),
             causes: rows,
-            usual: causes.usual.clone(),
-            clusters: NamedClusters::new(causes),
+            typical_steps: causes.typical_steps.clone(),
+            clusters: ClustersWithPaths::new(causes),
             interruptions: most_first(&causes.interruptions),
             misses: Misses { work: most_first(&causes.misses.work), ..causes.misses.clone() },
             events: events.map(|(rank, late)| LateEvent::new(rank as u64, late, causes)).collect(),
         }
     }
 
-    /// Returns the cause of most of the latest activations' lateness, if any of it is unusual.
+    /// Returns the cause of most of the worst activations' lateness, if any of it is unusual.
     #[must_use]
     pub fn main_cause(&self) -> Option<&CauseRow> {
-        self.causes.first().filter(|row| row.latest_share > 0.0)
+        self.causes.first().filter(|row| row.share_of_worst > 0.0)
     }
 
     /// Returns the cause of most of the work for which due times were missed, and its share (0 to 1); `None` where none
     /// were, most were for late starts, or nothing is known of most of the work.
     #[must_use]
-    pub fn cause_of_misses(&self) -> Option<(&Interruption, f64)> {
+    pub fn cause_of_misses(&self) -> Option<(&InterruptionSum, f64)> {
         let work_ns = self.misses.work_ns();
         let most = self.misses.work.first().filter(|_| work_ns > self.misses.late_ns)?;
         if most.cause.class == CauseClass::Lost {
@@ -286,11 +291,11 @@ impl TaskWhy {
         Some((most, most.sum_ns as f64 / work_ns as f64))
     }
 
-    /// Returns the share (0 to 1) of the latest activations' lateness beyond the usual that has a proven or
+    /// Returns the share (0 to 1) of the worst activations' lateness beyond the usual that has a proven or
     /// likely cause.
     #[must_use]
     pub fn decided(&self) -> f64 {
-        self.causes.iter().map(|row| row.latest_share * (row.proven + row.likely)).sum()
+        self.causes.iter().map(|row| row.share_of_worst * (row.proven + row.likely)).sum()
     }
 }
 
@@ -311,7 +316,7 @@ impl LateEvent {
         });
         let ran = late.spans.iter().filter_map(|span| {
             let name = causes.names.get(span.name)?.clone();
-            Some(RanBeside { lane: span.lane, name, at_ns: span.at_ns, ns: span.ns })
+            Some(OccupantSpan { context: span.context, name, at_ns: span.at_ns, ns: span.ns })
         });
         LateEvent {
             rank,
@@ -331,7 +336,7 @@ impl LateEvent {
     }
 }
 
-/// Returns the largest latency of the latest activations less all parts of this class. Activations not kept
+/// Returns the largest latency of the worst activations less all parts of this class. Activations not kept
 /// whole were no later than the least late of these.
 fn without_class(causes: &TaskCauses, class: CauseClass) -> i64 {
     let is_of = |cause: usize| causes.causes.get(cause).is_some_and(|sum| sum.cause.class == class);
@@ -339,9 +344,9 @@ fn without_class(causes: &TaskCauses, class: CauseClass) -> i64 {
         let parts = late.parts.iter().filter(|part| is_of(part.cause));
         late.latency_ns - parts.map(|part| part.ns).sum::<i64>()
     };
-    let whole = causes.latest.iter().map(less).max();
-    let all_kept = causes.latest.len() as u64 >= causes.explained;
-    let others = causes.latest.last().filter(|_| !all_kept).map(|late| late.latency_ns);
+    let whole = causes.worst_starts.iter().map(less).max();
+    let all_kept = causes.worst_starts.len() as u64 >= causes.explained;
+    let others = causes.worst_starts.last().filter(|_| !all_kept).map(|late| late.latency_ns);
     whole.into_iter().chain(others).max().unwrap_or(causes.max_ns)
 }
 
@@ -354,7 +359,7 @@ fn longest_first(functions: &BTreeMap<String, i64>) -> Vec<(String, i64)> {
 /// True if a cause is neither the usual way nor the tracer.
 #[must_use]
 pub const fn is_unusual(class: CauseClass) -> bool {
-    !matches!(class, CauseClass::Usual | CauseClass::Tracer)
+    !matches!(class, CauseClass::TypicalWakeUp | CauseClass::Tracer)
 }
 
 /// Returns the check that has more about a cause.

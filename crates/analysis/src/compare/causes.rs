@@ -107,7 +107,7 @@ mod tests {
     fn causes(explained: u64, of: &[(CauseClass, &str, u64, i64)]) -> TaskCauses {
         let sums = of.iter().map(|(class, who, times, each_ns)| {
             let mut sum = CauseSum::new(Cause { class: *class, who: Some((*who).into()) });
-            (0..*times).for_each(|_| sum.count(*each_ns + 5_000, *each_ns, *each_ns, 0));
+            (0..*times).for_each(|_| sum.add_activation(*each_ns + 5_000, *each_ns, *each_ns, 0));
             sum
         });
         TaskCauses { explained, causes: sums.collect(), ..TaskCauses::default() }
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn what_went_and_what_came_is_said_where_it_would_have_been_seen() {
-        use CauseClass::{Interrupt, Preempted, Softirq, Usual};
+        use CauseClass::{Interrupt, Preempted, Softirq, TypicalWakeUp};
         let before =
-            [(Preempted, "hog", 100, 300_000), (Interrupt, "36 disk", 4, 9_000), (Usual, "", 900, 1)];
-        let after = [(Softirq, "NET_RX", 500, 20_000), (Usual, "", 900, 1)];
+            [(Preempted, "hog", 100, 300_000), (Interrupt, "36 disk", 4, 9_000), (TypicalWakeUp, "", 900, 1)];
+        let after = [(Softirq, "NET_RX", 500, 20_000), (TypicalWakeUp, "", 900, 1)];
         let (a, b) = (causes(1_000, &before), causes(2_000, &after));
         let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &b)]).unwrap();
         let of: Vec<_> = found.causes.iter().map(|of| (of.cause.who.as_deref().unwrap(), of.fate)).collect();

@@ -134,7 +134,7 @@ impl PathsCompared {
     #[must_use]
     pub fn new([mut old_ns, mut new_ns]: [Vec<i64>; 2], causes: Option<[&TaskCauses; 2]>) -> Self {
         let median = |of: &TaskCauses, step: Step| {
-            of.usual.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
+            of.typical_steps.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
         };
         let moved = |[old, new]: [&TaskCauses; 2]| {
             let of = |step| StepMoved { step, old_ns: median(old, step), new_ns: median(new, step) };

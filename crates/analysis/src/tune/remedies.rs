@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes::TaskWhy;
 
-/// Smallest share of the latest starts' delay for which a cause is a reason to try a knob.
+/// Smallest share of the worst starts' delay for which a cause is a reason to try a knob.
 const LEAST: f64 = 0.01;
 
 /// Knobs tried whatever the causes are: the usual first steps in setting up such a machine.
@@ -20,7 +20,7 @@ pub const USUAL: [Knob; 5] =
 pub struct Remedied {
     /// The largest of the causes that it affects, those it remedies first.
     pub cause: Cause,
-    /// Share of the latest starts' delay by all of them, 0 to 1.
+    /// Share of the worst starts' delay by all of them, 0 to 1.
     pub share: f64,
     /// True if the knob ends such causes; false if it only may shorten them.
     pub own: bool,
@@ -40,8 +40,8 @@ enum Bearing {
 pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
     let of = |bearing: Bearing| {
         let rows = || why.causes.iter().filter(|row| bears(knob, &row.cause) == Some(bearing));
-        let share: f64 = rows().map(|row| row.latest_share).sum();
-        let largest = rows().max_by(|a, b| a.latest_share.total_cmp(&b.latest_share))?;
+        let share: f64 = rows().map(|row| row.share_of_worst).sum();
+        let largest = rows().max_by(|a, b| a.share_of_worst.total_cmp(&b.share_of_worst))?;
         let own = bearing == Bearing::Own;
         (share >= LEAST).then(|| Remedied { cause: largest.cause.clone(), share, own })
     };
@@ -74,7 +74,11 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
     let speed = matches!(
         class,
-        Class::Usual | Class::OwnWork | Class::WorkOrOutside | Class::SlowReturn | Class::TimerInterrupt
+        Class::TypicalWakeUp
+            | Class::OwnWork
+            | Class::WorkOrOutside
+            | Class::SlowReturn
+            | Class::TimerInterrupt
     );
     let memory = matches!(class, Class::PageFault | Class::Vector);
     let waits = matches!(class, Class::Blocked | Class::Lock | Class::LockInheriting | Class::Inversion);
@@ -128,7 +132,7 @@ mod tests {
     use jitterlab_model::causes::Misses;
 
     use super::*;
-    use crate::causes::{CauseRow, NamedClusters};
+    use crate::causes::{CauseRow, ClustersWithPaths};
 
     fn late_by(causes: &[(Class, Option<&str>, f64)]) -> TaskWhy {
         let row = |(class, who, share): &(Class, Option<&str>, f64)| CauseRow {
@@ -136,7 +140,7 @@ mod tests {
             times: 10,
             sum_ns: 1_000,
             share: *share,
-            latest_share: *share,
+            share_of_worst: *share,
             worst_ns: 100,
             proven: 1.0,
             likely: 0.0,
@@ -153,13 +157,13 @@ mod tests {
             lateness_ns: 1_000,
             p99_9_ns: Some(100),
             max_ns: 100,
-            latest: 10,
+            worst_count: 10,
             left_out: 0,
             quota: None,
-            latest_from_ns: Some(50),
+            worst_from_ns: Some(50),
             causes: causes.iter().map(row).collect(),
-            usual: Vec::new(),
-            clusters: NamedClusters::default(),
+            typical_steps: Vec::new(),
+            clusters: ClustersWithPaths::default(),
             interruptions: Vec::new(),
             misses: Misses::default(),
             events: Vec::new(),
@@ -170,7 +174,7 @@ mod tests {
     fn remedies_of_the_largest_cause_come_first_and_no_frequency_is_tried_where_nothing_was_slow() {
         let hog = late_by(&[
             (Class::Shared, Some("hog"), 0.86),
-            (Class::Usual, None, 0.001),
+            (Class::TypicalWakeUp, None, 0.001),
             (Class::Interrupt, Some("36 disk"), 0.1),
         ]);
         let of = |knob| remedies(knob, &hog);
@@ -182,7 +186,7 @@ mod tests {
         let mut order = Knob::ALL;
         order.sort_by(|a, b| in_order((*a, of(*a).as_ref()), (*b, of(*b).as_ref())));
         assert_eq!(order[..4], [Knob::OtherThreads, Knob::Cpuset, Knob::Policy, Knob::Interrupts]);
-        let slow = late_by(&[(Class::Usual, None, 0.9)]);
+        let slow = late_by(&[(Class::TypicalWakeUp, None, 0.9)]);
         assert!(remedies(Knob::Governor, &slow).is_some_and(|of| !of.own));
         assert_eq!(remedies(Knob::OtherThreads, &slow), None);
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::causes::Bins;
+use jitterlab_model::causes::SparseHistogram;
 use jitterlab_model::watched::CallCount;
 
 use super::pass::Pass;
 use crate::causes::event::goes_on;
-use crate::causes::{Call, Event, EventKind, Name, Names};
+use crate::causes::{Call, Event, EventKind, NameId, NameTable};
 
 /// Calls that are named, those that took longest.
 const NAMED: usize = 12;
@@ -16,7 +16,7 @@ const NAMED: usize = 12;
 #[derive(Debug)]
 pub struct Audit {
     /// Callback of the timers that are read as files.
-    file_timer: Name,
+    file_timer: NameId,
     open: Option<Open>,
     /// Calls since the last wait of the loop, by number.
     since: BTreeMap<i64, Since>,
@@ -43,13 +43,13 @@ struct Since {
 #[derive(Debug, Default)]
 struct Costs {
     times: u64,
-    lengths: Bins,
+    lengths: SparseHistogram,
     worst_ns: i64,
 }
 
 impl Audit {
     /// Begins without calls.
-    pub fn new(names: &mut Names) -> Self {
+    pub fn new(names: &mut NameTable) -> Self {
         let file_timer = names.number("timerfd_tmrproc");
         Audit { file_timer, open: None, since: BTreeMap::new(), calls: BTreeMap::new() }
     }

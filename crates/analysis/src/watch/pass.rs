@@ -6,7 +6,7 @@ use jitterlab_model::watched::Waits;
 
 use super::surroundings::Surroundings;
 use crate::causes::event::was_interrupted;
-use crate::causes::{Call, Event, EventKind, HandlerKind, Name, Names, PrevState, same_clock};
+use crate::causes::{Call, Event, EventKind, HandlerKind, NameId, NameTable, PrevState, same_clock};
 
 /// Identity of a wait: the same call for the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,10 +63,10 @@ impl Waker {
 /// Callbacks of timers that end waits.
 #[derive(Debug, Clone, Copy)]
 struct Functions {
-    sleep: Name,
-    file: Name,
-    signals: [Name; 2],
-    budget: Name,
+    sleep: NameId,
+    file: NameId,
+    signals: [NameId; 2],
+    budget: NameId,
 }
 
 /// Number of `rt_sigreturn`, the last call of a signal's handler.
@@ -122,7 +122,7 @@ struct Timer {
     /// Expiry on its own clock.
     soft_ns: i64,
     is_realtime: bool,
-    function: Name,
+    function: NameId,
 }
 
 /// Tracks one thread.
@@ -141,7 +141,7 @@ pub struct Passes {
 
 impl Passes {
     /// Tracks the thread of this number.
-    pub fn new(pid: i32, names: &mut Names) -> Self {
+    pub fn new(pid: i32, names: &mut NameTable) -> Self {
         let mut name = |name: &str| names.number(name);
         let functions = Functions {
             sleep: name("hrtimer_wakeup"),
@@ -257,7 +257,7 @@ impl Passes {
         returned.pass.take()
     }
 
-    fn set(&mut self, timer: u64, function: Name, soft_ns: i64, now_ns: i64, around: &Surroundings) {
+    fn set(&mut self, timer: u64, function: NameId, soft_ns: i64, now_ns: i64, around: &Surroundings) {
         let f = self.functions;
         if ![f.sleep, f.file, f.signals[0], f.signals[1], f.budget].contains(&function) {
             return;

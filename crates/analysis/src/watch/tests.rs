@@ -4,7 +4,7 @@ use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Known, Overrun};
 
 use super::*;
-use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevState};
+use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState};
 
 const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
@@ -12,7 +12,7 @@ const MONOTONIC_LESS_REALTIME: i64 = -1_700_000_000_000_000_000;
 
 /// A thread's actions in a cycle, with their events.
 struct Script {
-    names: Names,
+    names: NameTable,
     passes: Passes,
     around: Surroundings,
     waits: Vec<Pass>,
@@ -20,7 +20,7 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let passes = Passes::new(THREAD, &mut names);
         let mut around = Surroundings::default();
         around.clock_read(MONOTONIC_LESS_REALTIME, 0, 0, false);
@@ -61,7 +61,7 @@ impl Script {
 
     /// Out of the processor, and woken in a handler of this kind, or by another thread.
     fn sleep(&mut self, from_ns: i64, woken_ns: i64, by: Option<HandlerKind>) {
-        let name = Name(0);
+        let name = NameId(0);
         self.send(from_ns, THREAD, false, switch(THREAD, PrevState::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
@@ -95,7 +95,7 @@ impl Script {
 
 fn switch(from: i32, leaves: PrevState, to: i32) -> EventKind {
     let priority = |pid| if pid == THREAD { 19 } else { 120 };
-    let (from_name, name) = (Name(0), Name(0));
+    let (from_name, name) = (NameId(0), NameId(0));
     EventKind::Switch {
         from,
         from_name,
@@ -382,7 +382,7 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
 fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
     const READ: i64 = 0;
     const EPOLL: i64 = 232;
-    let mut names = Names::default();
+    let mut names = NameTable::default();
     let mut audit = Audit::new(&mut names);
     let function = names.number("timerfd_tmrproc");
     for k in 1..60i64 {

@@ -40,7 +40,7 @@ enum Export {
 }
 
 /// Activations that are listed one by one.
-const LATEST: usize = 10;
+const LISTED: usize = 10;
 
 /// Prints the causes of late activations.
 pub fn execute(args: &Args) -> Ending {
@@ -56,7 +56,7 @@ pub fn execute(args: &Args) -> Ending {
         output::note(&export::text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
-    let listed = args.event.map_or(ListedEvents::Latest(LATEST), |rank| ListedEvents::Rank(rank as usize));
+    let listed = args.event.map_or(ListedEvents::Worst(LISTED), |rank| ListedEvents::Rank(rank as usize));
     let why = run.why(args.run.task.as_deref(), listed)?;
     args.output.show(&why)?;
     Ok(Status::Fine)

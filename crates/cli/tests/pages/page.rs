@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use jitterlab_model::causes::{
-    Cause, CauseClass, CauseSum, Evidence, Lane, LateStart, Part, Ran, RunCauses, TaskCauses,
+    Cause, CauseClass, CauseSum, Evidence, ExecutionContext, ExecutionSpan, LateStart, LatencyPart,
+    RunCauses, TaskCauses,
 };
 use jitterlab_model::{Activation, Policy, RunInfo, StopReason, SystemFacts, TaskResult, TaskSpec};
 use jitterlab_trace::{RunFileWriter, RunWriter};
@@ -231,21 +232,22 @@ fn write_causes(path: &Path) -> Value {
     let disk = Cause { class: CauseClass::Interrupt, who: Some("24 disk".into()) };
     let latest = LATE.map(|(index, cause)| {
         let ns = latency_ns(index);
-        let part = |cause, at_ns, ns| Part { cause, at_ns, ns, evidence: Evidence::Events, function: None };
+        let part =
+            |cause, at_ns, ns| LatencyPart { cause, at_ns, ns, evidence: Evidence::Events, function: None };
         // The task runs from its start on; the lane below shows the thread that had the processor before.
-        let ran = |lane, name, at_ns, ns| Ran { lane, name, at_ns, ns };
+        let ran = |context, name, at_ns, ns| ExecutionSpan { context, name, at_ns, ns };
         let spans = vec![
-            ran(Lane::Task, 0, ns, 100_000),
-            ran(Lane::Thread, 1, -200_000, 200_000),
-            ran(Lane::Softirq, 2, 20_000, 60_000),
-            ran(Lane::Interrupt, 3, 100_000, 80_000),
+            ran(ExecutionContext::Task, 0, ns, 100_000),
+            ran(ExecutionContext::Thread, 1, -200_000, 200_000),
+            ran(ExecutionContext::Softirq, 2, 20_000, 60_000),
+            ran(ExecutionContext::Interrupt, 3, 100_000, 80_000),
         ];
         let parts = vec![part(2, 0, 10_000), part(cause, 10_000, ns - 10_000)];
         LateStart { index, due_ns: index as i64 * 1_000_000, latency_ns: ns, cpu: 0, parts, spans }
     });
-    let sums = [hog, disk, CauseClass::Usual.into()].map(|cause| {
+    let sums = [hog, disk, CauseClass::TypicalWakeUp.into()].map(|cause| {
         let mut sum = CauseSum::new(cause);
-        sum.count(400_000, 390_000, 390_000, 0);
+        sum.add_activation(400_000, 390_000, 390_000, 0);
         sum
     });
     let told = latest
@@ -267,7 +269,7 @@ fn write_causes(path: &Path) -> Value {
         lateness_ns: 1_050_000,
         max_ns: 400_000,
         causes: sums.into(),
-        latest: latest.into(),
+        worst_starts: latest.into(),
         names: ["main", "neighbour", "NET_RX", "24 disk"].map(String::from).into(),
         ..TaskCauses::default()
     };

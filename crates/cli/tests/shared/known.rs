@@ -72,7 +72,7 @@ pub fn run_with_cause(folder: &Path, name: &str) -> PathBuf {
     let tasks = [TaskSpec { name: "known".into(), period_ns: 1_000_000, ..TaskSpec::default() }];
     let info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", tasks);
     let mut hog = CauseSum::new(Cause { class: CauseClass::Preempted, who: Some("hog".into()) });
-    hog.count(late_ns, late_ns, late_ns, 0);
+    hog.add_activation(late_ns, late_ns, late_ns, 0);
     let known = TaskCauses {
         explained: 1,
         lateness_ns: late_ns,

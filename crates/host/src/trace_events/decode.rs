@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_analysis::causes::{
-    Event, EventKind, Handler, HandlerKind, Name, Names, PrevState, same_clock,
+    Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, same_clock,
 };
 use jitterlab_model::Error;
 
@@ -64,7 +64,7 @@ const FRAMES: usize = 8;
 
 impl Source {
     /// The event of this name (such as `sched/sched_switch`, below `events`), if the kernel has it as it is understood here.
-    pub(super) fn find(events: &Path, name: &str, names: &mut Names) -> Option<Self> {
+    pub(super) fn find(events: &Path, name: &str, names: &mut NameTable) -> Option<Self> {
         let text = fs::read_to_string(events.join(name).join("format")).ok()?;
         let format = Format::parse(&text)?;
         let f = |field: &str| format.field(field);
@@ -105,7 +105,7 @@ impl Source {
 }
 
 /// `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
-fn vector(name: &str, names: &mut Names) -> Option<Record> {
+fn vector(name: &str, names: &mut NameTable) -> Option<Record> {
     let (_, event) = name.split_once('/')?;
     let (vector, enters) = match event.strip_suffix("_entry") {
         Some(vector) => (vector, true),
@@ -127,8 +127,8 @@ pub(super) struct Decoder {
     layout: PageLayout,
     pub(super) symbols: Symbols,
     /// Names of threads that were seen.
-    threads: HashMap<[u8; 16], Name>,
-    softirqs: Vec<Name>,
+    threads: HashMap<[u8; 16], NameId>,
+    softirqs: Vec<NameId>,
     /// Numbers of interrupts that are the processor's own timer.
     timers: HashSet<u32>,
     /// Offset from the kernel's monotonic clock to the one of this process, in ns.
@@ -150,7 +150,7 @@ impl Decoder {
         events: &Path,
         layout: PageLayout,
         sources: impl Iterator<Item = &'a Source>,
-        names: &mut Names,
+        names: &mut NameTable,
     ) -> Result<Self, Error> {
         let path = events.join("sched/sched_switch/format");
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -175,7 +175,13 @@ impl Decoder {
     }
 
     /// The event of a record; `None` of one that is of no use.
-    pub(super) fn event(&mut self, t_ns: i64, cpu: u16, record: &[u8], names: &mut Names) -> Option<Event> {
+    pub(super) fn event(
+        &mut self,
+        t_ns: i64,
+        cpu: u16,
+        record: &[u8],
+        names: &mut NameTable,
+    ) -> Option<Event> {
         let id = self.type_.number(record) as u16;
         let mut what = self.what(id, record, names)?;
         if let EventKind::TimerStart { soft_ns, hard_ns, .. } = &mut what
@@ -191,7 +197,7 @@ impl Decoder {
     }
 
     /// The name that this thread has now, as an event at this time; `None` if it has ended.
-    pub(super) fn name_now(&mut self, of: &Event, names: &mut Names) -> Option<Event> {
+    pub(super) fn name_now(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
         let name = fs::read(format!("/proc/{}/comm", of.pid)).ok()?;
         let name = thread(&mut self.threads, name.trim_ascii_end(), names);
         Some(Event { what: EventKind::Named { name }, ..of.clone() })
@@ -202,7 +208,7 @@ impl Decoder {
         t_ns.saturating_add(self.offset_ns)
     }
 
-    fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<EventKind> {
+    fn what(&mut self, id: u16, record: &[u8], names: &mut NameTable) -> Option<EventKind> {
         let number = |field: &Field| field.number(record);
         let what = match self.records.get(&id)? {
             Record::Switch { from: [from, from_name, from_priority, state], to: [to, name, priority] } => {
@@ -267,7 +273,7 @@ impl Decoder {
                     |name: &str| Handler { kind, number: irq, name: names.number(&format!("{irq} {name}")) };
                 match name {
                     Some(name) => EventKind::Enter(of(&name)),
-                    None => EventKind::Exit(Handler { kind, number: irq, name: Name(0) }),
+                    None => EventKind::Exit(Handler { kind, number: irq, name: NameId(0) }),
                 }
             }
             Record::Softirq { number: vec, enters } => {
@@ -303,8 +309,9 @@ impl Decoder {
     }
 
     /// Interrupted functions of a stack; `None` if the entry of the interrupt is not among its frames.
-    fn below_interrupt(&mut self, addresses: &[u64], names: &mut Names) -> Option<Box<[Name]>> {
-        let frames: Vec<Name> = addresses.iter().map(|address| self.symbols.name(*address, names)).collect();
+    fn below_interrupt(&mut self, addresses: &[u64], names: &mut NameTable) -> Option<Box<[NameId]>> {
+        let frames: Vec<NameId> =
+            addresses.iter().map(|address| self.symbols.name(*address, names)).collect();
         let entry = frames.iter().rposition(|frame| is_interrupt_entry(names.name(*frame)))?;
         Some(frames.into_iter().skip(entry + 1).take(FRAMES).collect())
     }
@@ -321,7 +328,7 @@ fn is_interrupt_entry(function: &str) -> bool {
         )
 }
 
-fn thread(known: &mut HashMap<[u8; 16], Name>, name: &[u8], names: &mut Names) -> Name {
+fn thread(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTable) -> NameId {
     let mut key = [0; 16];
     let length = name.len().min(key.len());
     key[..length].copy_from_slice(&name[..length]);

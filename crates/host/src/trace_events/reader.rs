@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Instant;
 
-use jitterlab_analysis::causes::{Event, EventKind, Names};
+use jitterlab_analysis::causes::{Event, EventKind, NameTable};
 use jitterlab_model::causes::Tracer;
 use jitterlab_model::{CpuSet, Error};
 use jitterlab_rt::sys::{sched, usage};
@@ -106,7 +106,7 @@ pub struct TraceEvents {
 
 impl TraceEvents {
     /// Makes ready to record.
-    pub fn open(names: &mut Names) -> Result<Self, Error> {
+    pub fn open(names: &mut NameTable) -> Result<Self, Error> {
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own != Path::new(FIRST_PIDS)) {
             return Err(other_numbers());
         }
@@ -229,7 +229,7 @@ impl TraceEvents {
     }
 
     /// Reads new events: in order of time, as far as they are complete, and the time before which they are.
-    pub fn read(&mut self, names: &mut Names) -> (Vec<Event>, i64) {
+    pub fn read(&mut self, names: &mut NameTable) -> (Vec<Event>, i64) {
         let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
         let TraceEvents { instances, layout, decoder, page, held, holes, tracer, .. } = self;
         holes.retain(|(_, _, to_ns)| *to_ns >= complete_ns);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use jitterlab_analysis::causes::{Name, Names};
+use jitterlab_analysis::causes::{NameId, NameTable};
 
 /// The kernel's functions by address; empty if the kernel hides addresses (`kptr_restrict`).
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Symbols {
     /// Addresses in order, with where their names begin in `text`.
     addresses: Vec<(u64, u32)>,
     text: String,
-    numbers: HashMap<u64, Name>,
+    numbers: HashMap<u64, NameId>,
 }
 
 impl Symbols {
@@ -40,7 +40,7 @@ impl Symbols {
     }
 
     /// The number of the name of the function that an address lies in.
-    pub(super) fn name(&mut self, address: u64, names: &mut Names) -> Name {
+    pub(super) fn name(&mut self, address: u64, names: &mut NameTable) -> NameId {
         if let Some(name) = self.numbers.get(&address) {
             return *name;
         }
@@ -67,7 +67,7 @@ mod tests {
     fn an_address_belongs_to_the_function_that_begins_before_it() {
         let text = "ffffffff81000100 T second\nffffffff81000000 T first\nffffffff81000050 d data\nffffffffc0000000 t third\t[module]\n";
         let mut symbols = Symbols::read(text.as_bytes());
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let mut name = |address| {
             let number = symbols.name(address, &mut names);
             names.name(number).to_owned()

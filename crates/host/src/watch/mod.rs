@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
 use error::{irregular_thread, other_calls};
-use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, Names};
+use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, NameTable};
 use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, Surroundings, find};
 use jitterlab_model::{Activation, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
@@ -120,7 +120,7 @@ impl Watch {
     pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let root = Root::system();
         let facts = facts::read(&root);
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         let mut events = TraceEvents::open(&mut names)?;
         let mut command = Started(request.target.start()?);
         let seen = look(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
@@ -396,7 +396,7 @@ struct SeenThread {
 fn look(
     request: &WatchRequest,
     events: &mut TraceEvents,
-    names: &mut Names,
+    names: &mut NameTable,
     command: &mut Started,
     cpus: &CpuSet,
     interrupted: &AtomicBool,

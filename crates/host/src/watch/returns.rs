@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_analysis::causes::{Event, EventKind, Names};
+use jitterlab_analysis::causes::{Event, EventKind, NameTable};
 use jitterlab_model::{CpuSet, Returns, SleepClock};
 use jitterlab_rt::sys::{restartable, sched};
 use jitterlab_rt::system::Sleep;
@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_millis(500);
 const LEAST: usize = 8;
 
 /// Measures it on these processors, where `events` already records the calls of the threads that it follows.
-pub(super) fn measure(events: &mut TraceEvents, names: &mut Names, cpus: &CpuSet) -> Option<Returns> {
+pub(super) fn measure(events: &mut TraceEvents, names: &mut NameTable, cpus: &CpuSet) -> Option<Returns> {
     let cpus: Vec<u16> = cpus.iter().collect();
     let (say, said) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();

@@ -36,7 +36,7 @@ pub enum Advice {
     /// A card, or a box on the network, that makes the step pulses.
     StepCard,
     RealTimeKernel,
-    /// Remove the main cause of the latest starts.
+    /// Remove the main cause of the worst starts.
     Cause {
         task: String,
         cause: Cause,
@@ -126,7 +126,7 @@ impl DoctorResult {
         Caveat::stood_still(&self.found.after.as_ref().unwrap_or(&self.found.before).run)
     }
 
-    /// Main cause of the latest starts, proven and likely ones first, with the task that it delayed most.
+    /// Main cause of the worst starts, proven and likely ones first, with the task that it delayed most.
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // A control program may intend that one of its tasks runs before another.
@@ -136,14 +136,15 @@ impl DoctorResult {
         };
         // Lost events are a problem of the tracer, and the usual wake-up path delayed no start.
         let is_cause = |row: &&CauseRow| {
-            let none = matches!(row.cause.class, CauseClass::Lost | CauseClass::Usual | CauseClass::Tracer);
-            row.latest_share > 0.0 && !none && !own(&row.cause)
+            let none =
+                matches!(row.cause.class, CauseClass::Lost | CauseClass::TypicalWakeUp | CauseClass::Tracer);
+            row.share_of_worst > 0.0 && !none && !own(&row.cause)
         };
-        let certain = |row: &CauseRow| row.latest_share * (row.proven + row.likely);
+        let certain = |row: &CauseRow| row.share_of_worst * (row.proven + row.likely);
         let causes =
             why.why.iter().flat_map(|task| task.causes.iter().filter(is_cause).map(move |row| (task, row)));
         causes.max_by(|(_, a), (_, b)| {
-            certain(a).total_cmp(&certain(b)).then(a.latest_share.total_cmp(&b.latest_share))
+            certain(a).total_cmp(&certain(b)).then(a.share_of_worst.total_cmp(&b.share_of_worst))
         })
     }
 

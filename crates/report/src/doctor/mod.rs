@@ -41,7 +41,7 @@ impl Present for DoctorResult {
             number += &format!(" {}.", capital(&caveats::clause(&stop)));
         }
         if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
-            let (cause, share) = (why::cause(&row.cause), share(row.latest_share));
+            let (cause, share) = (why::cause(&row.cause), share(row.share_of_worst));
             let sure = why::sureness(row);
             number += &format!(
                 " What made {} late most in the traced measurement: {cause}, {share} of its latest starts ({sure}).",

@@ -42,9 +42,9 @@ pub enum Format {
     OpenMetrics,
     /// The same as the classic text of Prometheus.
     Prometheus,
-    /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
+    /// Activations on a time line, and the activity around the worst ones, as ui.perfetto.dev opens it.
     Perfetto,
-    /// Activity around the latest starts, as KernelShark and trace-cmd open it.
+    /// Activity around the worst starts, as KernelShark and trace-cmd open it.
     TraceDat,
     /// Decisions as test cases in JUnit's XML.
     Junit,
@@ -113,7 +113,7 @@ pub enum Loss {
     NoLength,
     /// Another task has the name that this one would have in the format.
     Tagged { task: String, tag: String },
-    /// Activations that are not among the latest starts, which alone are written.
+    /// Activations that are not among the worst starts, which alone are written.
     Earlier { count: u64 },
     /// A thread of LinuxCNC without a period, because the run does not give one.
     NoThread {

@@ -1,10 +1,10 @@
-//! The activations of a run on a time line, or the activity around the latest ones if it is known, as JSON
+//! The activations of a run on a time line, or the activity around the worst ones if it is known, as JSON
 //! trace events for ui.perfetto.dev and chrome://tracing.
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use jitterlab_model::causes::{Lane, TaskCauses};
+use jitterlab_model::causes::{ExecutionContext, TaskCauses};
 use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Missing, Run, SourceFields};
 use serde::Serialize;
@@ -14,13 +14,13 @@ use super::description::machine;
 use super::{Exported, Loss, rows};
 
 /// Lanes of a processor, in their order on the screen.
-const LANES: [(Lane, &str); 4] = [
-    (Lane::Interrupt, "interrupts"),
-    (Lane::Softirq, "softirqs"),
-    (Lane::Thread, "threads"),
-    (Lane::Task, "measured tasks"),
+const LANES: [(ExecutionContext, &str); 4] = [
+    (ExecutionContext::Interrupt, "interrupts"),
+    (ExecutionContext::Softirq, "softirqs"),
+    (ExecutionContext::Thread, "threads"),
+    (ExecutionContext::Task, "measured tasks"),
 ];
-/// The processes under which the tasks' latest starts and all their activations are shown; those of processors have their
+/// The processes under which the tasks' worst starts and all their activations are shown; those of processors have their
 /// numbers above these.
 const TASKS: u64 = 1;
 const ACTIVATIONS: u64 = 2;
@@ -28,8 +28,8 @@ const FIRST_CPU: u64 = 100;
 /// Tracks of tasks have their numbers from here: Perfetto takes 0 and the number of the process for one and the same.
 const FIRST_TRACK: u64 = 10;
 
-/// Writes the activity around the latest activations, if it is known: a track for each lane of a processor,
-/// and one for each task with its latest starts. For other runs it writes a track for each task with all its
+/// Writes the activity around the worst activations, if it is known: a track for each lane of a processor,
+/// and one for each task with its worst starts. For other runs it writes a track for each task with all its
 /// activations, one with their due times, and their latency as a curve.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
@@ -41,7 +41,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
             let of = names.zip(&causes.tasks).enumerate().filter(|(task, _)| tasks.contains(task));
             let of = of.map(|(number, (name, causes))| (FIRST_TRACK + number as u64, name, causes));
             let of: Vec<_> = of.collect();
-            let late_starts = of.iter().map(|(.., causes)| causes.latest.len() as u64).sum();
+            let late_starts = of.iter().map(|(.., causes)| causes.worst_starts.len() as u64).sum();
             self::late_starts(of.into_iter()).iter().try_for_each(|event| events.write(event))?;
             let results = tasks.iter().filter_map(|task| run.info().tasks[*task].result.as_ref());
             let executed: u64 = results.map(|result| result.executed).sum();
@@ -203,11 +203,11 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
     for (number, task, of) in tasks {
         events.push(Event::name("thread_name", TASKS, number, task));
         latencies(number, of, &mut events);
-        for late in &of.latest {
+        for late in &of.worst_starts {
             for span in &late.spans {
                 let name = of.names.get(span.name).map_or("", String::as_str);
                 // A span around two activations occurs twice.
-                spans.insert((late.cpu, span.lane, late.due_ns + span.at_ns, span.ns, name));
+                spans.insert((late.cpu, span.context, late.due_ns + span.at_ns, span.ns, name));
             }
         }
     }
@@ -229,7 +229,7 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
 /// Each latency as a slice, its parts in it.
 fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
     let track = (TASKS, task);
-    for late in &of.latest {
+    for late in &of.worst_starts {
         let about = json!({ "activation": late.index, "latency_ns": late.latency_ns, "cpu": late.cpu });
         events.push(Event::slice(track, late.due_ns, late.latency_ns, "late", Some(about)));
         for part in &late.parts {
@@ -255,22 +255,23 @@ fn us(ns: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, Part, Ran};
+    use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, ExecutionSpan, LateStart, LatencyPart};
 
     #[test]
     fn every_late_start_is_there_with_its_parts_and_what_ran() {
-        let span = Ran { lane: Lane::Softirq, name: 0, at_ns: -500, ns: 1_500 };
-        let part = |at_ns, ns| Part { cause: 0, at_ns, ns, evidence: Evidence::Events, function: None };
+        let span = ExecutionSpan { context: ExecutionContext::Softirq, name: 0, at_ns: -500, ns: 1_500 };
+        let part =
+            |at_ns, ns| LatencyPart { cause: 0, at_ns, ns, evidence: Evidence::Events, function: None };
         let late = |index, due_ns| LateStart {
             index,
             due_ns,
             latency_ns: 2_000,
             cpu: 3,
             parts: vec![part(0, 500), part(500, 1_500)],
-            spans: vec![Ran { at_ns: 10_000 - due_ns, ..span }],
+            spans: vec![ExecutionSpan { at_ns: 10_000 - due_ns, ..span }],
         };
         let task = TaskCauses {
-            latest: vec![late(7, 1_000), late(8, 2_000)],
+            worst_starts: vec![late(7, 1_000), late(8, 2_000)],
             causes: vec![CauseSum::new(CauseClass::Softirq.into())],
             names: vec!["NET_RX".into()],
             ..TaskCauses::default()

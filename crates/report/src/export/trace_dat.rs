@@ -1,4 +1,4 @@
-//! Activity around the latest starts as `trace.dat`, version 6, which KernelShark and trace-cmd read: switches between
+//! Activity around the worst starts as `trace.dat`, version 6, which KernelShark and trace-cmd read: switches between
 //! threads, and notes where handlers begin and end, and where an activation was due and started.
 //!
 //! A run file has names of threads and no numbers: here they are numbered in the order of their names.
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jitterlab_model::Error;
-use jitterlab_model::causes::{Lane, TaskCauses};
+use jitterlab_model::causes::{ExecutionContext, TaskCauses};
 use jitterlab_runs::Run;
 
 use super::description::comments;
@@ -51,12 +51,12 @@ enum Moment<'a> {
     Note(String),
 }
 
-/// Writes the latest starts of tasks whose causes are known.
+/// Writes the worst starts of tasks whose causes are known.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let causes = run.causes()?;
     let named = run.info().tasks.iter().map(|task| task.spec.name.as_str()).zip(&causes.tasks).enumerate();
     let of: Vec<_> = named.filter(|(task, _)| tasks.contains(task)).map(|(_, of)| of).collect();
-    let late_starts = of.iter().map(|(_, causes)| causes.latest.len() as u64).sum();
+    let late_starts = of.iter().map(|(_, causes)| causes.worst_starts.len() as u64).sum();
     let mut moments = moments(&of);
     if let Some(first) = moments.values_mut().next() {
         let from_ns = first.first().map_or(0, |(t_ns, _)| *t_ns);
@@ -76,7 +76,7 @@ fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Mome
     let mut spans: BTreeMap<u16, BTreeSet<_>> = BTreeMap::new();
     let mut moments: BTreeMap<u16, Vec<(i64, Moment<'a>)>> = BTreeMap::new();
     for (task, causes) in of {
-        for late in &causes.latest {
+        for late in &causes.worst_starts {
             let notes = moments.entry(late.cpu).or_default();
             notes.push((late.due_ns, Moment::Note(due_note(task, late.index))));
             notes.push((late.due_ns + late.latency_ns, Moment::Note(start_note(task, late.latency_ns))));
@@ -85,7 +85,7 @@ fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Mome
             here.extend(late.spans.iter().map(|span| {
                 let name = causes.names.get(span.name).map_or("", String::as_str);
                 let from_ns = late.due_ns + span.at_ns;
-                (from_ns, from_ns + span.ns, span.lane, name)
+                (from_ns, from_ns + span.ns, span.context, name)
             }));
         }
     }
@@ -97,11 +97,11 @@ fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Mome
                 moments.push((until_ns, Moment::Switch(thread.take(), None)));
             }
             match lane {
-                Lane::Thread | Lane::Task if thread != Some(name) => {
+                ExecutionContext::Thread | ExecutionContext::Task if thread != Some(name) => {
                     moments.push((from_ns, Moment::Switch(thread.replace(name), Some(name))));
                 }
-                Lane::Thread | Lane::Task => {}
-                Lane::Interrupt | Lane::Softirq => {
+                ExecutionContext::Thread | ExecutionContext::Task => {}
+                ExecutionContext::Interrupt | ExecutionContext::Softirq => {
                     moments.push((from_ns, Moment::Note(handler_note(name, true))));
                     moments.push((to_ns, Moment::Note(handler_note(name, false))));
                 }
@@ -227,22 +227,22 @@ fn field<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::{LateStart, Ran};
+    use jitterlab_model::causes::{ExecutionSpan, LateStart};
 
     /// A task, a handler over a hog, and idle before.
     #[test]
     fn switches_and_notes_are_in_order_and_the_file_says_where_its_pages_are() {
-        let ran = |lane, name, at_ns, ns| Ran { lane, name, at_ns, ns };
+        let ran = |context, name, at_ns, ns| ExecutionSpan { context, name, at_ns, ns };
         let spans = vec![
-            ran(Lane::Thread, 0, -5_000, 6_000),
-            ran(Lane::Interrupt, 1, 1_000, 500),
-            ran(Lane::Thread, 0, 1_500, 8_500),
-            ran(Lane::Task, 2, 10_000, 900),
+            ran(ExecutionContext::Thread, 0, -5_000, 6_000),
+            ran(ExecutionContext::Interrupt, 1, 1_000, 500),
+            ran(ExecutionContext::Thread, 0, 1_500, 8_500),
+            ran(ExecutionContext::Task, 2, 10_000, 900),
         ];
         let late =
             LateStart { index: 7, due_ns: 1_000_000, latency_ns: 10_200, cpu: 1, parts: Vec::new(), spans };
         let names = ["hog", "local_timer", "main"].map(String::from).into();
-        let causes = TaskCauses { latest: vec![late], names, ..TaskCauses::default() };
+        let causes = TaskCauses { worst_starts: vec![late], names, ..TaskCauses::default() };
         let moments = moments(&[("main", &causes)]);
         let switches: Vec<_> = moments[&1]
             .iter()

@@ -1,4 +1,4 @@
-//! The latest starts by their causes: time, lateness, and by colour and letter the cause of the longest part
+//! The worst starts by their causes: time, lateness, and by colour and letter the cause of the longest part
 //! of each.
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
@@ -44,7 +44,7 @@ fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
     let causes: Vec<&Cause> = of
         .causes
         .iter()
-        .filter(|row| row.latest_share > 0.0)
+        .filter(|row| row.share_of_worst > 0.0)
         .take(OWN)
         .map(|row: &CauseRow| &row.cause)
         .collect();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_analysis::scan::TaskScan;
-    use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, Part, TaskCauses};
+    use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, LatencyPart, TaskCauses};
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
 
     use crate::run_view::PageTask;
@@ -101,9 +101,9 @@ mod tests {
     fn each_start_has_the_colour_of_its_longest_part() {
         let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let hog = Cause { class: CauseClass::Preempted, who: Some("hog".into()) };
-        let sums = [hog, CauseClass::Outside.into(), CauseClass::Usual.into()].map(|cause| {
+        let sums = [hog, CauseClass::Outside.into(), CauseClass::TypicalWakeUp.into()].map(|cause| {
             let mut sum = CauseSum::new(cause);
-            sum.count(90_000, 80_000, 80_000, 0);
+            sum.add_activation(90_000, 80_000, 80_000, 0);
             sum
         });
         let late = |index: u64, cause| LateStart {
@@ -112,7 +112,7 @@ mod tests {
             latency_ns: 90_000,
             cpu: 0,
             parts: [(2, 0, 10_000), (cause, 10_000, 80_000)]
-                .map(|(cause, at_ns, ns)| Part {
+                .map(|(cause, at_ns, ns)| LatencyPart {
                     cause,
                     at_ns,
                     ns,
@@ -127,10 +127,10 @@ mod tests {
             lateness_ns: 270_000,
             max_ns: 90_000,
             causes: sums.into(),
-            latest: vec![late(7, 0), late(8, 1), late(9, 2)],
+            worst_starts: vec![late(7, 0), late(8, 1), late(9, 2)],
             ..TaskCauses::default()
         };
-        let of = TaskWhy::new("main", &causes, ListedEvents::Latest(9));
+        let of = TaskWhy::new("main", &causes, ListedEvents::Worst(9));
         let why = RunWhy {
             file: String::new(),
             tasks: vec![of],

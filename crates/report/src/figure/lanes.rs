@@ -2,7 +2,7 @@
 //! below.
 
 use jitterlab_analysis::causes::LateEvent;
-use jitterlab_model::causes::{Cause, CauseClass, Lane};
+use jitterlab_model::causes::{Cause, CauseClass, ExecutionContext};
 
 use crate::chart::{Axis, Chart, Layer, Shape, Span};
 use crate::section::Shown;
@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 32;
 /// Number of spans around one start, the longest ones.
 const SPANS: usize = 150;
 
-/// Makes the lanes of the latest starts with known activity; `x` gives the position of each in the chart of
+/// Makes the lanes of the worst starts with known activity; `x` gives the position of each in the chart of
 /// all.
 pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
     let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
@@ -29,11 +29,11 @@ pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<
 }
 
 /// Lanes from the lowest to the highest, with their names and the causes that have their colours.
-const LANES: [(Lane, &str, CauseClass); 4] = [
-    (Lane::Task, "the task", CauseClass::Usual),
-    (Lane::Thread, "threads", CauseClass::Preempted),
-    (Lane::Softirq, "softirqs", CauseClass::Softirq),
-    (Lane::Interrupt, "interrupts", CauseClass::Interrupt),
+const LANES: [(ExecutionContext, &str, CauseClass); 4] = [
+    (ExecutionContext::Task, "the task", CauseClass::TypicalWakeUp),
+    (ExecutionContext::Thread, "threads", CauseClass::Preempted),
+    (ExecutionContext::Softirq, "softirqs", CauseClass::Softirq),
+    (ExecutionContext::Interrupt, "interrupts", CauseClass::Interrupt),
 ];
 
 fn chart(late: &LateEvent) -> Chart {
@@ -48,7 +48,7 @@ fn chart(late: &LateEvent) -> Chart {
     };
     let mut layers = Vec::new();
     for (place, (lane, _, class)) in LANES.iter().enumerate() {
-        let here = longest.iter().filter(|ran| ran.lane == *lane);
+        let here = longest.iter().filter(|ran| ran.context == *lane);
         let spans = here.map(|ran| span(ran.at_ns, ran.ns, place, ran.name.clone())).collect();
         layers.push(Layer::coloured("", marks::colour(*class), Shape::Spans(spans)));
     }

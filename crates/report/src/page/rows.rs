@@ -108,7 +108,7 @@ pub fn table(subjects: &[Subject<'_>], scale: &Scale) -> Html {
     )
 }
 
-/// The letter of the cause that delayed a run's latest starts most.
+/// The letter of the cause that delayed a run's worst starts most.
 fn cause(of: &Subject<'_>) -> Option<char> {
     let why = of.run.why.as_ref()?;
     let task = why.tasks.iter().find(|task| task.task == of.task.measured.summary.task)?;

@@ -30,7 +30,7 @@ fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error>
         task
     });
     let tasks = tasks.collect();
-    let why = match run.why(task, ListedEvents::Latest(usize::MAX)) {
+    let why = match run.why(task, ListedEvents::Worst(usize::MAX)) {
         Ok(why) => Some(why),
         Err(error) if error.is(Missing::Causes) => None,
         Err(error) => return Err(error),

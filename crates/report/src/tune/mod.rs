@@ -195,10 +195,10 @@ fn next(result: &TuneResult) -> String {
     }
 }
 
-/// True if most of the latest starts' delay came from outside this kernel, where no setting of it helps.
+/// True if most of the worst starts' delay came from outside this kernel, where no setting of it helps.
 fn is_outside(result: &TuneResult) -> bool {
     let main = result.why.as_ref().and_then(|why| why.main_cause());
-    main.is_some_and(|main| main.cause.class == CauseClass::Outside && main.latest_share > 0.5)
+    main.is_some_and(|main| main.cause.class == CauseClass::Outside && main.share_of_worst > 0.5)
 }
 
 /// The task or thread that was tuned.

@@ -2,7 +2,7 @@
 //! first.
 
 use jitterlab_analysis::causes::TaskWhy;
-use jitterlab_model::causes::{CauseClass as Class, Interruption};
+use jitterlab_model::causes::{CauseClass as Class, InterruptionSum};
 use jitterlab_model::watched::{CallCount, Waits, Watched};
 use jitterlab_model::{RunInfo, TaskRun};
 
@@ -116,7 +116,7 @@ fn sharing(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
     Some(Habit { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
 }
 
-fn own(sum: &Interruption, run: &RunInfo) -> Habit {
+fn own(sum: &InterruptionSum, run: &RunInfo) -> Habit {
     Habit {
         what: cause(&sum.cause),
         times: Some(sum.times),
@@ -209,7 +209,7 @@ mod tests {
             worst_ns,
         });
         let lock = Cause { class: Class::Lock, who: Some("gui".into()) };
-        let sum = Interruption {
+        let sum = InterruptionSum {
             cause: lock,
             times: 150,
             sum_ns: 9_000_000,
@@ -217,9 +217,9 @@ mod tests {
             p99_ns: Some(254_000),
         };
         let disk = Cause { class: Class::Interrupt, who: Some("36 disk".into()) };
-        let shared = Interruption { cause: disk, max_ns: 5_000, p99_ns: Some(4_000), ..sum.clone() };
+        let shared = InterruptionSum { cause: disk, max_ns: 5_000, p99_ns: Some(4_000), ..sum.clone() };
         let causes = TaskCauses { explained: 1, interruptions: vec![sum, shared], ..TaskCauses::default() };
-        let of = TaskWhy::new("loop", &causes, ListedEvents::Latest(1));
+        let of = TaskWhy::new("loop", &causes, ListedEvents::Worst(1));
         let watched = Watched {
             program: "loop".into(),
             process: 7,

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::RunInfo;
-use jitterlab_model::causes::{Certainty, Lane};
+use jitterlab_model::causes::{Certainty, ExecutionContext};
 
 use super::words::{cause, certainty, evidence, when};
 use crate::section::{Cell, Piece};
@@ -31,14 +31,14 @@ pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool)
         vec![Cell::time(part.at_ns as f64), Cell::time(part.ns as f64), what.into()]
     });
     let around = event.ran.iter().map(|span| {
-        let lane = match span.lane {
-            Lane::Interrupt => "interrupt",
-            Lane::Softirq => "softirq",
-            Lane::Thread => "thread",
+        let context = match span.context {
+            ExecutionContext::Interrupt => "interrupt",
+            ExecutionContext::Softirq => "softirq",
+            ExecutionContext::Thread => "thread",
             _ => "the task",
         };
         let [at, length] = [span.at_ns, span.ns].map(|ns| Cell::time(ns as f64));
-        vec![at, length, lane.into(), span.name.as_str().into()]
+        vec![at, length, context.into(), span.name.as_str().into()]
     });
     let mut pieces = vec![Piece::table(caption, &["at, µs", "for", "part of the latency"], parts)];
     if in_full && !event.ran.is_empty() {

@@ -52,14 +52,14 @@ fn period(of: &TaskWhy, run: &RunInfo) -> String {
 #[cfg(test)]
 mod tests {
     use jitterlab_analysis::causes::ListedEvents;
-    use jitterlab_model::causes::{CauseClass, Interruption, Misses, TaskCauses};
+    use jitterlab_model::causes::{CauseClass, InterruptionSum, Misses, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
 
     use super::*;
 
     #[test]
     fn misses_for_work_come_before_late_starts_and_those_for_late_starts_do_not() {
-        let work = |class: CauseClass, sum_ns, max_ns| Interruption {
+        let work = |class: CauseClass, sum_ns, max_ns| InterruptionSum {
             cause: class.into(),
             times: 2,
             sum_ns,
@@ -77,7 +77,7 @@ mod tests {
         };
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let mut causes = TaskCauses { explained: 9, max_ns: 15_000, misses, ..TaskCauses::default() };
-        let why = |causes: &TaskCauses| TaskWhy::new("main", causes, ListedEvents::Latest(1));
+        let why = |causes: &TaskCauses| TaskWhy::new("main", causes, ListedEvents::Worst(1));
         let head = answer(&why(&causes), &run).unwrap();
         assert_eq!(
             head.verdict,

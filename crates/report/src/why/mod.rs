@@ -1,4 +1,4 @@
-//! Words for the causes of late activations: the causes in a table, the latest starts, the remedies.
+//! Words for the causes of late activations: the causes in a table, the worst starts, the remedies.
 
 mod audit;
 mod clues;
@@ -8,7 +8,7 @@ mod misses;
 mod words;
 
 use jitterlab_analysis::causes::{
-    CauseRow, LateEvent, NamedCluster, NamedClusters, RunWhy, TaskWhy, is_unusual,
+    CauseRow, ClusterWithPath, ClustersWithPaths, LateEvent, RunWhy, TaskWhy, is_unusual,
 };
 use jitterlab_model::causes::{Cause, CauseClass, Tracer};
 use jitterlab_model::{Fitness, RunInfo, TaskRun};
@@ -158,13 +158,13 @@ fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
         _ => format!(
             " (for this and {}: {} together)",
             plural(more as u64, "other cause"),
-            share(most.latest_share)
+            share(most.share_of_worst)
         ),
     };
     Some(format!("{}{together}", most.remedy))
 }
 
-/// The three lines: the main cause of the task with the latest start; `None` for a single activation.
+/// The three lines: the main cause of the task with the worst start; `None` for a single activation.
 pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let Some(task) = answered(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
@@ -187,7 +187,7 @@ fn late(task: &TaskWhy, run: &RunInfo) -> Head {
             next: "jitterlab predict (how much worse it can get), or a longer run".into(),
         };
     };
-    let (part, latest) = (share(main.latest_share), count(task.latest));
+    let (part, latest) = (share(main.share_of_worst), count(task.worst_count));
     let (fitness, verdict) = match main.cause.class {
         CauseClass::Lost => (
             Fitness::CannotTell,
@@ -212,7 +212,7 @@ fn late(task: &TaskWhy, run: &RunInfo) -> Head {
     Head { fitness, asked: false, verdict, number: worst(task, main), next }
 }
 
-/// Largest delay by a cause; the latest start, and how late it would have been without the kind of cause that made it
+/// Largest delay by a cause; the worst start, and how late it would have been without the kind of cause that made it
 /// later most.
 fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
@@ -290,27 +290,27 @@ pub(crate) fn sureness(row: &CauseRow) -> String {
     }
 }
 
-/// The largest causes, each with the letter that marks it in the latest starts.
+/// The largest causes, each with the letter that marks it in the worst starts.
 pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
     let row = |((letter, _), row): ((char, &Cause), &CauseRow)| {
         vec![
             format!("{letter} {}", cause(&row.cause)).into(),
-            Cell::Share(row.latest_share),
+            Cell::Share(row.share_of_worst),
             Cell::time(row.worst_ns as f64),
             Cell::new(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
             sureness(row).into(),
         ]
     };
     let mut rows: Vec<Vec<Cell>> = marked(of).into_iter().zip(unusual(of)).map(row).collect();
-    rows.extend(smaller(of, SHOWN).map(|(number, latest_share, _, worst_ns)| {
+    rows.extend(smaller(of, SHOWN).map(|(number, share_of_worst, _, worst_ns)| {
         let name = format!("  {}", plural(number as u64, "smaller cause"));
-        vec![name.into(), Cell::Share(latest_share), Cell::time(worst_ns), Cell::Nothing, "".into()]
+        vec![name.into(), Cell::Share(share_of_worst), Cell::time(worst_ns), Cell::Nothing, "".into()]
     }));
-    let from = of.latest_from_ns.map_or(String::new(), |ns| format!(" ({} late or more)", time(ns as f64)));
+    let from = of.worst_from_ns.map_or(String::new(), |ns| format!(" ({} late or more)", time(ns as f64)));
     let caption = format!(
         "{}: the {} latest of {} starts{from}; the latest {}",
         of.task,
-        count(of.latest),
+        count(of.worst_count),
         count(of.explained),
         time(of.max_ns as f64)
     );
@@ -324,7 +324,7 @@ fn every_cause(of: &TaskWhy) -> Table {
     let cells = |row: &CauseRow| {
         vec![
             cause(&row.cause).into(),
-            Cell::Share(row.latest_share),
+            Cell::Share(row.share_of_worst),
             Cell::Share(row.share),
             Cell::time(row.worst_ns as f64),
             optional(row.max_without_ns),
@@ -332,9 +332,9 @@ fn every_cause(of: &TaskWhy) -> Table {
         ]
     };
     let mut rows: Vec<Vec<Cell>> = unusual(of).take(ROWS).map(cells).collect();
-    rows.extend(smaller(of, ROWS).map(|(number, latest_share, all_share, worst_ns)| {
+    rows.extend(smaller(of, ROWS).map(|(number, share_of_worst, all_share, worst_ns)| {
         let name = plural(number as u64, "smaller cause");
-        let [latest, all] = [latest_share, all_share].map(Cell::Share);
+        let [latest, all] = [share_of_worst, all_share].map(Cell::Share);
         vec![name.into(), latest, all, Cell::time(worst_ns), Cell::Nothing, Cell::Nothing]
     }));
     rows.extend(of.causes.iter().filter(|row| !is_unusual(row.cause.class)).map(|row| {
@@ -353,9 +353,9 @@ fn every_cause(of: &TaskWhy) -> Table {
 }
 
 /// Clusters of a latency, each with the path that most of its activations took; `None` where they are no more than one.
-pub fn clusters(found: &NamedClusters) -> Option<Piece> {
+pub fn clusters(found: &ClustersWithPaths) -> Option<Piece> {
     let avoided = share(found.lambda?);
-    let row = |of: &NamedCluster| {
+    let row = |of: &ClusterWithPath| {
         let range = format!("{} .. {}", time(of.low_ns as f64), time(of.high_ns as f64));
         let path = path(&of.path);
         vec![
@@ -384,7 +384,7 @@ fn smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
     let left = || unusual(of).skip(shown);
     let worst_ns = left().map(|row| row.worst_ns).max()?;
     let sum = |of: fn(&CauseRow) -> f64| left().map(of).sum::<f64>();
-    Some((left().count(), sum(|row| row.latest_share), sum(|row| row.share), worst_ns as f64))
+    Some((left().count(), sum(|row| row.share_of_worst), sum(|row| row.share), worst_ns as f64))
 }
 
 /// The causes of the first table with their letters.
@@ -393,7 +393,7 @@ fn marked(of: &TaskWhy) -> Vec<(char, &Cause)> {
     marks::letters(&causes).into_iter().zip(causes).collect()
 }
 
-/// The latest starts, each from its due time to its start, in letters of causes.
+/// The worst starts, each from its due time to its start, in letters of causes.
 fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     let causes = marked(of);
     let mark = |cause: &Cause| match causes.iter().find(|(_, known)| *known == cause) {
@@ -430,13 +430,13 @@ struct Remedied<'a> {
     remedy: String,
     /// The largest comes first.
     rows: Vec<&'a CauseRow>,
-    latest_share: f64,
+    share_of_worst: f64,
 }
 
-/// The remedies for all causes of the latest starts, those that remove most first.
+/// The remedies for all causes of the worst starts, those that remove most first.
 fn remedied<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<Remedied<'a>> {
     let mut all: Vec<Remedied> = Vec::new();
-    for row in of.causes.iter().filter(|row| row.latest_share > 0.0) {
+    for row in of.causes.iter().filter(|row| row.share_of_worst > 0.0) {
         let remedy = remedy(&row.cause, run);
         let is_alike = |known: &Remedied| {
             let first = &known.rows[0].cause;
@@ -445,14 +445,14 @@ fn remedied<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<Remedied<'a>> {
         match all.iter_mut().find(|known| is_alike(known)) {
             Some(known) => {
                 known.rows.push(row);
-                known.latest_share += row.latest_share;
+                known.share_of_worst += row.share_of_worst;
             }
-            None => all.push(Remedied { remedy, rows: vec![row], latest_share: row.latest_share }),
+            None => all.push(Remedied { remedy, rows: vec![row], share_of_worst: row.share_of_worst }),
         }
     }
     // Many short parts have many remedies.
     let is_mixed = |of: &Remedied| of.rows[0].cause.class == CauseClass::Mixed;
-    all.sort_by(|a, b| is_mixed(a).cmp(&is_mixed(b)).then(b.latest_share.total_cmp(&a.latest_share)));
+    all.sort_by(|a, b| is_mixed(a).cmp(&is_mixed(b)).then(b.share_of_worst.total_cmp(&a.share_of_worst)));
     all
 }
 
@@ -480,12 +480,13 @@ fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         };
         format!("{}, {}{within}: {remedy}{check}{likewise}", cause(&row.cause), sureness(row))
     };
-    let large = remedied(of, run).into_iter().filter(|remedied| remedied.latest_share >= 0.01);
+    let large = remedied(of, run).into_iter().filter(|remedied| remedied.share_of_worst >= 0.01);
     large.take(REMEDIES).map(sentence).collect()
 }
 
 fn usual(of: &TaskWhy) -> Option<String> {
-    let steps = of.usual.iter().map(|usual| format!("{} {}", time(usual.median_ns as f64), step(usual.step)));
+    let steps =
+        of.typical_steps.iter().map(|usual| format!("{} {}", time(usual.median_ns as f64), step(usual.step)));
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| format!("A normal wake-up (median): {}.", steps.join(", ")))
 }
@@ -524,7 +525,7 @@ mod tests {
     use crate::document;
     use crate::terminal::Extent;
     use jitterlab_analysis::causes::ListedEvents;
-    use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, PathStep, TaskCauses};
+    use jitterlab_model::causes::{CauseSum, Evidence, LateStart, LatencyPart, PathStep, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
 
     #[test]
@@ -533,7 +534,7 @@ mod tests {
             let spec: TaskSpec = format!("name=servo,period=1ms,wake={wake}").parse().unwrap();
             let run = RunInfo::new(Bench::Host, "monotonic", [spec]);
             let nothing = TaskCauses::default();
-            head(&TaskWhy::new("servo", &nothing, ListedEvents::Latest(1)), &run).concat()
+            head(&TaskWhy::new("servo", &nothing, ListedEvents::Worst(1)), &run).concat()
         };
         assert!(of("cobalt").contains("tasks of cobalt run beside Linux"), "{}", of("cobalt"));
         assert!(of("nanosleep").contains("none ended while events were recorded"));
@@ -541,7 +542,7 @@ mod tests {
 
     #[test]
     fn lost_events_are_no_cause_of_which_anything_is_said() {
-        let part = Part { cause: 0, at_ns: 0, ns: 80_000, evidence: Evidence::None, function: None };
+        let part = LatencyPart { cause: 0, at_ns: 0, ns: 80_000, evidence: Evidence::None, function: None };
         let late = LateStart {
             index: 0,
             due_ns: 0,
@@ -552,9 +553,9 @@ mod tests {
         };
         let lost = CauseSum { sum_ns: 80_000, max_ns: 80_000, ..CauseSum::new(CauseClass::Lost.into()) };
         let mut causes = TaskCauses { explained: 1, max_ns: 80_000, gaps: 1, ..TaskCauses::default() };
-        (causes.causes, causes.latest) = (vec![lost], vec![late]);
+        (causes.causes, causes.worst_starts) = (vec![lost], vec![late]);
         causes.latencies.record(80_000);
-        let of = TaskWhy::new("main", &causes, ListedEvents::Latest(1));
+        let of = TaskWhy::new("main", &causes, ListedEvents::Worst(1));
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let said = head(&of, &run).concat();
         assert!(said.contains("nothing is known. The latest start was 80 µs late."), "{said}");
@@ -569,9 +570,9 @@ mod tests {
     /// A run with a thread in the way, idle states, and starts that nothing delayed.
     fn delayed() -> RunWhy {
         let hog = Cause { class: CauseClass::Preempted, who: Some("drillbit (fifo:85)".into()) };
-        let sums = [hog, CauseClass::Idle.into(), CauseClass::Usual.into()].map(|cause| {
+        let sums = [hog, CauseClass::Idle.into(), CauseClass::TypicalWakeUp.into()].map(|cause| {
             let mut sum = CauseSum::new(cause);
-            sum.count(90_000, 80_000, 80_000, 0);
+            sum.add_activation(90_000, 80_000, 80_000, 0);
             sum
         });
         let late = |index: u64, cause, latency_ns| LateStart {
@@ -583,7 +584,7 @@ mod tests {
                 (2, 0, 10_000, Evidence::Events),
                 (cause, 10_000, latency_ns - 10_000, Evidence::WasIdle),
             ]
-            .map(|(cause, at_ns, ns, evidence)| Part { cause, at_ns, ns, evidence, function: None })
+            .map(|(cause, at_ns, ns, evidence)| LatencyPart { cause, at_ns, ns, evidence, function: None })
             .into(),
             spans: Vec::new(),
         };
@@ -592,23 +593,23 @@ mod tests {
             lateness_ns: 270_000,
             max_ns: 190_000,
             causes: sums.into(),
-            latest: vec![late(7, 0, 190_000), late(8, 1, 90_000), late(9, 2, 80_000)],
+            worst_starts: vec![late(7, 0, 190_000), late(8, 1, 90_000), late(9, 2, 80_000)],
             ..TaskCauses::default()
         };
         for ns in [190_000, 90_000, 80_000] {
             causes.latencies.record(ns);
         }
-        let tasks = vec![TaskWhy::new("main", &causes, ListedEvents::Latest(9))];
+        let tasks = vec![TaskWhy::new("main", &causes, ListedEvents::Worst(9))];
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
     }
 
-    /// Why a task was late by these causes, with their shares of its latest starts in percent.
+    /// Why a task was late by these causes, with their shares of its worst starts in percent.
     fn late_by(causes: &[(CauseClass, Option<&str>, i64)]) -> TaskWhy {
         let mut all = TaskCauses { explained: 1, max_ns: 100_000, ..TaskCauses::default() };
         let mut at_ns = 0;
         let mut part = |(number, (.., percent)): (usize, &(CauseClass, Option<&str>, i64))| {
-            let part = Part {
+            let part = LatencyPart {
                 cause: number,
                 at_ns,
                 ns: percent * 1_000,
@@ -623,14 +624,14 @@ mod tests {
             .iter()
             .map(|(class, who, percent)| {
                 let mut sum = CauseSum::new(Cause { class: *class, who: who.map(str::to_owned) });
-                sum.count(100_000, percent * 1_000, percent * 1_000, 0);
+                sum.add_activation(100_000, percent * 1_000, percent * 1_000, 0);
                 sum
             })
             .collect();
         all.latencies.record(100_000);
-        all.latest =
+        all.worst_starts =
             vec![LateStart { index: 0, due_ns: 0, latency_ns: 100_000, cpu: 0, parts, spans: Vec::new() }];
-        TaskWhy::new("main", &all, ListedEvents::Latest(1))
+        TaskWhy::new("main", &all, ListedEvents::Worst(1))
     }
 
     #[test]
@@ -675,7 +676,7 @@ mod tests {
     fn clusters_are_named_by_what_they_met_before_and_after_the_due_time() {
         let usual = vec![PathStep::Idle(Some(2)), PathStep::Interrupt("local_timer".into())];
         let tick = [PathStep::Timer("tick_nohz_handler".into()), PathStep::Due].into_iter();
-        let cluster = |path: Vec<PathStep>, ns: i64| NamedCluster {
+        let cluster = |path: Vec<PathStep>, ns: i64| ClusterWithPath {
             low_ns: ns,
             high_ns: ns + 400,
             centre_ns: ns as f64,
@@ -687,7 +688,7 @@ mod tests {
         };
         let tick = tick.chain(usual.clone()).collect();
         let clusters_of = vec![cluster(usual, 3_000), cluster(tick, 5_000), cluster(Vec::new(), 9_000)];
-        let found = NamedClusters { clusters: clusters_of, lambda: Some(0.75) };
+        let found = ClustersWithPaths { clusters: clusters_of, lambda: Some(0.75) };
         let text = Section::new("", "", "", clusters(&found).into_iter().collect()).text(Terminal {
             columns: 160,
             ascii: false,
@@ -700,7 +701,7 @@ mod tests {
                 .all(|of| words.contains(of)),
             "{text}"
         );
-        assert_eq!(clusters(&NamedClusters { lambda: None, ..found }), None);
+        assert_eq!(clusters(&ClustersWithPaths { lambda: None, ..found }), None);
     }
 
     #[test]

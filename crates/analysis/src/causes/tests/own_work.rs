@@ -84,7 +84,7 @@ fn own_work_is_proven_by_ticks_that_come_in_time() {
         let causes =
             worked(machine, &[(-900_000, -899_000), (3_100_000, 3_101_000), (7_100_000, 7_102_000)], None);
         let (own_ns, proven_ns, _) = of(&causes, Class::OwnWork);
-        assert!(own_ns > 9_900_000 && own_ns == proven_ns, "{:#?}", causes.latest[0]);
+        assert!(own_ns > 9_900_000 && own_ns == proven_ns, "{:#?}", causes.worst_starts[0]);
         assert_eq!(of(&causes, Class::WorkOrOutside).0, 0);
     }
 }
@@ -95,17 +95,17 @@ fn a_tick_that_comes_late_leaves_open_who_had_the_processor() {
     for machine in [TOLD, BARE] {
         let causes = worked(machine, &[(-900_000, -899_000), (3_100_000, 9_950_000)], None);
         let (ns, proven_ns, likely_ns) = of(&causes, Class::WorkOrOutside);
-        assert!(ns > 9_900_000 && proven_ns + likely_ns == 0, "{:#?}", causes.latest[0]);
+        assert!(ns > 9_900_000 && proven_ns + likely_ns == 0, "{:#?}", causes.worst_starts[0]);
     }
     // A tick that was cancelled, as nohz_full does, and set again is not late.
     let mut silences = silence::Silences::default();
-    let mut names = Names::default();
+    let mut names = NameTable::default();
     let name = names.number("tick_nohz_handler");
     let functions = event::Functions {
-        replenish: Name(91),
-        limit: Name(92),
-        quota: Name(93),
-        sleep: Name(94),
+        replenish: NameId(91),
+        limit: NameId(92),
+        quota: NameId(93),
+        sleep: NameId(94),
         ticks: [name; 2],
     };
     let set = |at| EventKind::TimerStart { timer: TICK, function: name, soft_ns: at, hard_ns: at };
@@ -130,7 +130,7 @@ fn without_ticks_work_far_longer_than_usual_is_not_proven() {
     ] {
         let causes = worked(machine, &[], None);
         let (ns, proven_ns, likely_ns) = of(&causes, class);
-        assert!(ns > 9_900_000, "{class:?}: {:#?}", causes.latest[0]);
+        assert!(ns > 9_900_000, "{class:?}: {:#?}", causes.worst_starts[0]);
         let expected = match certainty {
             Certainty::Proven => (ns, 0),
             Certainty::Likely => (0, ns),
@@ -144,7 +144,7 @@ fn without_ticks_work_far_longer_than_usual_is_not_proven() {
 fn own_events_in_quick_succession_prove_work() {
     let causes = worked(TOLD, &[], Some(30_000));
     let (own_ns, proven_ns, _) = of(&causes, Class::OwnWork);
-    assert!(own_ns > 9_900_000 && own_ns == proven_ns, "{:#?}", causes.latest[0]);
+    assert!(own_ns > 9_900_000 && own_ns == proven_ns, "{:#?}", causes.worst_starts[0]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn work_that_is_always_so_long_is_the_task_s_own() {
             scene.explainer.activations(0, &[row]);
         }
         let causes = scene.explainer.finish(Tracer::default()).tasks.remove(0);
-        let late = &causes.latest[0];
+        let late = &causes.worst_starts[0];
         let own = late.parts.iter().filter(|part| causes.causes[part.cause].cause.class == Class::OwnWork);
         let unproven: i64 =
             own.clone().filter(|part| part.evidence.certainty() != certainty).map(|p| p.ns).sum();

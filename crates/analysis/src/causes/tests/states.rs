@@ -58,7 +58,7 @@ impl Scene {
 
 /// The cause that took longest: class, name, how sure, and for how long.
 pub(super) fn main(causes: &TaskCauses) -> (Class, Option<&str>, Certainty, i64) {
-    let longest = causes.latest[0].parts.iter().max_by_key(|part| part.ns).unwrap();
+    let longest = causes.worst_starts[0].parts.iter().max_by_key(|part| part.ns).unwrap();
     let cause = &causes.causes[longest.cause].cause;
     (cause.class, cause.who.as_deref(), longest.evidence.certainty(), longest.ns)
 }
@@ -247,7 +247,7 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
             scene.scripted(events, 913_000);
             let causes = scene.causes();
             let (class, _, sure, ns) = main(&causes);
-            assert_eq!((class, sure), expected, "{begins:?} {ends:?} {idle}: {:#?}", causes.latest[0]);
+            assert_eq!((class, sure), expected, "{begins:?} {ends:?} {idle}: {:#?}", causes.worst_starts[0]);
             assert!(ns > 800_000, "{ns}");
         }
     }
@@ -323,7 +323,7 @@ fn a_quota_that_was_used_up_is_named_and_its_neighbours_are_not_proven() {
         scene.scripted(events, 803_000);
         let causes = scene.causes();
         let (class, who, sure, _) = main(&causes);
-        assert_eq!((class, who, sure), expected, "{:#?}", causes.latest[0]);
+        assert_eq!((class, who, sure), expected, "{:#?}", causes.worst_starts[0]);
         assert_eq!(causes.quota, Some(counted));
     }
 }
@@ -400,7 +400,7 @@ fn a_thread_that_comes_out_of_idle_without_an_event_of_it_is_named() {
         (class, who, sure),
         (Class::Preempted, Some("hog"), Certainty::Proven),
         "{:#?}",
-        causes.latest[0]
+        causes.worst_starts[0]
     );
     assert!((400_000..=406_000).contains(&ns), "{ns}");
 }
@@ -430,7 +430,7 @@ fn of_many_parts_the_longest_are_kept_and_all_add_up() {
     }
     scene.activation(&Twist { before: &before, interrupt_at: Some(810_000), ..Twist::default() });
     let causes = scene.causes();
-    assert!(causes.latest[0].parts.len() <= 300, "{}", causes.latest[0].parts.len());
+    assert!(causes.worst_starts[0].parts.len() <= 300, "{}", causes.worst_starts[0].parts.len());
     let disk = causes.causes.iter().find(|sum| sum.cause.class == Class::Interrupt).unwrap();
     assert_eq!(disk.max_ns, (0..2_000).map(|k| 100 + k % 50).sum::<i64>(), "its sum is whole");
 }
@@ -439,7 +439,7 @@ fn of_many_parts_the_longest_are_kept_and_all_add_up() {
 /// and it leaves with this priority.
 fn kept_by_other(scene: &mut Scene, found: &[&str], leaves_with: i16) {
     let timer = scene.handler(HandlerKind::Timer, "local_timer");
-    let frames: Box<[Name]> = found.iter().map(|name| scene.name(name)).collect();
+    let frames: Box<[NameId]> = found.iter().map(|name| scene.name(name)).collect();
     let mut events = scene.timer(4_000, OTHER);
     events[1].3 = EventKind::Interrupted(frames.clone());
     events.push((150_000, OTHER, THREAD, EventKind::Enter(timer)));
@@ -469,7 +469,7 @@ fn a_thread_that_raises_its_own_priority_is_not_in_the_kernel() {
         kept_by_other(&mut scene, found, leaves_with);
         let causes = scene.causes();
         let (seen, who, sure, _) = main(&causes);
-        assert_eq!((seen, who), (class, Some("other")), "{leaves_with}: {:#?}", causes.latest[0]);
+        assert_eq!((seen, who), (class, Some("other")), "{leaves_with}: {:#?}", causes.worst_starts[0]);
         // The tick lies between.
         let all_ns: i64 =
             causes.causes.iter().filter(|sum| sum.cause.class == class).map(|sum| sum.sum_ns).sum();

@@ -73,7 +73,11 @@ fn a_timeout_behind_the_own_timer_is_no_wake_up_asked_for_too_late() {
     events.extend([(13_000, OTHER, THREAD, to_hog), (613_000, HOG, THREAD, from_hog)]);
     scene.scripted(events, 615_000);
     let causes = scene.causes();
-    assert!(causes.causes.iter().all(|sum| sum.cause.class != Class::AskedLate), "{:#?}", causes.latest[0]);
+    assert!(
+        causes.causes.iter().all(|sum| sum.cause.class != Class::AskedLate),
+        "{:#?}",
+        causes.worst_starts[0]
+    );
     assert_eq!(main(&causes).0, Class::Preempted);
 }
 
@@ -93,7 +97,7 @@ fn a_timed_wait_in_its_work_is_its_own() {
     ];
     let causes = scene.waits(PrevState::Sleeps, during);
     let (class, _, sure, _) = main(&causes);
-    assert_eq!((class, sure), (Class::OwnWork, Certainty::Proven), "{:#?}", causes.latest[0]);
+    assert_eq!((class, sure), (Class::OwnWork, Certainty::Proven), "{:#?}", causes.worst_starts[0]);
 }
 
 #[test]
@@ -113,7 +117,7 @@ fn a_device_s_timer_is_waited_for_and_not_late() {
         (class, who, sure),
         (Class::Blocked, Some("timerfd_tmrproc"), Certainty::Undecided),
         "{:#?}",
-        causes.latest[0]
+        causes.worst_starts[0]
     );
 }
 
@@ -185,7 +189,7 @@ fn a_signal_that_interrupts_a_wait_does_not_end_it() {
             .find(|sum| sum.cause.class == Class::Blocked)
             .map_or(0, |sum| sum.sum_ns)
     };
-    assert!(by("hog") > 700_000 && by("other") == 0, "{:#?}", causes.latest[0]);
+    assert!(by("hog") > 700_000 && by("other") == 0, "{:#?}", causes.worst_starts[0]);
 }
 
 #[test]
@@ -224,7 +228,7 @@ fn its_priority_is_the_one_that_it_had_then() {
     scene.k += 1;
     let causes = scene.causes();
     let (class, who, _, _) = main(&causes);
-    assert_eq!((class, who), (Class::Shared, Some("other")), "{:#?}", causes.latest[0]);
+    assert_eq!((class, who), (Class::Shared, Some("other")), "{:#?}", causes.worst_starts[0]);
 }
 
 #[test]
@@ -243,7 +247,7 @@ fn a_lock_that_it_spins_for_is_waited_for_and_its_holder_unknown() {
     scene.scripted(events, 805_000);
     let causes = scene.causes();
     let (class, who, ..) = main(&causes);
-    assert_eq!((class, who), (Class::LockInheriting, None), "{:#?}", causes.latest[0]);
+    assert_eq!((class, who), (Class::LockInheriting, None), "{:#?}", causes.worst_starts[0]);
 }
 
 /// The cause of the wait for a start, of a task that a signal's wait paces, or whose work is interrupted before it sleeps.
@@ -284,12 +288,13 @@ fn a_wait_that_is_for_a_signal_ends_by_it() {
             (main(&causes).0, main(&causes).3),
             (Class::Preempted, 600_000),
             "{:#?}",
-            causes.latest[0]
+            causes.worst_starts[0]
         );
-        let short = causes.latest[0].parts.iter().filter(|part| part.at_ns < 13_000);
-        let waits_on =
-            |part: &Part| matches!(causes.causes[part.cause].cause.class, Class::Blocked | Class::AskedLate);
-        assert!(!short.into_iter().any(waits_on), "{:#?}", causes.latest[0]);
+        let short = causes.worst_starts[0].parts.iter().filter(|part| part.at_ns < 13_000);
+        let waits_on = |part: &LatencyPart| {
+            matches!(causes.causes[part.cause].cause.class, Class::Blocked | Class::AskedLate)
+        };
+        assert!(!short.into_iter().any(waits_on), "{:#?}", causes.worst_starts[0]);
     }
 }
 
@@ -311,7 +316,7 @@ fn what_follows_a_fault_without_an_event_is_no_proven_work() {
     // A page of 2 MB takes long to clear, and no event shows its end.
     let causes = worked(&mut Scene::new(), vec![(-500_000, TASK, THREAD, EventKind::PageFault)]);
     let (class, _, sure, ns) = main(&causes);
-    assert_eq!((class, sure), (Class::PageFault, Certainty::Undecided), "{:#?}", causes.latest[0]);
+    assert_eq!((class, sure), (Class::PageFault, Certainty::Undecided), "{:#?}", causes.worst_starts[0]);
     assert!(ns > 780_000, "{ns}");
 }
 
@@ -320,11 +325,11 @@ fn where_its_own_events_were_lost_no_work_is_proven() {
     let mut scene = Scene::new();
     let from_ns = scene.due() + PERIOD_NS - 900_000;
     let causes = worked(&mut scene, vec![(700_000, TASK, THREAD, EventKind::CallsLost { from_ns })]);
-    let proven = causes.latest[0].parts.iter().filter(|part| part.at_ns < 700_000);
+    let proven = causes.worst_starts[0].parts.iter().filter(|part| part.at_ns < 700_000);
     assert!(
         !proven.into_iter().any(|part| part.evidence.certainty() == Certainty::Proven),
         "{:#?}",
-        causes.latest[0]
+        causes.worst_starts[0]
     );
 }
 
@@ -344,7 +349,7 @@ fn a_processor_that_was_taken_away_does_not_lengthen_a_wait() {
         (main(&causes).0, main(&causes).1),
         (Class::Blocked, Some("other")),
         "{:#?}",
-        causes.latest[0]
+        causes.worst_starts[0]
     );
     let outside = causes.causes.iter().find(|sum| sum.cause.class == Class::Outside);
     assert!(outside.is_none_or(|sum| sum.max_ns < 10_000), "{outside:#?}");
@@ -387,7 +392,16 @@ fn the_way_back_from_a_wait_is_no_work_where_a_tracer_stops_it() {
     ]);
     scene.scripted(events, 704_000);
     let causes = scene.causes();
-    assert!(causes.causes.iter().all(|sum| sum.cause.class != Class::OwnWork), "{:#?}", causes.latest[0]);
+    assert!(
+        causes.causes.iter().all(|sum| sum.cause.class != Class::OwnWork),
+        "{:#?}",
+        causes.worst_starts[0]
+    );
     let traced = causes.causes.iter().find(|sum| sum.cause.class == Class::Traced).unwrap();
-    assert_eq!((traced.max_ns, main(&causes).0), (100_000, Class::SlowReturn), "{:#?}", causes.latest[0]);
+    assert_eq!(
+        (traced.max_ns, main(&causes).0),
+        (100_000, Class::SlowReturn),
+        "{:#?}",
+        causes.worst_starts[0]
+    );
 }

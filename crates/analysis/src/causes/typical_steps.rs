@@ -1,6 +1,6 @@
 //! Usual lengths of the steps of a wake-up, learned from the run itself.
 
-use jitterlab_model::causes::{Bins, Step, UsualStep};
+use jitterlab_model::causes::{SparseHistogram, Step, TypicalStep};
 
 /// Least excess over the median that can be unusual.
 const LEAST_NS: i64 = 1_000;
@@ -12,14 +12,14 @@ pub const WARM_UP: u64 = 256;
 
 /// Lengths of the steps so far, and the usual ones derived from them.
 #[derive(Debug, Default)]
-pub struct Usual {
-    lengths: [Bins; Step::ALL.len()],
-    steps: [Option<UsualStep>; Step::ALL.len()],
+pub struct TypicalSteps {
+    lengths: [SparseHistogram; Step::ALL.len()],
+    steps: [Option<TypicalStep>; Step::ALL.len()],
     seen: u64,
     next: u64,
 }
 
-impl Usual {
+impl TypicalSteps {
     /// Counts the steps of an activation; steps of length 0 did not happen.
     pub fn count(&mut self, lengths_ns: &[i64; Step::ALL.len()]) {
         for (bins, ns) in self.lengths.iter_mut().zip(lengths_ns) {
@@ -46,7 +46,7 @@ impl Usual {
             if let [Some(low), Some(median_ns), Some(high)] = quartiles {
                 let fence_ns = high + (high - low) * 3 / 2;
                 let fence_ns = fence_ns.min(MOST_MEDIANS * median_ns).max(median_ns + LEAST_NS);
-                *usual = Some(UsualStep { step, median_ns, fence_ns });
+                *usual = Some(TypicalStep { step, median_ns, fence_ns });
             }
         }
     }
@@ -60,7 +60,7 @@ impl Usual {
     }
 
     /// Returns the steps that happened.
-    pub fn steps(&self) -> Vec<UsualStep> {
+    pub fn steps(&self) -> Vec<TypicalStep> {
         self.steps.iter().flatten().copied().collect()
     }
 }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_fence_is_cut_to_the_median() {
-        let mut usual = Usual::default();
+        let mut usual = TypicalSteps::default();
         for k in 0..1_000 {
             usual.count(&[20_000 + k * 617 % 1_000, 0, 0, 3_000, 0, 0]);
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_delays_four_in_ten_is_not_usual() {
-        let mut usual = Usual::default();
+        let mut usual = TypicalSteps::default();
         for k in 0..1_000 {
             usual.count(&[0, 0, 0, if k % 5 < 2 { 400_000 + k * 100 } else { 3_000 }, 0, 0]);
         }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::causes::{Bins, CauseClass as Class, Evidence, Step};
+use jitterlab_model::causes::{CauseClass as Class, Evidence, SparseHistogram, Step};
 
-use super::event::{HandlerKind, Name, Names, same_clock};
+use super::event::{HandlerKind, NameId, NameTable, same_clock};
 use super::fragments::Fragment;
 use super::machine::{Machine, Platform};
 use super::periods::Periods;
@@ -13,26 +13,26 @@ use super::thread::{Armed, State, Thread, Wake, Waker};
 
 /// A cause with names as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Named {
+pub struct CauseId {
     pub class: Class,
-    pub who: Option<Name>,
+    pub who: Option<NameId>,
 }
 
-impl From<Class> for Named {
+impl From<Class> for CauseId {
     fn from(class: Class) -> Self {
-        Named { class, who: None }
+        CauseId { class, who: None }
     }
 }
 
 /// Judgement of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct FragmentCause {
     /// The step of the usual way that it belongs to, if only the excess over the usual length has the cause.
     pub step: Option<Step>,
-    pub cause: Named,
+    pub cause: CauseId,
     pub evidence: Evidence,
     /// Kernel function that the timer interrupt found.
-    pub function: Option<Name>,
+    pub function: Option<NameId>,
 }
 
 /// Longest time that handlers of timers and of inter-processor interrupts take by themselves.
@@ -43,19 +43,19 @@ const BLOCK_INSTRUCTIONS: i64 = 2_000;
 
 /// Longest memory fault assumed; no event shows its end.
 pub const FAULT_NS: i64 = 20_000;
-pub(super) fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
-    Verdict { step: None, cause: cause.into(), evidence, function: None }
+pub(super) fn all(cause: impl Into<CauseId>, evidence: Evidence) -> FragmentCause {
+    FragmentCause { step: None, cause: cause.into(), evidence, function: None }
 }
 
-pub(super) fn excess(step: Step, cause: impl Into<Named>, evidence: Evidence) -> Verdict {
-    Verdict { step: Some(step), cause: cause.into(), evidence, function: None }
+pub(super) fn excess(step: Step, cause: impl Into<CauseId>, evidence: Evidence) -> FragmentCause {
+    FragmentCause { step: Some(step), cause: cause.into(), evidence, function: None }
 }
 
 /// Circumstances of a fragment.
 pub struct FragmentContext<'a> {
     pub thread: &'a Thread,
     pub processors: &'a BTreeMap<u16, Processor>,
-    pub names: &'a Names,
+    pub names: &'a NameTable,
     /// The wake-up that led to the start, if there was one since the previous activation.
     pub wake: Option<&'a Wake>,
     /// The timer that was waited for, if it is on the clock of the due times.
@@ -71,28 +71,28 @@ pub struct FragmentContext<'a> {
     /// End of its previous work, if known, in ns.
     pub worked_until_ns: Option<i64>,
     /// Lengths of its work so far.
-    pub work: &'a Bins,
+    pub work: &'a SparseHistogram,
 }
 
 impl FragmentContext<'_> {
     /// Judges a fragment.
-    pub fn judge(&self, fragment: &Fragment) -> Verdict {
+    pub fn judge(&self, fragment: &Fragment) -> FragmentCause {
         let verdict = self.seen(fragment);
         match fragment.stolen {
-            true if !self.waits_on(fragment) => Verdict {
+            true if !self.waits_on(fragment) => FragmentCause {
                 cause: Class::Outside.into(),
                 evidence: Evidence::Stolen,
                 function: None,
                 ..verdict
             },
             _ if self.takes_too_long(verdict.cause.class, fragment.to_ns - fragment.from_ns) => {
-                Verdict { cause: Class::Outside.into(), evidence: Evidence::TooLong, ..verdict }
+                FragmentCause { cause: Class::Outside.into(), evidence: Evidence::TooLong, ..verdict }
             }
             _ if matches!(verdict.evidence, Evidence::Events | Evidence::LetIn)
                 && (self.may_be_outside(verdict.cause.class)
                     || matches!(fragment.state, State::Ready(_)) && self.has_late_tick(fragment)) =>
             {
-                Verdict { evidence: Evidence::EventsOrOutside, ..verdict }
+                FragmentCause { evidence: Evidence::EventsOrOutside, ..verdict }
             }
             _ => verdict,
         }
@@ -146,7 +146,7 @@ impl FragmentContext<'_> {
     }
 
     /// Judges a fragment from the kernel's point of view.
-    fn seen(&self, fragment: &Fragment) -> Verdict {
+    fn seen(&self, fragment: &Fragment) -> FragmentCause {
         if let State::Off(off) = fragment.state
             && let Some(held) = self.held(off, fragment)
         {
@@ -195,7 +195,7 @@ impl FragmentContext<'_> {
         self.processors.get(&cpu)
     }
 
-    fn running(&self, fragment: &Fragment) -> Verdict {
+    fn running(&self, fragment: &Fragment) -> FragmentCause {
         let faults = &self.thread.faults;
         let last = faults.partition_point(|t| *t <= fragment.from_ns).checked_sub(1);
         let last = last.and_then(|place| faults.get(place));
@@ -235,18 +235,18 @@ impl FragmentContext<'_> {
     /// Judges a timer interrupt that came late while the kernel was still in the call that set the timer.
     /// Setting a timer leaves a virtual machine: there this takes the time, and not kernel code with
     /// interrupts disabled.
-    fn setting(&self, fragment: &Fragment) -> Verdict {
+    fn setting(&self, fragment: &Fragment) -> FragmentCause {
         let verdict = self.late_interrupt(fragment, self.wake);
         match (self.machine.below, verdict.cause.class) {
             (Platform::TellingHypervisor | Platform::Hypervisor, Class::InterruptsOff) => {
-                Verdict { cause: Class::TimerInterrupt.into(), evidence: Evidence::Events, ..verdict }
+                FragmentCause { cause: Class::TimerInterrupt.into(), evidence: Evidence::Events, ..verdict }
             }
             _ => verdict,
         }
     }
 
     /// Judges a fragment that ends with the wake-up.
-    fn sleeping(&self, fragment: &Fragment) -> Verdict {
+    fn sleeping(&self, fragment: &Fragment) -> FragmentCause {
         let wake = self.thread.end_of_wait(fragment.to_ns);
         match wake.map(|wake| wake.by) {
             // It waits for a time in its work.
@@ -257,14 +257,14 @@ impl FragmentContext<'_> {
             Some(Waker::Thread(_, who)) => self.blocked(fragment, who),
             Some(Waker::Handler(who)) => self.blocked(fragment, Some(who)),
             Some(Waker::OtherTimer(who)) => {
-                all(Named { class: Class::Blocked, who: Some(who) }, Evidence::None)
+                all(CauseId { class: Class::Blocked, who: Some(who) }, Evidence::None)
             }
             None => all(Class::Blocked, Evidence::None),
         }
     }
 
     /// Judges a fragment up to the timer interrupt that woke the task, and within it.
-    fn late_timer(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
+    fn late_timer(&self, fragment: &Fragment, wake: Option<&Wake>) -> FragmentCause {
         let armed = wake.and_then(|wake| self.armed_by(wake));
         if let Some(armed) = armed {
             if fragment.to_ns <= armed.soft_ns {
@@ -298,17 +298,17 @@ impl FragmentContext<'_> {
 
     /// Judges the time in which the tracer recorded the interrupted functions. Only the layer below this
     /// kernel can make that longer than usual, since the handler is not interrupted.
-    fn noting(&self) -> Verdict {
+    fn noting(&self) -> FragmentCause {
         match self.machine.below {
             Platform::Nothing { .. } => all(Class::Tracer, Evidence::Events),
-            _ => excess(Step::Noting, Class::Outside, Evidence::TooLong),
+            _ => excess(Step::StackRecording, Class::Outside, Evidence::TooLong),
         }
     }
 
     /// Judges the occupant during which the timer interrupt came late. The occupant held it without a break:
     /// before the last event that shows interrupts enabled they were not disabled, and before the last event
     /// of any kind the kernel ran.
-    fn late_interrupt(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
+    fn late_interrupt(&self, fragment: &Fragment, wake: Option<&Wake>) -> FragmentCause {
         let who = match fragment.occupant {
             Occupant::Thread(thread) if thread.pid != 0 => thread.name,
             Occupant::Handler(handler) => Some(handler.name),
@@ -322,9 +322,9 @@ impl FragmentContext<'_> {
         let behind = |ns: Option<i64>| ns.is_none_or(|ns| fragment.from_ns >= ns);
         let let_in = behind(interrupt.map(|interrupt| interrupt.let_in_ns));
         let silent = behind(interrupt.map(|interrupt| interrupt.event_ns));
-        let off = |function, evidence| Verdict {
+        let off = |function, evidence| FragmentCause {
             function,
-            ..excess(Step::Timer, Named { class: Class::InterruptsOff, who }, evidence)
+            ..excess(Step::Timer, CauseId { class: Class::InterruptsOff, who }, evidence)
         };
         let ns = fragment.to_ns - fragment.from_ns;
         let found = wake.and_then(|(wake, on)| on.interrupted_at(wake.t_ns)).map(|found| self.context(found));
@@ -341,9 +341,10 @@ impl FragmentContext<'_> {
                 excess(Step::Timer, class, evidence)
             }
             // The function may have enabled interrupts itself, or the layer below the kernel held the processor.
-            (Some(Context::Kernel(function)), _) => {
-                Verdict { function, ..excess(Step::Timer, Class::LateInterrupt, Evidence::Interruptible) }
-            }
+            (Some(Context::Kernel(function)), _) => FragmentCause {
+                function,
+                ..excess(Step::Timer, Class::LateInterrupt, Evidence::Interruptible)
+            },
             _ => excess(Step::Timer, Class::LateInterrupt, Evidence::None),
         }
     }
@@ -358,7 +359,7 @@ impl FragmentContext<'_> {
     }
 
     /// Returns the context that a timer interrupt found, from the functions that it interrupted.
-    pub(super) fn context(&self, frames: &[Name]) -> Context {
+    pub(super) fn context(&self, frames: &[NameId]) -> Context {
         let Some(innermost) = frames.first() else { return Context::User };
         let function = frames.iter().copied().find(|f| !is_primitive(self.names.name(*f)));
         match lets_interrupts_in(self.names.name(*innermost)) {
@@ -368,7 +369,7 @@ impl FragmentContext<'_> {
     }
 
     /// Returns the cause that takes the processor from the task while it works; `None` if the task has it.
-    pub fn interruption(&self, fragment: &Fragment) -> Option<Named> {
+    pub fn interruption(&self, fragment: &Fragment) -> Option<CauseId> {
         if fragment.stolen && !self.waits_on(fragment) {
             return Some(Class::Outside.into());
         }
@@ -385,7 +386,7 @@ impl FragmentContext<'_> {
                     Some(Waker::Handler(who) | Waker::OtherTimer(who)) => Some(who),
                     Some(Waker::Timer(_)) | None => None,
                 };
-                Some(Named { class: Class::Blocked, who })
+                Some(CauseId { class: Class::Blocked, who })
             }
             (_, Occupant::Unrecorded) => Some(Class::Lost.into()),
             (State::Running(_), Occupant::Thread(_)) => None,
@@ -415,7 +416,7 @@ const fn is_of_thread(class: Class) -> bool {
     )
 }
 
-fn handler_of(occupant: Occupant) -> Verdict {
+fn handler_of(occupant: Occupant) -> FragmentCause {
     let (class, who) = match occupant {
         Occupant::Callback(function) => (Class::OtherTimer, Some(function)),
         Occupant::Handler(handler) => match handler.kind {
@@ -427,7 +428,7 @@ fn handler_of(occupant: Occupant) -> Verdict {
         Occupant::Tracer => (Class::Tracer, None),
         Occupant::Thread(_) | Occupant::Unknown | Occupant::Unrecorded => (Class::Lost, None),
     };
-    all(Named { class, who }, Evidence::Events)
+    all(CauseId { class, who }, Evidence::Events)
 }
 
 /// Context that the timer interrupt found.
@@ -435,9 +436,9 @@ pub(super) enum Context {
     /// A program.
     User,
     /// A kernel function that enables interrupts, with the function that called it.
-    LetsIn(Option<Name>),
+    LetsIn(Option<NameId>),
     /// Kernel code that is interruptible.
-    Kernel(Option<Name>),
+    Kernel(Option<NameId>),
 }
 
 /// True for Linux functions that enable interrupts at their end, where pending ones come in.
