@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_model::Error;
+use jitterlab_runs::{Hints, Run};
 use serde::{Deserialize, Serialize};
 
 /// The same tasks and loads on one kernel after the other.
@@ -19,7 +21,7 @@ pub struct KernelRun {
 }
 
 /// Measurement on one kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunOnKernel {
     /// The kernel, as the user named it.
     pub kernel: String,
@@ -29,6 +31,33 @@ pub struct RunOnKernel {
     pub version: String,
     /// The measurement.
     pub measured: MeasuredRun,
+}
+
+/// Measurement on one kernel that is kept for a later call: its run file instead of its figures.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeptRun {
+    kernel: String,
+    release: String,
+    version: String,
+    file: PathBuf,
+}
+
+impl KeptRun {
+    /// Creates it for a measurement; `None` if that has no run file.
+    pub fn new(on: &RunOnKernel) -> Option<Self> {
+        let RunOnKernel { kernel, release, version, measured } = on.clone();
+        Some(KeptRun { kernel, release, version, file: measured.file? })
+    }
+
+    /// Reads the figures from the run file.
+    ///
+    /// # Errors
+    /// The file is gone, or is damaged.
+    pub fn open(self) -> Result<RunOnKernel, Error> {
+        let KeptRun { kernel, release, version, file } = self;
+        let measured = Run::open(&file, &Hints::default())?.measured()?;
+        Ok(RunOnKernel { kernel, release, version, measured })
+    }
 }
 
 /// A further command that was run in a guest.

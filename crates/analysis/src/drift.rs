@@ -4,7 +4,7 @@
 //! jumps must be larger than the steps of the level elsewhere, and a drift is compared with the slow part of
 //! its residuals (`docs/evidence/calibration.md`).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::least_squares::median;
@@ -32,7 +32,7 @@ const DEGREES: f64 = 6.0;
 const OF_MEAN: f64 = 0.8;
 
 /// A drift of a series.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Trend {
     /// Slope from one value to the next (least squares, with a mean for each level).
     pub slope: f64,
@@ -45,7 +45,7 @@ pub struct Trend {
 }
 
 /// A stretch of a series between two jumps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Segment {
     /// Its first value.
     pub from: usize,

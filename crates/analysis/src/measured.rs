@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::{Activation, Distribution, RunCauses, RunInfo, TaskRun, TimingStats};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::causes::{ListedEvents, TaskWhy};
 use crate::caveats::Caveat;
@@ -14,7 +14,7 @@ use crate::summary::Summary;
 use crate::verdict::Verdict;
 
 /// A run with its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredRun {
     /// The run file, if one was written.
@@ -42,7 +42,7 @@ pub struct MeasuredRun {
 }
 
 /// The figures of one task of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredTask {
     /// The main figures.
@@ -78,7 +78,7 @@ pub struct TaskSoFar {
 }
 
 /// An activation above the limit, with its neighbours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Neighbours {
     /// The task, by its number.
     pub task: usize,

@@ -2,13 +2,13 @@
 //! reliability of predictions from its windows.
 
 use jitterlab_model::{Activation, TaskRun, Warning};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::predict::{Prediction, Reliability};
 use crate::require::{BreachCounter, Breaches, ClaimPlan, Judgement, Requirement};
 
 /// Predictions and decisions on the tasks of a file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outlook {
     /// The file.
@@ -21,7 +21,7 @@ pub struct Outlook {
 }
 
 /// Predictions and decisions on one task.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskOutlook {
     /// The task's name.

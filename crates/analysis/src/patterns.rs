@@ -5,7 +5,7 @@
 //! latencies wander, burst or change regimes.
 
 use jitterlab_model::Distribution;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::aliases::{Disturber, disturbers};
 use crate::background::{Background, Stretches, without};
@@ -78,7 +78,7 @@ pub struct Spikes {
 }
 
 /// Slow change of the latency over the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// Due times in each part that the fields below refer to.
     pub part_due_times: u64,
@@ -99,7 +99,7 @@ pub struct Change {
 }
 
 /// Change of the spread of latencies over a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpreadChange {
     /// The spread at the beginning, in ns: the range of the middle 80 % of the latencies.
     pub from_ns: f64,

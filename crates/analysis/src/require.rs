@@ -17,7 +17,7 @@ use std::str::FromStr;
 use jitterlab_model::activation::Ages;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Error, Gap, TaskRun};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use error::{not_a_requirement, unknown};
 pub(crate) use limits::share_at_most;
@@ -25,7 +25,7 @@ pub(crate) use limits::share_at_most;
 use limits::Limits;
 
 /// Quantity required of each due time or activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Required {
@@ -64,7 +64,7 @@ impl Required {
 /// assert_eq!((none_of(2_000), none_of(3_000)), (Outcome::NotEnoughData, Outcome::Pass));
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirement {
     /// The quantity.
@@ -194,7 +194,7 @@ fn parse_share(text: &str, share: &str) -> Result<f64, Error> {
 }
 
 /// Outcome of a requirement on a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -209,7 +209,7 @@ pub enum Outcome {
 }
 
 /// The outcome of a requirement with its evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The requirement.

@@ -1,12 +1,12 @@
 //! Tests for stationarity: a small p means that the series changes.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::least_squares::median;
 
 /// Result of the test of Kwiatkowski, Phillips, Schmidt & Shin (J. Econometrics 1992) for a constant level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Kpss {
     /// Lags in the variance's Bartlett window.
     pub lags: usize,
@@ -83,7 +83,7 @@ pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
 }
 
 /// Result of the runs test of Wald & Wolfowitz about the median.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Runs {
     /// Runs of values on the same side of the median.
     pub runs: usize,

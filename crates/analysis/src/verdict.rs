@@ -8,7 +8,7 @@ use crate::purposes::{CONFIDENCE, CONTROL_LOOP, Limit, Measure, PURPOSES, Purpos
 use crate::summary::Summary;
 
 /// Verdict of a run on the purposes of its machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The purpose asked for; `None` for all usual ones.

@@ -1,9 +1,9 @@
 //! One activation of a periodic task: the record that everything else is about.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Further properties of an activation, as bits of [`Activation::flags`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct Flags(pub u16);
 
@@ -40,7 +40,7 @@ impl Flags {
 /// let a = Activation { due_ns: 1_000_000, start_ns: 1_002_300, end_ns: 1_002_700, ..Activation::default() };
 /// assert_eq!((a.latency_ns(), a.execution_ns(), a.response_ns()), (2_300, 400, 2_700));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Activation {
     /// k: the number of the due time on the task's grid, from 0. Missed due times leave gaps.
     pub index: u64,

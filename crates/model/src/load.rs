@@ -9,7 +9,7 @@ use crate::cpus::CpuSet;
 use crate::error::Error;
 
 /// CPUs that a load runs on.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub enum Placement {
     /// On the CPUs that are not measured.
     #[default]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
+use crate::results::{GuestCommandResult, KeptRun, KernelRun, RunOnKernel};
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
@@ -64,8 +64,12 @@ pub fn execute(args: &Args) -> Ending {
     let session = args.machine.session(steps, Some(&args.measure))?;
     let mut parts = if args.no_file { Parts::nowhere() } else { kept_parts::open("kernel-run", &()) };
     let mut done: BTreeMap<usize, InGuest<RunOnKernel>> = BTreeMap::new();
-    while let Some(((number, in_guest), _)) = parts.next_kept() {
-        done.insert(number, in_guest);
+    while let Some(((number, kept), _)) = parts.next_kept::<(usize, InGuest<KeptRun>)>() {
+        let (also, files, run) = kept;
+        // One whose file is gone is measured again.
+        if let Ok(measured) = run.open() {
+            done.insert(number, (also, files, measured));
+        }
     }
     let (numbers, left): (Vec<usize>, Vec<KernelChoice>) =
         args.kernels.iter().cloned().enumerate().filter(|(number, _)| !done.contains_key(number)).unzip();
@@ -76,8 +80,8 @@ pub fn execute(args: &Args) -> Ending {
         let also = also_ran(&args.also, &left[n], &guest);
         let mut files = Vec::new();
         let measured = args.kept(&left[n], guest, &mut files);
-        if let Ok(measured) = &measured {
-            kept_parts::keep(&mut parts, &(numbers[n], (&also, &files, measured)));
+        if let Some(run) = measured.as_ref().ok().and_then(KeptRun::new) {
+            kept_parts::keep(&mut parts, &(numbers[n], (&also, &files, run)));
         }
         Ok((also, files, measured))
     });

@@ -1,6 +1,6 @@
 //! Effects in a matrix: each with its interval, and an answer that is "cannot tell" where the data do not decide.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CellStatistic, Matrix, score};
 use crate::rank::{Shift, rank_sum, signed_rank};
@@ -26,7 +26,7 @@ pub enum Answer {
 }
 
 /// The two things compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "compared", rename_all = "kebab-case")]
 pub enum Effect {
     /// All tasks on one CPU with tasks on several, under one condition.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use jitterlab_model::Activation;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::predict;
 use crate::exact_binomial::{binomial_lower, binomial_upper};
@@ -101,7 +101,7 @@ impl Backtest {
 
 /// Reliability of predictions from the windows of a run. Horizons of neighbouring windows overlap, so the
 /// results are not independent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Reliability {
     /// Length of a window, in ns.
     pub window_ns: f64,

@@ -1,7 +1,7 @@
 //! The upper bound of the largest latency ahead (theory D6, step 3).
 
 use jitterlab_model::causes::Cause;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::gates::{MAIN_FIT, Prepared};
 use super::{CONFIDENCE, Tail};
@@ -21,7 +21,7 @@ const RESAMPLES: usize = 1_000;
 const OF_RESAMPLES: f64 = 0.99;
 
 /// The tail fitted to the largest latencies.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TailFit {
     /// Number of the largest latencies in the fit.
     pub exceedances: usize,
@@ -37,7 +37,7 @@ pub struct TailFit {
 
 /// An upper bound of the largest latency within the horizon: with 95 % confidence, the maximum stays below it with 95 %
 /// probability, if the observed mechanism and load persist.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
     /// The bound, in ns.

@@ -1,13 +1,13 @@
 //! Facts that hold for any distribution, by counting only (theory D6, step 1).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CONFIDENCE, Tail};
 use crate::exact_binomial::{poisson_upper, tries_without_event, values_above_quantile_limit};
 use crate::require::share_at_most;
 
 /// Distribution-free facts of a run. They only assume that the time after the run is like the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// Activations that ran.
@@ -32,7 +32,7 @@ pub struct Facts {
 const FEWEST_PARTS: usize = 32;
 
 /// An upper limit of a quantile with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuantileLimit {
     /// The share of activations that exceed the quantile: 0.001 for the 99.9 % quantile.

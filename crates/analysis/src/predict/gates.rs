@@ -2,7 +2,7 @@
 //!
 //! They can refuse but not prove: a cause that did not occur in the run passes them all.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Tail;
 use crate::Caveat;
@@ -25,7 +25,7 @@ const HEAVIEST_SHAPE: f64 = 0.4;
 const INDEPENDENT_INDEX: f64 = 0.8;
 
 /// One condition and its outcome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
     /// The condition tested.
@@ -40,7 +40,7 @@ pub struct Gate {
 }
 
 /// Condition tested by a gate, with findings beyond its statistic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Condition {

@@ -18,7 +18,7 @@ pub use gates::{Condition, Gate};
 pub use tail::{TAIL_SIZE, Tail};
 
 use jitterlab_model::{Gap, RunInfo, TaskRun};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Caveat;
 use crate::caveats::machine_events;
@@ -35,7 +35,7 @@ pub const CONFIDENCE: f64 = 0.95;
 const SHOWN: usize = 300;
 
 /// Prediction for the time after a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// Facts that hold for any distribution.
@@ -51,7 +51,7 @@ pub struct Prediction {
 }
 
 /// Limit of a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum PredictionCaveat {

@@ -1,13 +1,13 @@
 //! Evidence of a run on a requirement: counts of values that break it.
 
 use jitterlab_model::{Distribution, TaskResult, TimingStats};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Required, Requirement};
 
 /// Number of values, and number that broke a requirement. The latter is a range if only a histogram is known
 /// and the limit lies inside a bin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Values in all.

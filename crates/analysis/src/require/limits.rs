@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Breaches;
@@ -33,7 +33,7 @@ const MANY_PARTS: f64 = 64.0;
 const OF_UNEQUAL: f64 = 0.75;
 
 /// Basis of the limits of a share.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum LimitBasis {

@@ -1,13 +1,13 @@
 //! Length of a run that supports a claim.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Breaches, Judgement, LimitBasis, Requirement};
 use crate::exact_binomial::poisson_upper;
 use crate::predict::CONFIDENCE;
 
 /// A run that would support a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedRun {
     /// Number of values it needs.
@@ -17,7 +17,7 @@ pub struct PlannedRun {
 }
 
 /// Length of the run needed to support a claim with 95 % confidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimPlan {
     /// Judgement of the claim by the run so far.

@@ -47,7 +47,7 @@ impl BlockFigures {
 }
 
 /// One setting that a knob makes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "sets", rename_all = "kebab-case")]
 pub enum Step {
     /// A file of the kernel.
@@ -97,7 +97,7 @@ pub enum Step {
 }
 
 /// A knob that can be tried here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Offered {
     /// The knob.
     pub knob: Knob,
@@ -106,7 +106,7 @@ pub struct Offered {
 }
 
 /// Result of an experiment on one knob.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KnobFound {
     /// The knob, with its settings.
     #[serde(flatten)]
@@ -132,7 +132,7 @@ impl KnobFound {
 }
 
 /// A knob that was not tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KnobLeft {
     /// The knob.
     pub knob: Knob,
@@ -142,7 +142,7 @@ pub struct KnobLeft {
 }
 
 /// Reason why a knob was not tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum LeftOut {
     /// This machine does not have it.
@@ -165,7 +165,7 @@ pub enum LeftOut {
 }
 
 /// A figure of the start and of the proposed settings, in the proof.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
     /// The figure.
     pub figure: Figure,
@@ -178,7 +178,7 @@ pub struct Change {
 }
 
 /// Proof of the smallest set that keeps the gain, against the start: new blocks in turns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proven {
     /// The knobs set.
     pub knobs: Vec<Knob>,
@@ -233,7 +233,7 @@ impl Proven {
 }
 
 /// A setting that takes effect at the next boot; `tune --continue` tries it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "restart", rename_all = "kebab-case")]
 pub enum Restart {
     /// A parameter of the kernel command line.
@@ -249,7 +249,7 @@ pub enum Restart {
 }
 
 /// Note for the reader.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TuneNote {
     /// A warning about the machine or the placement of the task on it.
@@ -284,7 +284,7 @@ pub enum TuneNote {
 }
 
 /// Ways of the machine to keep settings over a reboot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Keeping {
     /// systemd is the first process, and reads its files.
     pub systemd: bool,
@@ -293,7 +293,7 @@ pub struct Keeping {
 }
 
 /// Result of `tune`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TuneResult {
     /// The task as in `--task`; for a watched thread its name and period.
     pub task: String,

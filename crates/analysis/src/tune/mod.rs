@@ -52,7 +52,7 @@ impl Figure {
 }
 
 /// Effect of a knob on a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effect {
     /// The figure.
     pub figure: Figure,
@@ -65,7 +65,7 @@ pub struct Effect {
 }
 
 /// Judgement of an experiment on a knob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The task is more regular with it.

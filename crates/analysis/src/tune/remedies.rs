@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use jitterlab_model::Knob;
 use jitterlab_model::causes::{Cause, CauseClass as Class};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::causes::TaskWhy;
 
@@ -16,7 +16,7 @@ pub const USUAL: [Knob; 5] =
     [Knob::OtherThreads, Knob::Interrupts, Knob::Policy, Knob::GroupLimits, Knob::IdleLatency];
 
 /// Causes that a knob remedies.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedied {
     /// The largest of the causes that it affects, those it remedies first.
     pub cause: Cause,

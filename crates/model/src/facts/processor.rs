@@ -148,7 +148,7 @@ pub struct Cache {
 }
 
 /// The most that two CPUs have in common, closest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// They are the same CPU.

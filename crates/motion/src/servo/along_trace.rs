@@ -4,14 +4,14 @@
 //! P <- Phi P Phi' + R between events, E P E' + W at events, and the cost of each stretch is added up.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::closed_loop::{Loop, LoopAction};
 use super::row_updates::flow_by;
 use super::timing::Moment;
 
 /// Between these two values, with a confidence of 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower limit.

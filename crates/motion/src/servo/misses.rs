@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_model::Error;
 
 use super::timing::Job;
 
 /// Weakly hard requirement (m, K): at most m misses in any K consecutive periods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct AtMost {
     /// m: the most misses.
     pub misses: u32,

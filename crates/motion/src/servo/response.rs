@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jitterlab_model::units::parse_duration_ns;
 use nalgebra::DVector;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_model::Error;
 
@@ -14,7 +14,7 @@ use super::timing::Moment;
 
 /// Course that the outputs are to follow from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`,
 /// `ramp:SPEED` or `move:DISTANCE:TIME`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Reference {
     Step(f64),

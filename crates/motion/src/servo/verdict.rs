@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::along_trace::Interval;
 use super::burst_stability::Stability;
@@ -26,7 +26,7 @@ const USABLE_EVENT: f64 = 1.0;
 /// Below this share of the period no latency matters to a loop.
 const NOTHING: f64 = 0.02;
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Judgement {
     Unstable {
@@ -78,7 +78,7 @@ pub enum Judgement {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Side {
     pub fitness: Fitness,
     #[serde(flatten)]
@@ -86,7 +86,7 @@ pub struct Side {
 }
 
 /// Verdict on closing a loop on a machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoopVerdict"))]
 pub struct Verdict {
     /// The worst of all sides.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_model::Error;
 
@@ -31,7 +31,7 @@ pub struct AxisFacts {
     pub lead_mm: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,

@@ -1,6 +1,5 @@
 //! The page as a whole: everything is in it, and nothing foreign can break out of its place.
 
-use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Activation, Quantity, RunInfo, TaskSpec};
 use jitterlab_motion::stepper::StepperDevices;
@@ -130,7 +129,6 @@ fn the_figures_are_carried_for_programs() {
     let (_, rest) = html.split_once("id=\"documents\">").unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
     assert_eq!(json.replace("\\u003c", "<"), serde_json::to_string(&[run.measured()]).unwrap());
-    assert!(serde_json::from_str::<Vec<MeasuredRun>>(json).is_ok());
 }
 
 #[test]

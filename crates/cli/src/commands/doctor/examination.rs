@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::tune::{Offered, TuneResult};
-use jitterlab_host::Experiment;
 use jitterlab_host::check::{check, cpus_to_check};
+use jitterlab_host::{Experiment, KeptParts};
 use jitterlab_model::{Error, LoadSpec, SystemFacts, TaskSpec};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorFindings, DoctorStep, Skipped, StepTaken};
 use jitterlab_report::doctor::words;
@@ -21,8 +21,13 @@ pub struct Examination<'a> {
     pub(super) folder: &'a Path,
     pub(super) interrupted: &'a AtomicBool,
     pub(super) tasks: Vec<TaskSpec>,
+    /// Parts of `tune`, kept as long as those of the examination.
+    pub(super) kept: Option<KeptParts>,
     steps: Vec<StepTaken>,
 }
+
+/// Result of a step, or the reason that it was left out.
+pub type Taken<T> = Result<T, Skipped>;
 
 impl<'a> Examination<'a> {
     /// Before the first step.
@@ -33,7 +38,8 @@ impl<'a> Examination<'a> {
         folder: &'a Path,
         interrupted: &'a AtomicBool,
     ) -> Self {
-        Examination { args, asked, loads, folder, interrupted, tasks: asked.way.tasks(), steps: Vec::new() }
+        let tasks = asked.way.tasks();
+        Examination { args, asked, loads, folder, interrupted, tasks, kept: None, steps: Vec::new() }
     }
 
     /// All steps but the page; `None` when it was interrupted.
@@ -49,12 +55,14 @@ impl<'a> Examination<'a> {
         let check = check(facts, &cpus);
         words::others(&check).iter().for_each(|note| output::note(note));
         let Some(before) = self.measurement(experiment, DoctorStep::Measure, &[])? else { return Ok(None) };
-        let Some(why) = experiment.part(|| self.explained())? else { return Ok(None) };
+        let Some(why) = self.run(experiment, &mut Self::explained)? else { return Ok(None) };
         let why = self.taken(DoctorStep::Why, why);
         self.begins(DoctorStep::Judge);
         let mut judged = vec![judging::judge(self.asked.way, &self.args.axis, &before)];
-        let tuned = experiment.part(|| self.tuned(why.as_ref()))?;
-        let Some(tuned) = tuned else { return Ok(None) };
+        let tuned = self.tuned(why.as_ref());
+        if experiment.is_interrupted() {
+            return Ok(None);
+        }
         let tuned = self.taken(DoctorStep::Tune, tuned);
         let worth = |tuned: &TuneResult| tuned.worth().map(|found| found.offered.clone()).collect();
         let worth: Vec<Offered> = tuned.as_ref().map(worth).unwrap_or_default();
@@ -97,18 +105,18 @@ impl<'a> Examination<'a> {
     }
 
     /// Notes the outcome of a step that may be left out, and returns its result.
-    pub(super) fn taken<T>(
-        &mut self,
-        step: DoctorStep,
-        (outcome, why): (Option<T>, Option<Skipped>),
-    ) -> Option<T> {
-        match why {
-            Some(why) => self.skip(step, why),
-            None if self.steps.iter().all(|taken| taken.step != step) => {
-                self.steps.push(StepTaken { step, skipped: None });
+    pub(super) fn taken<T>(&mut self, step: DoctorStep, outcome: Taken<T>) -> Option<T> {
+        match outcome {
+            Err(why) => {
+                self.skip(step, why);
+                None
             }
-            None => {}
+            Ok(result) => {
+                if self.steps.iter().all(|taken| taken.step != step) {
+                    self.steps.push(StepTaken { step, skipped: None });
+                }
+                Some(result)
+            }
         }
-        outcome
     }
 }

@@ -5,6 +5,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::Error;
 use jitterlab_motion::doctor::{DoctorResult, Earlier};
 use jitterlab_report::document::Document;
@@ -49,6 +50,14 @@ pub fn earlier() -> Result<Earlier, Error> {
 /// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
     kept_files::leave(&folder.join(FILE), left)
+}
+
+/// Run of an earlier call from its file.
+pub fn run(file: &Path) -> Result<MeasuredRun, Error> {
+    let run = Run::open(file, &Hints::default())?;
+    let causes = run.causes().ok();
+    let why = MeasuredRun::why(run.info(), causes.as_ref(), None);
+    Ok(MeasuredRun { why, ..run.measured()? })
 }
 
 /// Writes the page.

@@ -100,11 +100,12 @@ pub fn execute(args: &Args) -> Ending {
         let boot = boot();
         let result =
             found.map(|found| DoctorResult::new(asked, found).since(earlier.as_ref(), boot.as_ref()));
-        Ok(result.map(|result| (Earlier::new(&result, boot, loads), result, folder)))
+        let kept = examination.kept.take();
+        Ok(result.map(|result| (Earlier::new(&result, boot, loads), result, folder, kept)))
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());
-    conduct(open, true, measure, |(left, result, folder): (Earlier, DoctorResult, PathBuf)| {
+    conduct(open, true, measure, |(left, result, folder, kept)| {
         let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
         // The answer is not lost where a disk is full.
         let status = Status::from_fitness(args.show.show(&result)?);
@@ -113,6 +114,9 @@ pub fn execute(args: &Args) -> Ending {
         files::keep(&folder, &left)?;
         if !args.show.is_json() {
             output::note(&words::written(&page, settings.as_deref()));
+        }
+        if let Some(kept) = kept {
+            kept_parts::close(true, |complete| kept.close(complete));
         }
         Ok(status)
     })

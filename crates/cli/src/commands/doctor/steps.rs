@@ -1,7 +1,5 @@
 //! The steps of `doctor` that measure.
 
-use std::sync::atomic::Ordering;
-
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
 use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with};
@@ -11,27 +9,49 @@ use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
 use jitterlab_report::doctor::words;
 use jitterlab_trace::RunWriter;
 
-use super::examination::Examination;
+use super::examination::{Examination, Taken};
+use super::files;
 use crate::record_args::Progress;
 use crate::status_line::StatusLine;
 use crate::{experiment, kept_parts, output};
 
 impl Examination<'_> {
-    /// Measures next to the load with these settings on, unless an earlier call did and its run file is still there.
+    /// Measures next to the load with these settings on.
     pub(super) fn measurement(
         &mut self,
         experiment: &mut Experiment<'_>,
         step: DoctorStep,
         settings: &[Offered],
     ) -> Result<Option<MeasuredRun>, Error> {
-        let run = experiment.part(|| self.measured(step, settings))?;
-        let gone = |run: &MeasuredRun| run.file.as_ref().is_some_and(|file| !file.exists());
-        let run = match run {
-            Some(run) if gone(&run) => Some(self.measured(step, settings)?),
-            run => run,
+        let run = self.run(experiment, &mut |examination| examination.measured(step, settings).map(Ok))?;
+        Ok(run.and_then(|run| self.taken(step, run)))
+    }
+
+    /// Run of a step: that of an earlier call, if its file is still there, or else one that is recorded now. `None` if it
+    /// was interrupted.
+    pub(super) fn run(
+        &mut self,
+        experiment: &mut Experiment<'_>,
+        record: &mut dyn FnMut(&mut Self) -> Result<Taken<MeasuredRun>, Error>,
+    ) -> Result<Option<Taken<MeasuredRun>>, Error> {
+        let mut recorded = None;
+        let kept = experiment.part(|| {
+            let run = record(self)?;
+            let file = run.as_ref().ok().and_then(|run| run.file.clone());
+            recorded = Some(run);
+            Ok::<_, Error>(file)
+        })?;
+        let recorded = match (recorded, kept.flatten()) {
+            (Some(run), _) => run,
+            (None, Some(file)) if file.exists() => return files::run(&file).map(|run| Some(Ok(run))),
+            (None, _) => record(self)?,
         };
-        let run = run.filter(|_| !experiment.is_interrupted());
-        Ok(self.taken(step, (run, None)))
+        if !experiment.is_interrupted() {
+            return Ok(Some(recorded));
+        }
+        // It is recorded again from the start when the same command continues.
+        recorded.ok().and_then(|run| run.file).map_or(Ok(()), std::fs::remove_file)?;
+        Ok(None)
     }
 
     fn request(&self, duration_ns: i64) -> Request {
@@ -43,52 +63,48 @@ impl Examination<'_> {
         }
     }
 
+    /// Run file of a step in the examination's folder.
+    fn writer(&self, what: &str, info: &RunInfo) -> Option<RunWriter> {
+        let name = default_name(&info.started, &format!("-{what}.parquet"));
+        RunWriter::create_numbered(self.folder.join(name), info).ok()
+    }
+
     fn measured(&mut self, step: DoctorStep, settings: &[Offered]) -> Result<MeasuredRun, Error> {
         let interrupted = self.interrupted;
         self.begins(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };
         let request = self.request(self.asked.plan.measure_ns);
-        let mut writer = |info: &RunInfo| {
-            let name = default_name(&info.started, &format!("-{what}.parquet"));
-            RunWriter::create_numbered(self.folder.join(name), info).ok()
-        };
+        let mut writer = |info: &RunInfo| self.writer(what, info);
         let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
         let recording = Recording { writer: &mut writer, watch: &mut |now| progress.look(now), interrupted };
         let (run, problems) = record_with(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
-        if let (true, Some(file)) = (interrupted.load(Ordering::Relaxed), &run.file) {
-            // It is measured again from the start when the same command continues.
-            std::fs::remove_file(file)?;
-        }
         Ok(run)
     }
 
     /// Records the kernel's events, if that is permitted.
-    pub(super) fn explained(&mut self) -> Result<(Option<MeasuredRun>, Option<Skipped>), Error> {
-        let Some(why_ns) = self.asked.plan.why_ns else { return Ok((None, Some(Skipped::NoTime))) };
+    pub(super) fn explained(&mut self) -> Result<Taken<MeasuredRun>, Error> {
+        let Some(why_ns) = self.asked.plan.why_ns else { return Ok(Err(Skipped::NoTime)) };
         let measurement = Measurement::prepare(Request { why: true, ..self.request(why_ns) })?;
         if !measurement.explains() {
             let refusal = measurement.info().refused.last();
             let error = refusal.map_or_else(String::new, |refusal| refusal.why.clone());
-            return Ok((None, Some(Skipped::Refused { error })));
+            return Ok(Err(Skipped::Refused { error }));
         }
         self.begins(DoctorStep::Why);
+        let writer = self.writer("why", measurement.info());
         let mut progress = Progress::for_people(self.args.show, why_ns);
-        let run =
-            host::record(measurement, None, &mut |now| progress.look(now), self.interrupted)?.whole()?;
-        Ok((Some(run), None))
+        let recorded = host::record(measurement, writer, &mut |now| progress.look(now), self.interrupted)?;
+        recorded.whole().map(Ok)
     }
 
-    /// Tries settings for the most demanding purpose, if there is time.
-    pub(super) fn tuned(
-        &mut self,
-        why: Option<&MeasuredRun>,
-    ) -> Result<(Option<TuneResult>, Option<Skipped>), Error> {
-        let nothing = |why| Ok((None, Some(why)));
+    /// Tries settings for the most demanding purpose, if there is time. What was measured is kept until the examination
+    /// ends, which goes on from it.
+    pub(super) fn tuned(&mut self, why: Option<&MeasuredRun>) -> Taken<TuneResult> {
         if self.args.no_tune {
-            return nothing(Skipped::NotWanted);
+            return Err(Skipped::NotWanted);
         }
-        let Some(budget_ns) = self.asked.plan.tune_ns else { return nothing(Skipped::NoTime) };
+        let budget_ns = self.asked.plan.tune_ns.ok_or(Skipped::NoTime)?;
         let purpose = self.asked.way.served().next();
         let task = TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(Way::task).unwrap_or_default() };
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
@@ -103,11 +119,10 @@ impl Examination<'_> {
             budget_ns,
             purpose,
         };
-        match self.tune(request) {
-            Ok(result) => Ok((Some(result), None)),
-            Err(error) if error.is(TooShort) => nothing(Skipped::NoTime),
-            Err(error) => nothing(Skipped::Failed { error: error.to_string() }),
-        }
+        self.tune(request).map_err(|error| match error.is(TooShort) {
+            true => Skipped::NoTime,
+            false => Skipped::Failed { error: error.to_string() },
+        })
     }
 
     fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, Error> {
@@ -120,8 +135,7 @@ impl Examination<'_> {
         };
         let (measured, kept) =
             experiment::measured(parts, StatusLine::for_people(), self.interrupted, measure);
-        // The examination as a whole prints that it will continue from there.
-        kept_parts::close(measured.is_ok(), |complete| kept.close(complete).map(|_| 0));
+        self.kept = Some(kept);
         measured
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::graph::{Arc, Graph};
 use super::norms::{Factors, by_joins, descend, growth_bound, largest_singular};
@@ -41,7 +41,7 @@ pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
 pub(super) const GROWS: f64 = 1.0 + 1e-9;
 
 /// Stability under any allowed sequence, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Guarantee {
     /// Every sequence dies out: proved.
