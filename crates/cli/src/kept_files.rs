@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
-use jitterlab_report::document;
+use jitterlab_report::json;
 use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
 use jitterlab_trace::{atomic_file, source};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub fn earlier<T: DeserializeOwned>(file: &str) -> Result<Option<T>, Error> {
 
 /// Leaves results for a later call.
 pub fn leave(path: &Path, results: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string(results).map_err(document::not_written)?;
+    let text = serde_json::to_string(results).map_err(json::not_written)?;
     atomic_file::write(path, text.as_bytes(), false)
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use jitterlab_model::Error;
-use jitterlab_report::document;
+use jitterlab_report::json;
 
 use crate::description::Description;
 use crate::exit::{self, Ending};
@@ -31,8 +31,7 @@ pub fn main<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> ExitCode {
 fn answer<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> Ending {
     if env::args_os().nth(1).is_some_and(|first| first == DESCRIBE) {
         output::print(
-            &serde_json::to_string(&Description::from_command(&C::command()))
-                .map_err(document::not_written)?,
+            &serde_json::to_string(&Description::from_command(&C::command())).map_err(json::not_written)?,
         )?;
         return Ok(exit::Status::Fine);
     }

@@ -9,6 +9,7 @@ use jitterlab_model::bounds::WIDEST_TERMINAL;
 use jitterlab_model::{Error, Fitness};
 use jitterlab_report::chart::{Drawing, Terminal};
 use jitterlab_report::document::{self, Extent, Present};
+use jitterlab_report::json;
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
 use jitterlab_trace::atomic_file;
@@ -86,7 +87,7 @@ impl OutputArgs {
         };
         let head = result.head();
         if self.json {
-            print(&document::json(result)?)?;
+            print(&json::result(result)?)?;
         } else {
             let terminal = self.terminal();
             let text = document::text(result, extent, terminal);

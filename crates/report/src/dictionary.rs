@@ -11,6 +11,7 @@ use jitterlab_model::CpuSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::json;
 use crate::words::{count, cpus_named, exact, list, plural, share, time};
 
 const FILES: [&str; 4] = [
@@ -36,16 +37,14 @@ pub fn word(table: &str, name: &str) -> Option<&'static str> {
 
 /// The words for a value that is written as a name.
 pub(crate) fn named(table: &str, value: &impl Serialize) -> &'static str {
-    let name = serde_json::to_value(value).unwrap_or_default();
-    name.as_str().and_then(|name| word(table, name)).unwrap_or("unknown")
+    json::value(value).as_str().and_then(|name| word(table, name)).unwrap_or("unknown")
 }
 
 /// The quantities of an event: its fields; its name alone where it has none.
 pub(crate) fn fields(event: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(event) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(name) => [(NAMES[0].to_owned(), name)].into_iter().collect(),
-        Err(_) => Map::new(),
+    match json::value(event) {
+        Value::Object(fields) => fields,
+        name => [(NAMES[0].to_owned(), name)].into_iter().collect(),
     }
 }
 

@@ -61,7 +61,7 @@ impl Document {
         }
     }
 
-    /// Reads the output of [`json`], of any kind. Numbers in it are kept as they are.
+    /// Reads the output of [`json::result`](crate::json::result), of any kind. Numbers in it are kept as they are.
     ///
     /// # Errors
     /// It is no JSON, of another version, or lacks a field: nothing is guessed.
@@ -116,29 +116,4 @@ fn finished(
         }
         terminal.printable(text)
     })
-}
-
-/// For `map_err`: a value that JSON cannot hold, which never happens in practice.
-pub fn not_written(cause: serde_json::Error) -> Error {
-    Error::defect("the result could not be written as JSON").because(cause)
-}
-
-/// The output of `--json`: the document with the numbers behind it, ending with a line feed.
-///
-/// # Errors
-/// A value that JSON cannot hold: never in practice.
-pub fn json<R: Present>(result: &R) -> Result<String, Error> {
-    #[derive(Serialize)]
-    struct Whole<'a, R> {
-        schema: u32,
-        tool: &'a str,
-        kind: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        head: Option<&'a Head>,
-        result: &'a R,
-        sections: &'a [Section],
-    }
-    let Document { schema, tool, kind, head, sections } = &Document::new(result);
-    let whole = Whole { schema: *schema, tool, kind, head: head.as_ref(), result, sections };
-    Ok(serde_json::to_string_pretty(&whole).map_err(not_written)? + "\n")
 }

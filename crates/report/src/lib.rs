@@ -17,6 +17,7 @@ mod firmware;
 pub mod first_steps;
 pub mod head;
 pub mod isolation;
+pub mod json;
 mod judged_number;
 mod junit;
 pub mod loads;

@@ -57,7 +57,7 @@ pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
     let not_json = |error| {
         Error::refused(format!("the index could not be written as JSON ({error}); please report this"))
     };
-    let text = serde_json::to_string_pretty(index).map_err(not_json)? + "\n";
+    let text = serde_json::to_string(index).map_err(not_json)? + "\n";
     atomic_file::write(folder.join(INDEX), text.as_bytes(), false)
 }
 

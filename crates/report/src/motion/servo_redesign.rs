@@ -6,6 +6,7 @@ use jitterlab_motion::servo::{DelayMargin, Gains, Interval, PidGains, Redesign, 
 
 use super::percent;
 use super::servo_tables::cost;
+use crate::json;
 use crate::section::Piece;
 use crate::words::time;
 
@@ -98,10 +99,8 @@ pub fn file(of_plants: &[&[Redesign]], extension: &str) -> Option<String> {
         found.min_by(|a, b| a.cost.total_cmp(&b.cost)).cloned()
     };
     match (extension, of_plants) {
-        ("json", [all]) if !all.is_empty() => serde_json::to_string_pretty(all).ok().map(|text| text + "\n"),
-        ("json", [_, ..]) if of_plants.iter().any(|all| !all.is_empty()) => {
-            serde_json::to_string_pretty(of_plants).ok().map(|text| text + "\n")
-        }
+        ("json", [all]) if !all.is_empty() => json::indented(all).ok(),
+        ("json", [_, ..]) if of_plants.iter().any(|all| !all.is_empty()) => json::indented(of_plants).ok(),
         ("toml", [all]) => best(all, &|_| true).as_ref().map(toml),
         ("hal", _) => {
             let mut text = String::new();

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::PageRun;
+use crate::json;
 use crate::section::Piece;
 
 /// All facts of a run with what changed until its end. Unreadable facts are left out.
 pub fn build(run: &PageRun) -> Option<Piece> {
     let read = |facts: &Option<_>| {
         let mut rows = Vec::new();
-        // Facts are plain data; should they ever fail to serialise, the page lacks them and stays right otherwise.
-        flatten("", &serde_json::to_value(facts.as_ref()?).ok()?, &mut rows);
+        flatten("", &json::value(facts.as_ref()?), &mut rows);
         Some(rows)
     };
     let (before, after) = (read(&run.info.facts_before), read(&run.info.facts_after));
