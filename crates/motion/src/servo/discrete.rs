@@ -87,7 +87,7 @@ mod tests {
         let mut whole = DMatrix::zeros(n + m, n + m);
         whole.view_mut((0, 0), (n, n)).copy_from(a);
         whole.view_mut((0, n), (n, m)).copy_from(b);
-        let all = (whole * period_s).exp();
+        let all = exponential(&(whole * period_s));
         (all.view((0, 0), (n, n)).into_owned(), all.view((0, n), (n, m)).into_owned())
     }
 

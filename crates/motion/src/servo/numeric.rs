@@ -14,13 +14,20 @@ pub(super) fn is_finite(m: &DMatrix<f64>) -> bool {
     m.iter().all(|v| v.is_finite())
 }
 
-/// e^A; not finite where it would overflow.
+/// Terms of the series of e^A: for a norm of 1 the next is smaller than the rounding of the sum.
+const TERMS: usize = 19;
+
+/// e^A by scaling and squaring of its series (Moler and Van Loan 2003, method 3); not finite where it would overflow.
 pub(super) fn exponential(a: &DMatrix<f64>) -> DMatrix<f64> {
-    if a.amax().is_finite() && a.norm() < LARGEST_EXPONENT {
-        a.exp()
-    } else {
-        DMatrix::from_element(a.nrows(), a.ncols(), f64::NAN)
+    let norm = a.norm();
+    if !a.amax().is_finite() || norm >= LARGEST_EXPONENT {
+        return DMatrix::from_element(a.nrows(), a.ncols(), f64::NAN);
     }
+    let squarings = norm.max(1.0).log2().ceil() as i32;
+    let scaled = a * 0.5_f64.powi(squarings);
+    let one = DMatrix::identity(a.nrows(), a.ncols());
+    let series = (1..=TERMS).rev().fold(one.clone(), |sum, term| &one + &scaled * sum / term as f64);
+    (0..squarings).fold(series, |root, _| &root * &root)
 }
 
 /// Balances a matrix in place and returns the scales of its coordinates (Parlett and Reinsch 1969). A matrix
@@ -70,6 +77,30 @@ mod tests {
             assert_eq!(balance(&mut m), DVector::from_element(2, 1.0));
         }
         assert!(!is_finite(&exponential(&DMatrix::from_element(1, 1, 1e300))));
+    }
+
+    #[test]
+    fn exponentials_are_those_known_in_closed_form() {
+        let near = |a: &[f64], expected: &[f64]| {
+            let (n, scale) = (a.len().isqrt(), expected.iter().fold(0.0_f64, |most, v| most.max(v.abs())));
+            let found = exponential(&DMatrix::from_row_slice(n, n, a));
+            let off = (found - DMatrix::from_row_slice(n, n, expected)).amax();
+            assert!(off < 1e-13 * scale, "{a:?}: {off}");
+        };
+        near(&[0.0], &[1.0]);
+        near(&[-30.0, 0.0, 0.0, 5.0], &[(-30.0_f64).exp(), 0.0, 0.0, 5.0_f64.exp()]);
+        let (sine, cosine) = 40.0_f64.sin_cos();
+        near(&[0.0, 40.0, -40.0, 0.0], &[cosine, sine, -sine, cosine]);
+        near(&[0.0, 7.0, 0.0, 0.0], &[1.0, 7.0, 0.0, 1.0]);
+        // Moler and Van Loan's example of catastrophe for the unscaled series: eigenvalues -1 and -17.
+        let [slow, fast] = [(-1.0_f64).exp(), (-17.0_f64).exp()];
+        let expected = [
+            -2.0 * slow + 3.0 * fast,
+            1.5 * slow - 1.5 * fast,
+            -4.0 * slow + 4.0 * fast,
+            3.0 * slow - 2.0 * fast,
+        ];
+        near(&[-49.0, 24.0, -64.0, 31.0], &expected);
     }
 
     #[test]
