@@ -4,38 +4,49 @@
 //! one period tau_0, in order. `n` counts periods: the observation time is tau = n tau_0. Formulas: ITU-T
 //! G.810 appendix II, IEEE 1139, NIST SP 1065 (Riley 2008) section 5.
 
-use std::collections::VecDeque;
-
 use serde::Serialize;
+
+/// Largest and smallest of x within each window of successive values.
+struct WindowExtremes {
+    /// Periods that a window spans: one less than its values.
+    periods: usize,
+    highest: Vec<f64>,
+    lowest: Vec<f64>,
+}
+
+impl WindowExtremes {
+    /// Windows of a single value.
+    fn new(x: &[f64]) -> Self {
+        WindowExtremes { periods: 0, highest: x.to_vec(), lowest: x.to_vec() }
+    }
+
+    /// Lengthens the windows: two that overlap or touch are one that is up to twice as long.
+    fn lengthen_to(&mut self, periods: usize) {
+        while self.periods < periods {
+            let by = (self.periods + 1).min(periods - self.periods);
+            let left = self.highest.len().saturating_sub(by);
+            for at in 0..left {
+                self.highest[at] = self.highest[at].max(self.highest[at + by]);
+                self.lowest[at] = self.lowest[at].min(self.lowest[at + by]);
+            }
+            self.highest.truncate(left);
+            self.lowest.truncate(left);
+            self.periods += by;
+        }
+    }
+
+    /// The largest peak-to-peak of a window; `None` without a complete one.
+    fn largest_range(&self) -> Option<f64> {
+        self.highest.iter().zip(&self.lowest).map(|(high, low)| high - low).reduce(f64::max)
+    }
+}
 
 /// Returns the maximum time interval error over windows of `n` periods: the largest peak-to-peak of x within
 /// any n + 1 successive values. `None` without at least one complete window.
 pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
-    if n >= x.len() {
-        return None;
-    }
-    // Two queues of candidates, the best in front: each value enters and leaves once.
-    let (mut highest, mut lowest) = (VecDeque::new(), VecDeque::new());
-    let mut largest = 0.0f64;
-    for (k, &value) in x.iter().enumerate() {
-        while highest.back().is_some_and(|&j: &usize| x[j] <= value) {
-            highest.pop_back();
-        }
-        while lowest.back().is_some_and(|&j: &usize| x[j] >= value) {
-            lowest.pop_back();
-        }
-        highest.push_back(k);
-        lowest.push_back(k);
-        for queue in [&mut highest, &mut lowest] {
-            while queue.front().is_some_and(|&j| j + n < k) {
-                queue.pop_front();
-            }
-        }
-        if let (true, Some(&high), Some(&low)) = (k >= n, highest.front(), lowest.front()) {
-            largest = largest.max(x[high] - x[low]);
-        }
-    }
-    Some(largest)
+    let mut extremes = WindowExtremes::new(x);
+    extremes.lengthen_to(n);
+    extremes.largest_range()
 }
 
 /// Returns the mean of the squared second differences x_{i+2n} - 2 x_{i+n} + x_i.
@@ -94,12 +105,14 @@ pub struct TimeErrorPoint {
 /// Returns the time error of a series over observation times of 1, 2, 4, ... periods, as long as three windows fit.
 pub fn time_error(x_ns: &[f64], period_ns: f64) -> Vec<TimeErrorPoint> {
     let octaves = (0..usize::BITS).map(|e| 1usize << e).take_while(|n| 3 * n <= x_ns.len());
+    let mut extremes = WindowExtremes::new(x_ns);
     octaves
         .filter_map(|n| {
+            extremes.lengthen_to(n);
             Some(TimeErrorPoint {
                 periods: n as u64,
                 tau_ns: n as f64 * period_ns,
-                mtie_ns: mtie(x_ns, n)?,
+                mtie_ns: extremes.largest_range()?,
                 tdev_ns: tdev(x_ns, n)?,
                 adev: oadev(x_ns, n, period_ns)?,
                 mdev: mdev(x_ns, n, period_ns)?,

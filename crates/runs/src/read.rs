@@ -149,7 +149,7 @@ impl Run {
                 all[task].scan.push_spikes(rows, above_ns);
             }
             if let Some(series) = &mut all[task].series {
-                series.push_spikes(rows);
+                series.push_all(rows);
             }
         })?;
         Ok(all)

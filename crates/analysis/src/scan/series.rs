@@ -41,9 +41,9 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn from_values(values_ns: impl Iterator<Item = Option<i64>>) -> Self {
+    fn from_values(values_ns: impl Iterator<Item = i64>) -> Self {
         let mut extent = Extent { min_ns: i64::MAX, max_ns: i64::MIN, ..Extent::default() };
-        for value_ns in values_ns.flatten() {
+        for value_ns in values_ns {
             extent.count += 1;
             extent.min_ns = extent.min_ns.min(value_ns);
             extent.max_ns = extent.max_ns.max(value_ns);
@@ -89,14 +89,17 @@ pub struct Step {
 }
 
 impl Step {
-    /// Summarises consecutive activations, at least one.
-    fn from_rows(rows: &[ExactRow]) -> Self {
-        let extent = |quantity: usize| Extent::from_values(rows.iter().map(|row| row.values_ns[quantity]));
+    /// Summarises consecutive activations, at least one, with their period errors.
+    fn from_rows(rows: &[Activation], period_errors_ns: &[Option<i64>]) -> Self {
         Step {
-            due_ns: rows.first().map_or(0, |row| row.due_ns),
+            due_ns: rows.first().map_or(0, |a| a.due_ns),
             executed: rows.len() as u64,
-            missed: rows.iter().map(|row| u64::from(row.missed)).sum(),
-            extents: std::array::from_fn(extent),
+            missed: rows.iter().map(|a| u64::from(a.missed)).sum(),
+            extents: [
+                Extent::from_values(rows.iter().map(Activation::latency_ns)),
+                Extent::from_values(rows.iter().map(Activation::execution_ns)),
+                Extent::from_values(period_errors_ns.iter().flatten().copied()),
+            ],
         }
     }
 
@@ -156,7 +159,8 @@ pub struct SeriesBuilder {
     in_step: u64,
     step: Step,
     steps: Vec<Step>,
-    block: Vec<ExactRow>,
+    /// Activations that are not yet part of a step or block.
+    block: Vec<Activation>,
     blocks_seen: u64,
     /// Scores of a block: latest, earliest, longest execution, largest period error, most missed.
     tops: [Top; 5],
@@ -226,24 +230,16 @@ impl SeriesBuilder {
         }
     }
 
-    /// Takes the next activations of the task.
+    /// Takes the next activations of the task, or those that a run kept that keeps only spikes.
     pub fn push_all(&mut self, rows: &[Activation]) {
-        for a in rows {
-            let exact = self.exact(a);
-            self.unbroken &= exact.values_ns[2].is_some() || self.first_latencies_ns.is_empty();
-            if self.unbroken && self.first_latencies_ns.len() < FIRST {
-                self.first_latencies_ns.push(a.latency_ns());
-                self.unbroken = a.missed == 0;
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(BLOCK - self.block.len()));
+            self.block.extend_from_slice(now);
+            if self.block.len() == BLOCK {
+                self.settle();
             }
-            self.push_exact(exact);
-        }
-    }
-
-    /// Takes activations of a run that kept only spikes.
-    pub fn push_spikes(&mut self, rows: &[Activation]) {
-        for a in rows {
-            let exact = self.exact(a);
-            self.push_exact(exact);
+            rest = later;
         }
     }
 
@@ -262,14 +258,6 @@ impl SeriesBuilder {
         }
     }
 
-    fn exact(&mut self, a: &Activation) -> ExactRow {
-        self.first.get_or_insert(*a);
-        let period_error = self.period_error_ns(a);
-        self.previous = Some((a.index, a.missed, a.start_ns));
-        let values_ns = [Some(a.latency_ns()), Some(a.execution_ns()), period_error];
-        ExactRow { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
-    }
-
     /// Returns the period error of the next activation; `None` if it does not directly follow the previous one.
     fn period_error_ns(&self, a: &Activation) -> Option<i64> {
         let follows = |(index, missed, _): &(u64, u32, i64)| {
@@ -279,35 +267,52 @@ impl SeriesBuilder {
         self.previous.filter(follows).map(error)
     }
 
-    fn push_exact(&mut self, exact: ExactRow) {
-        self.block.push(exact);
-        if self.block.len() == BLOCK {
-            self.settle();
-        }
-    }
-
     /// Adds the block to the steps, and keeps it if it has one of the largest values so far.
     fn settle(&mut self) {
         let block = std::mem::take(&mut self.block);
+        let mut period_errors_ns = [None; BLOCK];
+        for (a, error_ns) in block.iter().zip(&mut period_errors_ns) {
+            *error_ns = self.period_error_ns(a);
+            self.previous = Some((a.index, a.missed, a.start_ns));
+        }
+        let period_errors_ns = &period_errors_ns[..block.len()];
+        self.first = self.first.or(block.first().copied());
+        if !self.sliced {
+            self.take_first_latencies(&block, period_errors_ns);
+        }
         let mut whole = Step::default();
         // Steps and blocks are powers of two: the shorter one divides the other.
-        for rows in block.chunks(BLOCK.min(self.per_step as usize)) {
-            let part = Step::from_rows(rows);
+        let length = BLOCK.min(self.per_step as usize);
+        for (rows, errors_ns) in block.chunks(length).zip(period_errors_ns.chunks(length)) {
+            let part = Step::from_rows(rows, errors_ns);
             whole.merge(&part);
             if !self.complete && !self.sliced {
                 self.push_part(&part, rows.len() as u64);
             }
         }
+        self.judge(&whole, &block, period_errors_ns);
         self.block = block;
-        self.judge(&whole);
+        self.block.clear();
+    }
+
+    /// Keeps the latencies from the beginning up to the first that follows a missed or lost activation.
+    fn take_first_latencies(&mut self, block: &[Activation], period_errors_ns: &[Option<i64>]) {
+        for (a, error_ns) in block.iter().zip(period_errors_ns) {
+            self.unbroken &= error_ns.is_some() || self.first_latencies_ns.is_empty();
+            if !self.unbroken || self.first_latencies_ns.len() == FIRST {
+                break;
+            }
+            self.first_latencies_ns.push(a.latency_ns());
+            self.unbroken = a.missed == 0;
+        }
     }
 
     /// Keeps the block if it has one of the largest values so far; `whole` is its summary.
-    fn judge(&mut self, whole: &Step) {
+    fn judge(&mut self, whole: &Step, block: &[Activation], period_errors_ns: &[Option<i64>]) {
         let number = self.blocks_seen;
         self.blocks_seen += 1;
         let [latency, execution, period_error] = &whole.extents;
-        let missed = self.block.iter().map(|row| i64::from(row.missed)).max().filter(|missed| *missed > 0);
+        let missed = block.iter().map(|a| i64::from(a.missed)).max().filter(|missed| *missed > 0);
         let scores = [
             latency.score(|_, max| max),
             latency.score(|min, _| min.saturating_neg()),
@@ -319,10 +324,16 @@ impl SeriesBuilder {
         let always = self.complete || number == 0;
         let is_wanted = |(top, score): (&Top, &i64)| *score != i64::MIN && top.wants(*score);
         if always || self.tops.iter().zip(&scores).any(is_wanted) {
-            self.kept.insert(number, (u32::from(always), self.block.clone()));
+            let rows = block.iter().zip(period_errors_ns);
+            let exact = rows.map(|(a, error_ns)| ExactRow {
+                index: a.index,
+                due_ns: a.due_ns,
+                missed: a.missed,
+                values_ns: [Some(a.latency_ns()), Some(a.execution_ns()), *error_ns],
+            });
+            self.kept.insert(number, (u32::from(always), exact.collect()));
             scores.into_iter().enumerate().for_each(|(top, score)| self.offer(top, score, number));
         }
-        self.block.clear();
     }
 
     /// Offers a kept block as one of the largest by a score. The block dropped for it is forgotten unless
@@ -390,7 +401,7 @@ impl SeriesBuilder {
 
     /// Sets the error of its first period, which only the previous part determines.
     fn begin_with(&mut self, error_ns: i64) {
-        let extent = Extent::from_values([Some(error_ns)].into_iter());
+        let extent = Extent::from_values([error_ns].into_iter());
         if let Some(step) = self.steps.first_mut().filter(|_| !self.sliced) {
             step.extents[2].merge(&extent);
         }

@@ -2,7 +2,9 @@
 
 mod read;
 
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread;
 
 use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
@@ -64,9 +66,22 @@ impl PageRun {
 impl PageTask {
     /// Makes a task of the run that `info` describes, with the results of its scan.
     pub fn new(number: usize, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
-        let patterns = Patterns::from_scan(&scan);
         let measured = MeasuredTask::new(&info.tasks[number], &scan.timing, info);
-        let prediction = Prediction::new(&scan, &info.tasks[number], info, None);
+        let (patterns, prediction) = side_by_side(
+            || Patterns::from_scan(&scan),
+            || Prediction::new(&scan, &info.tasks[number], info, None),
+        );
         PageTask { number, measured, series, scan, patterns, prediction }
     }
+}
+
+/// Results of two computations, the second on another processor where a thread can be made.
+fn side_by_side<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+    thread::scope(|scope| {
+        let beside = thread::Builder::new().spawn_scoped(scope, &second);
+        let first = first();
+        let second = beside
+            .map_or_else(|_| second(), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (first, second)
+    })
 }
