@@ -13,7 +13,7 @@ use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
 use super::architecture::Architecture;
-use jitterlab_host::child::EndsWithParent;
+use jitterlab_host::child::EndWithParent;
 use jitterlab_host::scratch::{Scratch, package_cache};
 use jitterlab_model::Error;
 
@@ -95,7 +95,7 @@ fn output(
         .current_dir(directory)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
-        .ends_with_us(Signal::SIGKILL)
+        .end_with_parent(Signal::SIGKILL)
         .output()
         .map_err(|_| no_apt(program))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -287,13 +287,13 @@ impl Package {
             .stdin(package)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .ends_with_us(Signal::SIGKILL)
+            .end_with_parent(Signal::SIGKILL)
             .spawn()
             .map_err(missing("dpkg-deb"))?;
         let tarball = unpacking.stdout.take().map_or_else(Stdio::null, Stdio::from);
         let mut extracting = Command::new("tar");
         extracting.args(["-x", "-C"]).arg(&incoming).arg(member).stdin(tarball);
-        let extracted = extracting.ends_with_us(Signal::SIGKILL).output();
+        let extracted = extracting.end_with_parent(Signal::SIGKILL).output();
         let read = unpacking.wait().map_err(cache_error(&self.file))?;
         let extracted = extracted.map_err(missing("tar"))?;
         if !extracted.status.success() || !read.success() {

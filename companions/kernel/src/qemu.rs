@@ -22,7 +22,7 @@ use super::initramfs::Initramfs;
 use super::job::{Answer, COMPLAINT};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
-use jitterlab_host::child::{EndsDescendants, EndsWithParent, kill_descendants};
+use jitterlab_host::child::{DescendantKiller, EndWithParent, kill_descendants};
 use jitterlab_model::Error;
 
 /// Progress of a boot.
@@ -84,10 +84,10 @@ pub fn boot(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .ends_with_us(Signal::SIGKILL);
+        .end_with_parent(Signal::SIGKILL);
     let files = [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()].into_iter();
     hand_over(&mut command, files.chain(disk.as_ref().map(AsRawFd::as_raw_fd)).collect());
-    let guard = EndsDescendants::new(&mut command)?;
+    let guard = DescendantKiller::new(&mut command)?;
     let child = command.spawn().map_err(|error| {
         Error::refused(format!("{} could not be started", machine.emulator().display()))
             .because(error)
@@ -261,7 +261,7 @@ impl StallDetector {
 /// A running QEMU, which does not outlive this.
 struct Qemu {
     child: Child,
-    _guard: EndsDescendants,
+    _guard: DescendantKiller,
 }
 
 impl Qemu {

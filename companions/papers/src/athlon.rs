@@ -30,7 +30,7 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::matrix::{observation, proposal};
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 /// Name of the condition without load, the report's test series 1.
 pub const NO_LOAD: &str = "none";
@@ -211,13 +211,13 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
         return Err(in_the_way(&guest));
     }
     let machine = facts::read(&Root::system());
-    let mut index = match cells::read(at.directory)? {
+    let mut index = match cells::read_index(at.directory)? {
         Some(index) => index,
         None => plan(at, &machine)?,
     };
     let (folder, interrupted) = (at.directory, at.interrupted);
     let mut progress = at.progress();
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
+    let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
     let (hog, idle) = usage(at, &machine)?;
@@ -312,7 +312,7 @@ const GUEST: &str = "guest";
 /// PREEMPT_RT, in one boot.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let file = at.run_file(GUEST);
-    let index = match cells::read(at.directory)? {
+    let index = match cells::read_index(at.directory)? {
         Some(index) if at.is_kept(&file) => index,
         // Cells of this machine, which took their time.
         Some(_) => return Err(in_the_way(at.directory)),
@@ -348,7 +348,7 @@ fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Ma
         let line = said.lines().next().unwrap_or_default();
         Error::defect(format!("the guest did not send the cells it measured but {line:?}"))
     })?;
-    cells::write(&index, at.directory)?;
+    cells::write_index(&index, at.directory)?;
     save_run(&guest, GUEST, file)?;
     Ok(index)
 }

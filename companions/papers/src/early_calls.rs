@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use jitterlab_model::{Error, Policy, TaskSpec};
-use jitterlab_rt::compensate::Repeat;
+use jitterlab_rt::compensate::RepeatedWake;
 use jitterlab_rt::wake::{Nanosleep, Wake};
 use jitterlab_rt::{Arrival, Linux, PeriodicLoop, System, WakeUp, broken, no_thread};
 
@@ -119,12 +119,12 @@ pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Err
 }
 
 fn called(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Result<Vec<(i64, i64)>, Error> {
-    let sleep = Box::new(Noting { sleep: Nanosleep::on(spec.clock), waits });
+    let sleep = Box::new(Noting { sleep: Nanosleep::new(spec.clock), waits });
     let period = Duration::from_nanos(spec.period_ns.unsigned_abs());
     let mut task = PeriodicLoop::every(period)
         .name(&spec.name)
         .policy(spec.policy.unwrap_or(Policy::Other))
-        .wake_by(Box::new(Repeat::new(sleep, every_ns)))
+        .with_wake_up(Box::new(RepeatedWake::new(sleep, every_ns)))
         .count(ACTIVATIONS)
         .guarded();
     if let Some(cpu) = spec.cpu {

@@ -89,7 +89,7 @@ impl Workplace<'_> {
     fn progress(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
-                (self.tell)(&progress::left(&now.step, now.left_ns));
+                (self.tell)(&progress::left(&now.step, now.remaining_ns));
             }
         }
     }

@@ -18,11 +18,13 @@ use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::summary::P50;
-use jitterlab_host::experiment::compensate::{late_ns, load_curve, service};
-use jitterlab_host::{Block, DmaLatency, Experiment, TaskBench};
+use jitterlab_host::experiment::compensate::{
+    lateness_threshold_ns, measure_load_curve, measure_service_time,
+};
+use jitterlab_host::{Block, DmaLatency, Experiment, TaskMeasurer};
 use jitterlab_model::{Activation, ClockFit, Compensation, Error, ReadClock, TaskSpec};
 use jitterlab_report::compensation::note;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 pub const PERIOD_NS: i64 = 500_000;
 
@@ -140,38 +142,38 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, interrupted);
-    let mut bench = TaskBench::prepare(task, DmaLatency::default(), &mut experiment)?;
+    let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
+    let mut bench = TaskMeasurer::prepare(task, DmaLatency::default(), &mut experiment)?;
     let plain = bench.spec.clone();
-    let clock_floor = Statistics::from_values(&bench.clock_floor()?);
+    let clock_floor = Statistics::from_values(&bench.measure_clock_floor()?);
     let floor_ns = clock_floor.at(P50).exactly().unwrap_or(1).max(1);
 
-    bench.begin(TrialStep::NistSeries);
-    let short = bench.block(&plain, PERIOD_NS * SHORT as i64)?;
-    let long = [bench.block(&plain, duration_ns.max(3 * PERIOD_NS))?];
+    bench.begin_step(TrialStep::NistSeries);
+    let short = bench.measure_whole_block(&plain, PERIOD_NS * SHORT as i64)?;
+    let long = [bench.measure_whole_block(&plain, duration_ns.max(3 * PERIOD_NS))?];
     let (first, second) =
         (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
 
-    bench.begin(TrialStep::NistCalls);
+    bench.begin_step(TrialStep::NistCalls);
     let early_calls = early_calls::measure(&plain, PRINTED_EVERY_NS)?;
     let unaligned = early_calls::measure(&plain, UNALIGNED_NS)?;
     let polled_shares = [&early_calls, &unaligned].map(|calls| calls.as_ref().map(EarlyCalls::polled_share));
 
-    bench.begin(TrialStep::NistLoad);
-    let service = service(&mut bench, &long)?;
-    let (load_curve, missing) = load_curve(&mut bench, &service, &long)?;
+    bench.begin_step(TrialStep::NistLoad);
+    let service = measure_service_time(&mut bench, &long)?;
+    let (load_curve, missing) = measure_load_curve(&mut bench, &service, &long)?;
 
-    bench.begin(TrialStep::NistTurns);
+    bench.begin_step(TrialStep::NistTurns);
     let recommendation =
         recommend(&latency_law(&Block::views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
             .ok_or_else(too_few)?;
     let margin_ns = recommendation.margin_ns;
-    let compensated = bench.compensated(Compensation::Margin { margin_ns });
-    let blocks = bench.whole_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
+    let compensated = bench.with_compensation(Compensation::Margin { margin_ns });
+    let blocks = bench.measure_all_in_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
     let proof = Proof::new(
         &Block::views(PERIOD_NS, &blocks[0]),
         &Block::views(PERIOD_NS, &blocks[1]),
-        late_ns(&clock_floor),
+        lateness_threshold_ns(&clock_floor),
     );
     let first_samples: Vec<&Block> = std::iter::once(&short).chain(&long).chain(&blocks[0]).collect();
     let jitters = blocks[0].iter().zip(&blocks[1]);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use jitterlab_host::{Experiment, KeptParts, Progress};
 use jitterlab_model::Error;
 use jitterlab_report::progress;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use crate::exit::{Ending, Status};
 use crate::status_line::StatusLine;
@@ -15,7 +15,7 @@ use crate::{interrupt, kept_parts};
 /// `None` if it was interrupted before there was anything to show. `open` opens the parts; from then on
 /// Ctrl-C ends it in order.
 pub fn conduct<T>(
-    open: impl FnOnce() -> Parts,
+    open: impl FnOnce() -> FinishedParts,
     quiet: bool,
     measure: impl FnOnce(&mut Experiment<'_>) -> Result<Option<T>, Error>,
     show: impl FnOnce(T) -> Ending,
@@ -37,14 +37,14 @@ pub fn conduct<T>(
 /// Measures, with its steps in this line, if in any: on a terminal each part of a step, else where one begins. Returns the
 /// answer and the parts that were kept, once the line has ended.
 pub fn measured<T, E>(
-    parts: Parts,
+    parts: FinishedParts,
     line: Option<StatusLine>,
     interrupted: &AtomicBool,
     measure: impl FnOnce(&mut Experiment<'_>) -> Result<T, E>,
 ) -> (Result<T, E>, KeptParts) {
     let mut tell = |now: &Progress| {
         if let Some(line) = line.as_ref().filter(|line| now.begins || line.is_redrawn()) {
-            line.show(&progress::left(&now.step, now.left_ns));
+            line.show(&progress::left(&now.step, now.remaining_ns));
         }
     };
     let mut experiment = Experiment::new(parts, &mut tell, interrupted);

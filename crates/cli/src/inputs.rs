@@ -61,7 +61,7 @@ fn result(path: &Path) -> Result<Document, Error> {
 
 /// Result that `matrix` left in a directory.
 fn directory(folder: &Path) -> Result<Document, Error> {
-    let index = matrix::read(folder)?.ok_or_else(|| {
+    let index = matrix::read_index(folder)?.ok_or_else(|| {
         Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))
             .remedy("name run files, or such a directory")
     })?;

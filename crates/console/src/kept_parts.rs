@@ -4,25 +4,25 @@ use std::path::Path;
 
 use jitterlab_model::Error;
 use jitterlab_report::progress;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 use serde::Serialize;
 
 use crate::{interrupt, output};
 
 /// Opens the parts that the same command, word by word, left in this directory; `read` is its input from elsewhere.
 /// Prints a note where nothing can be kept.
-pub fn open(command: &str, read: &impl Serialize) -> Parts {
+pub fn open(command: &str, read: &impl Serialize) -> FinishedParts {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match Parts::new(Path::new("."), command, &(words, read)) {
+    match FinishedParts::new(Path::new("."), command, &(words, read)) {
         Ok(parts) => {
-            if let (found @ 1.., Some(path)) = (parts.found(), parts.path()) {
+            if let (found @ 1.., Some(path)) = (parts.found_count(), parts.path()) {
                 output::note(&progress::goes_on(found, path));
             }
             parts
         }
         Err(error) => {
             not_kept(error);
-            Parts::nowhere()
+            FinishedParts::without_file()
         }
     }
 }
@@ -37,7 +37,7 @@ pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, Error>) {
 }
 
 /// Keeps a part, or prints a note that no more can be kept.
-pub fn keep(parts: &mut Parts, part: &impl Serialize) {
+pub fn keep(parts: &mut FinishedParts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
         not_kept(error);
     }

@@ -16,14 +16,14 @@ use nix::unistd::{Pid, getpid, getppid};
 use crate::processes::{Stat, threads_of};
 
 /// A program that does not outlive this one.
-pub trait EndsWithParent {
+pub trait EndWithParent {
     /// Has the kernel send it a signal when the thread that starts it ends, as it does when this process is killed. So that
     /// thread has to wait for it.
-    fn ends_with_us(&mut self, signal: Signal) -> &mut Self;
+    fn end_with_parent(&mut self, signal: Signal) -> &mut Self;
 }
 
-impl EndsWithParent for Command {
-    fn ends_with_us(&mut self, signal: Signal) -> &mut Self {
+impl EndWithParent for Command {
+    fn end_with_parent(&mut self, signal: Signal) -> &mut Self {
         let parent = getpid();
         let tell_the_kernel = move || {
             set_pdeathsig(signal)?;
@@ -38,32 +38,32 @@ impl EndsWithParent for Command {
 /// Kills all descendants of a program when this process is gone, however it ends: for a script the kernel
 /// signals only the shell. Dropped when the program has ended.
 #[derive(Debug)]
-pub struct EndsDescendants(Child);
+pub struct DescendantKiller(Child);
 
 /// The variable by which they are known.
-const MARK: &str = "JITTERLAB_ENDS_WITH";
+const MARK_VARIABLE: &str = "JITTERLAB_ENDS_WITH";
 
 /// Its input ends when this process does.
-const GUARD: &str = r#"read -r line
+const GUARD_SCRIPT: &str = r#"read -r line
 while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
     for p in $marked; do p=${p#/proc/}; kill -9 "${p%/environ}"; done
 done"#;
 
-impl EndsDescendants {
+impl DescendantKiller {
     /// Marks the processes that this command will start, and watches over them.
     pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut guard = Command::new("/bin/sh");
-        guard.args(["-c", GUARD, &format!("{MARK}={mark}")]);
+        guard.args(["-c", GUARD_SCRIPT, &format!("{MARK_VARIABLE}={mark}")]);
         guard.env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.env(MARK, mark);
+        command.env(MARK_VARIABLE, mark);
         // In a process group of its own, so that Ctrl-C does not end it first.
-        guard.process_group(0).spawn().map(EndsDescendants)
+        guard.process_group(0).spawn().map(DescendantKiller)
     }
 }
 
-impl Drop for EndsDescendants {
+impl Drop for DescendantKiller {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -79,7 +79,7 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// A process and all its descendants, each before those that it started.
-pub fn family(first: u32) -> Vec<u32> {
+pub fn with_descendants(first: u32) -> Vec<u32> {
     let mut family = vec![first];
     let mut next = 0;
     while let Some(process) = family.get(next) {
@@ -91,7 +91,7 @@ pub fn family(first: u32) -> Vec<u32> {
 
 /// Descendants of a process that have not ended.
 fn living_descendants(of: u32) -> Vec<u32> {
-    family(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
+    with_descendants(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
 }
 
 fn signal(processes: &[u32], signal: Signal) {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_program_ends_with_the_thread_that_started_it() {
-        let start = || Command::new("sleep").arg("600").ends_with_us(Signal::SIGKILL).spawn().unwrap();
+        let start = || Command::new("sleep").arg("600").end_with_parent(Signal::SIGKILL).spawn().unwrap();
         let mut child = thread::spawn(start).join().unwrap();
         assert!(!child.wait().unwrap().success());
     }
@@ -157,10 +157,10 @@ mod tests {
     fn what_a_script_started_ends_with_who_started_the_script() {
         let mut script = Command::new("sh");
         script.args(["-c", "sleep 600 & setsid sleep 601 & wait"]);
-        let mut guard = EndsDescendants::new(&mut script).unwrap();
+        let mut guard = DescendantKiller::new(&mut script).unwrap();
         let mut script = script.spawn().unwrap();
-        wait_for(|| family(script.id()).len() == 3);
-        let started = family(script.id()).split_off(1);
+        wait_for(|| with_descendants(script.id()).len() == 3);
+        let started = with_descendants(script.id()).split_off(1);
         // As the kernel does with a process that is killed: the shell first, and its files.
         script.kill().unwrap();
         script.wait().unwrap();
@@ -172,8 +172,8 @@ mod tests {
     fn all_that_come_from_a_process_are_killed_and_it_is_not() {
         let script = "sleep 600 & sleep 601 & setsid sleep 602 & read line; exit 7";
         let mut shell = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
-        wait_for(|| family(shell.id()).len() == 4);
-        let all = family(shell.id());
+        wait_for(|| with_descendants(shell.id()).len() == 4);
+        let all = with_descendants(shell.id());
         kill_descendants(shell.id());
         assert!(is_there(all[0]) && all[1..].iter().all(|process| !is_there(*process)), "{all:?}");
         drop(shell.stdin.take());

@@ -47,7 +47,7 @@ impl fmt::Display for DmaLatency {
 
 /// The request is in force while this lives.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldDmaLatency {
     _device: Option<File>,
 }
 
@@ -56,15 +56,15 @@ impl DmaLatency {
     ///
     /// # Errors
     /// The device cannot be opened (it belongs to root) or written.
-    pub fn hold(self) -> io::Result<Held> {
-        self.hold_at(Path::new("/dev/cpu_dma_latency"))
+    pub fn hold(self) -> io::Result<HeldDmaLatency> {
+        self.hold_device(Path::new("/dev/cpu_dma_latency"))
     }
 
-    fn hold_at(self, device: &Path) -> io::Result<Held> {
-        let DmaLatency::Limit(us) = self else { return Ok(Held { _device: None }) };
+    fn hold_device(self, device: &Path) -> io::Result<HeldDmaLatency> {
+        let DmaLatency::Limit(us) = self else { return Ok(HeldDmaLatency { _device: None }) };
         let mut file = OpenOptions::new().write(true).open(device)?;
         file.write_all(&us.to_ne_bytes())?;
-        Ok(Held { _device: Some(file) })
+        Ok(HeldDmaLatency { _device: Some(file) })
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn keep_opens_nothing() {
-        assert!(DmaLatency::Keep.hold_at(Path::new("/nowhere/at/all")).is_ok());
-        assert!(DmaLatency::Limit(0).hold_at(Path::new("/nowhere/at/all")).is_err());
+        assert!(DmaLatency::Keep.hold_device(Path::new("/nowhere/at/all")).is_ok());
+        assert!(DmaLatency::Limit(0).hold_device(Path::new("/nowhere/at/all")).is_err());
     }
 }

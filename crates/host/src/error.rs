@@ -7,17 +7,17 @@ use jitterlab_model::{Error, Refusal};
 use super::dma_latency::DmaLatency;
 
 /// The user stopped a session of measurements too early.
-pub(crate) fn interrupted() -> Error {
+pub(crate) fn stopped_too_early() -> Error {
     Error::not_measured("interrupted before there was anything to report")
 }
 
 /// Nothing to recommend from.
-pub(crate) fn nothing_measured() -> Error {
+pub(crate) fn no_measurement() -> Error {
     Error::not_measured("no latency was measured: raise --duration")
 }
 
 /// Refusal to note for a limit that was asked for.
-pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
+pub(super) fn dma_latency_refusal(wanted: DmaLatency, error: &io::Error) -> Refusal {
     Refusal {
         what: format!("cpu_dma_latency {wanted}"),
         why: error.to_string(),

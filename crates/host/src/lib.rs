@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod child;
+pub mod cpu_choice;
 pub mod dma_latency;
 mod error;
 pub mod experiment;
@@ -17,14 +18,13 @@ pub mod programs;
 mod pulse;
 mod record;
 pub mod scratch;
-pub mod topology;
 pub mod trace_events;
 pub mod watch;
 pub mod why;
 
 pub use dma_latency::DmaLatency;
 pub use experiment::{
-    Block, CompensationPlan, Experiment, KeptParts, Progress, TaskBench, matrix, tune, wakeups,
+    Block, CompensationPlan, Experiment, KeptParts, Progress, TaskMeasurer, matrix, tune, wakeups,
 };
 pub use measure::{Finished, LimitExceeded, Measurement, Request, Sink};
 pub use prepare::now_utc;

@@ -15,8 +15,8 @@ use jitterlab_model::{
 };
 use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
-use super::dma_latency::{DmaLatency, Held};
-use super::error::dma_latency_refused;
+use super::dma_latency::{DmaLatency, HeldDmaLatency};
+use super::error::dma_latency_refusal;
 use super::facts::{self, Root};
 use super::isolate::{self, Isolation};
 use super::load::Loads;
@@ -138,7 +138,7 @@ pub struct Measurement {
     /// Durations of the pulse edges of each task.
     pulses: Vec<Option<Arc<EdgeTimes>>>,
     _moved: Moved,
-    _latency: Option<Held>,
+    _latency: Option<HeldDmaLatency>,
 }
 
 impl Measurement {
@@ -160,7 +160,7 @@ impl Measurement {
         let latency = match request.dma_latency.hold() {
             Ok(held) => Some(held),
             Err(error) => {
-                refused.push(dma_latency_refused(request.dma_latency, &error));
+                refused.push(dma_latency_refusal(request.dma_latency, &error));
                 None
             }
         };

@@ -8,9 +8,9 @@ use jitterlab_model::warning::{Mover, Placed};
 use jitterlab_model::{Bench, CpuSet, Error, Policy, RunInfo, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
 use jitterlab_rt::xenomai::{self, Core};
-use jitterlab_rt::{Linux, System, Workload, polling};
+use jitterlab_rt::{Linux, System, Workload, spare_processor};
 
-use super::topology;
+use super::cpu_choice;
 
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
 /// the kernel's own migration and watchdog threads (99). Of several such tasks the one with the longer period
@@ -64,12 +64,12 @@ pub(super) fn tasks(
                 .remedy("give each its own with name="));
         }
         if let Some(cpu) = task.cpu {
-            topology::check_cpu(facts, cpu)?;
+            cpu_choice::check_cpu(facts, cpu)?;
         }
         check_times(task)?;
     }
     for cpu in isolate.into_iter().flat_map(CpuSet::iter) {
-        topology::check_cpu(facts, cpu)?;
+        cpu_choice::check_cpu(facts, cpu)?;
     }
     let choice = match isolate {
         // CPUs that the run will isolate count as isolated.
@@ -77,9 +77,9 @@ pub(super) fn tasks(
             let mut facts = facts.clone();
             facts.process.allowed_cpus = Some(facts.usable());
             facts.isolation.isolated = Some(facts.isolation.isolated.unwrap_or_default().or(cpus));
-            topology::choose_cpus(&facts, &tasks)
+            cpu_choice::choose_cpus(&facts, &tasks)
         }
-        None => topology::choose_cpus(facts, &tasks),
+        None => cpu_choice::choose_cpus(facts, &tasks),
     };
     let mut periods: Vec<i64> = tasks.iter().filter(|t| t.policy.is_none()).map(|t| t.period_ns).collect();
     periods.sort_unstable();
@@ -94,7 +94,7 @@ pub(super) fn tasks(
         }
     }
     let allowed: Vec<u16> = facts.usable().iter().collect();
-    polling::check(&tasks, &allowed)?;
+    spare_processor::check(&tasks, &allowed)?;
     let mut warnings = Vec::new();
     if !choice.measured().and(&choice.housekeeping).is_empty() {
         warnings.push(Warning::SharedCpu { cpus: choice.housekeeping.clone() });

@@ -4,27 +4,28 @@
 
 use std::sync::atomic::AtomicBool;
 
-use jitterlab_host::{DmaLatency, Experiment, Progress, TaskBench};
+use jitterlab_host::{DmaLatency, Experiment, Progress, TaskMeasurer};
 use jitterlab_model::{Compensation, Flags};
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
-fn prepare<'e, 'a>(experiment: &'e mut Experiment<'a>) -> TaskBench<'e, 'a> {
-    TaskBench::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), experiment).unwrap()
+fn prepare<'e, 'a>(experiment: &'e mut Experiment<'a>) -> TaskMeasurer<'e, 'a> {
+    TaskMeasurer::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), experiment)
+        .unwrap()
 }
 
 #[test]
 fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
     let mut left_ms = Vec::new();
-    let mut tell = |now: &Progress| left_ms.extend(now.left_ns.map(|ns| ns / 1_000_000));
+    let mut tell = |now: &Progress| left_ms.extend(now.remaining_ns.map(|ns| ns / 1_000_000));
     let interrupted = AtomicBool::new(false);
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
-    experiment.plan(180_000_000);
+    let mut experiment = Experiment::new(FinishedParts::without_file(), &mut tell, &interrupted);
+    experiment.set_total_time(180_000_000);
     let mut bench = prepare(&mut experiment);
     let plain = bench.spec.clone();
-    let ways = [plain, bench.compensated(Compensation::Margin { margin_ns: 100_000 })];
-    let blocks = bench.turns(&ways, 3, 30_000_000).unwrap();
+    let ways = [plain, bench.with_compensation(Compensation::Margin { margin_ns: 100_000 })];
+    let blocks = bench.measure_in_turns(&ways, 3, 30_000_000).unwrap();
     for (spec, blocks) in ways.iter().zip(&blocks) {
-        let (info, rows) = bench.as_run(spec, blocks);
+        let (info, rows) = bench.run_of_blocks(spec, blocks);
         assert_eq!((blocks.len(), rows.len()), (3, 90));
         let result = info.tasks[0].result.as_ref().unwrap();
         assert_eq!(result.executed, 90);
@@ -46,16 +47,16 @@ fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
 #[test]
 fn an_interruption_leaves_whole_rounds() {
     let (mut tell, interrupted) = (|_: &Progress| (), AtomicBool::new(true));
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
+    let mut experiment = Experiment::new(FinishedParts::without_file(), &mut tell, &interrupted);
     let mut bench = prepare(&mut experiment);
     let ways = [bench.spec.clone(), bench.spec.clone()];
-    assert!(bench.turns(&ways, 3, 30_000_000).unwrap().iter().all(Vec::is_empty));
+    assert!(bench.measure_in_turns(&ways, 3, 30_000_000).unwrap().iter().all(Vec::is_empty));
 }
 
 #[test]
 fn the_clock_has_a_floor() {
     let (mut tell, interrupted) = (|_: &Progress| (), AtomicBool::new(false));
-    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
-    let floor = prepare(&mut experiment).clock_floor().unwrap();
+    let mut experiment = Experiment::new(FinishedParts::without_file(), &mut tell, &interrupted);
+    let floor = prepare(&mut experiment).measure_clock_floor().unwrap();
     assert!(floor.count() > 10_000 && floor.min_ns() >= Some(0));
 }

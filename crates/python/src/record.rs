@@ -167,7 +167,7 @@ impl Loop {
             Here(task.wait().map(|begun| (begun, task)))
         });
         py.check_signals()?;
-        Ok(begun.0.and_then(|(begun, task)| Some((begun.index, begun.due_ns, task.begins_now()?))))
+        Ok(begun.0.and_then(|(begun, task)| Some((begun.index, begun.due_ns, task.begin_work_now()?))))
     }
 
     /// Ends the loop.

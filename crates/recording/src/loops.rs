@@ -39,7 +39,7 @@ impl Loop {
             ))
             .remedy("leave it out"));
         }
-        let mut builder = PeriodicLoop::of_task(Linux, &spec).stop_flag(shared.stop.clone());
+        let mut builder = PeriodicLoop::from_spec(Linux, &spec).stop_flag(shared.stop.clone());
         if let Some(cpu) = spec.cpu {
             builder = builder.cpu(cpu);
         }
@@ -53,7 +53,7 @@ impl Loop {
             builder = builder.recorder(recorder);
         }
         let task = builder.build().inspect_err(|_| shared.give_back(number))?;
-        let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::found().ok());
+        let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::current_scheduling().ok());
         let run = TaskRun { granted, ..TaskRun::new(spec) };
         shared.began(number, &run, task.counters().clone(), task.refused());
         Ok(Loop { task, open: None, shared: shared.clone(), number, run })
@@ -85,8 +85,8 @@ impl Loop {
 
     /// Begins the work of the running activation only now, as after a wait for an interpreter's lock: the time until
     /// now is part of its latency. Returns the new start, in nanoseconds of CLOCK_MONOTONIC.
-    pub fn begins_now(&mut self) -> Option<i64> {
-        self.open.as_mut().map(|open| self.task.begins_now(open))
+    pub fn begin_work_now(&mut self) -> Option<i64> {
+        self.open.as_mut().map(|open| self.task.begin_work_now(open))
     }
 }
 

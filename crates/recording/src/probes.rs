@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jitterlab_model::{Error, Gap, TaskResult, TaskRun, Warning};
 use jitterlab_rt::Probe;
-use jitterlab_rt::probe::found;
+use jitterlab_rt::probe::current_scheduling;
 
 use crate::shared::{Shared, Taken};
 
@@ -28,7 +28,11 @@ impl Probed {
             recorder => Probe::new(&spec, recorder),
         };
         // The loop alone decides its way of waiting and its work.
-        let run = TaskRun { granted: found().ok(), unknown: vec![Gap::Settings], ..TaskRun::new(spec) };
+        let run = TaskRun {
+            granted: current_scheduling().ok(),
+            unknown: vec![Gap::Settings],
+            ..TaskRun::new(spec)
+        };
         // The loop may state its due times later: in a run that is killed before, they are unknown.
         let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
         shared.began(number, &until_then, probe.counters().clone(), &[]);
@@ -66,7 +70,7 @@ impl Drop for Probed {
         }
         let mut run = self.run.clone();
         let mut warning = None;
-        if !self.fitted && !self.probe.is_given_due_times() {
+        if !self.fitted && !self.probe.has_stated_due_times() {
             run.unknown.push(Gap::Phase);
             warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: self.probe.early() });
         }

@@ -8,14 +8,14 @@ use jitterlab_model::{Compensation, Error, Overrun, Policy, Refusal, SleepClock,
 
 use crate::compensate;
 use crate::counters::{CounterWriter, TaskCounters};
-use crate::error::Wanted;
-use crate::guard::Guard;
+use crate::error::SystemRequest;
+use crate::guard::OverloadGuard;
 use crate::linux::Linux;
 use crate::periodic::{Limits, PeriodicLoop};
-use crate::polling;
 use crate::record::Recorder;
 use crate::schedule::Schedule;
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
+use crate::spare_processor;
 use crate::sys::{self, signal};
 use crate::system::{Kernel, System};
 use crate::waiting;
@@ -45,14 +45,14 @@ impl PeriodicLoop<Linux> {
 }
 
 impl<S: System> PeriodicLoop<S> {
-    /// A loop on another system: a [`crate::fitted::Fitted`] to be timed by the processor's counter, a
+    /// A loop on another system: a [`crate::fitted::FittedClock`] to be timed by the processor's counter, a
     /// [`crate::fake::FakeSystem`] in tests.
     pub fn every_on(system: S, period: Duration) -> Builder<S> {
         Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
     }
 
     /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
-    pub fn of_task(system: S, spec: &TaskSpec) -> Builder<S> {
+    pub fn from_spec(system: S, spec: &TaskSpec) -> Builder<S> {
         Builder::new(system, spec.clone())
     }
 }
@@ -133,7 +133,7 @@ impl<S: System> Builder<S> {
     }
 
     /// A wake-up of one's own making, instead of method, clock and compensation.
-    pub fn wake_by(mut self, wake: Box<dyn WakeUp<S>>) -> Self {
+    pub fn with_wake_up(mut self, wake: Box<dyn WakeUp<S>>) -> Self {
         self.wake = Some(wake);
         self
     }
@@ -214,7 +214,7 @@ impl<S: System> Builder<S> {
         spec.validate()?;
         // Once the thread is bound it is too late to find the processors left to others.
         if setup.is_some() {
-            polling::check(std::slice::from_ref(&spec), &sys::sched::cpus().unwrap_or_default())?;
+            spare_processor::check(std::slice::from_ref(&spec), &sys::sched::cpus().unwrap_or_default())?;
         }
         if let (true, Some(setup)) = (self.guarded, &mut setup) {
             setup.longest_computing = Some(LONGEST_COMPUTING);
@@ -245,7 +245,7 @@ impl<S: System> Builder<S> {
             recorder: self.recorder,
             stop: self.stop,
             limits,
-            guard: guarded.then(|| Guard::new(spec.period_ns, now_ns)),
+            guard: guarded.then(|| OverloadGuard::new(spec.period_ns, now_ns)),
             last_end_ns: i64::MIN,
             end: None,
             granted,
@@ -263,11 +263,11 @@ pub(crate) fn wake_or_nanosleep<S: System>(
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
 ) -> Result<Box<dyn WakeUp<S>>, Error> {
-    waiting::of_task(system, spec).or_else(|error| {
-        let wanted = Wanted::WakeUp(spec.wake, spec.clock);
-        refused.push(wanted.refused(&format!("task {}", spec.name), error.to_string(), None));
+    waiting::wake_up_of_task(system, spec).or_else(|error| {
+        let wanted = SystemRequest::WakeUp(spec.wake, spec.clock);
+        refused.push(wanted.refusal(&format!("task {}", spec.name), error.to_string(), None));
         let sleep = Box::new(Nanosleep::default());
-        compensate::around(sleep, system, spec.compensate, spec.period_ns)
+        compensate::with_compensation(sleep, system, spec.compensate, spec.period_ns)
             .map_err(|cause| Error::refused("the system does not let the task sleep").because(cause))
     })
 }

@@ -98,14 +98,14 @@ impl TaskCounters {
 #[derive(Debug)]
 pub(crate) struct CounterWriter {
     shared: Arc<TaskCounters>,
-    /// [`alike`] of the last activation that had nothing else to be counted; of none before the first.
+    /// [`packed_properties`] of the last activation that had nothing else to be counted; of none before the first.
     usual: u64,
 }
 
 /// Packs the properties that most activations share into one number to compare, as they lie in memory: due times
 /// missed, processor, flags.
 #[inline]
-fn alike(a: &Activation) -> u64 {
+fn packed_properties(a: &Activation) -> u64 {
     u64::from(a.missed) | u64::from(a.cpu) << 32 | u64::from(a.flags.0) << 48
 }
 
@@ -119,7 +119,7 @@ impl CounterWriter {
     #[inline]
     pub(crate) fn count(&mut self, a: &Activation, missed: u64, arrival: &Arrival) {
         if !self.is_usual(a) {
-            self.count_unlike(a, missed);
+            self.count_unusual(a, missed);
         }
         self.count_usual(a, arrival);
     }
@@ -127,7 +127,7 @@ impl CounterWriter {
     /// Returns true if the activation has nothing special to count.
     #[inline]
     pub(crate) fn is_usual(&self, a: &Activation) -> bool {
-        alike(a) == self.usual
+        packed_properties(a) == self.usual
     }
 
     /// Counts the properties that every activation has.
@@ -153,13 +153,13 @@ impl CounterWriter {
     }
 
     #[cold]
-    fn count_unlike(&mut self, a: &Activation, missed: u64) {
+    fn count_unusual(&mut self, a: &Activation, missed: u64) {
         let c = &*self.shared;
         if c.executed.load(Relaxed) == 0 {
             c.first_due_ns.store(a.due_ns, Relaxed);
             c.first_cpu.store(a.cpu.into(), Relaxed);
         }
-        self.usual = alike(a);
+        self.usual = packed_properties(a);
         let mut count_besides = |counter: &AtomicU64, more: u64| {
             counter.store(counter.load(Relaxed) + more, Relaxed);
             self.usual = u64::MAX;

@@ -23,7 +23,7 @@ pub fn broken() -> Error {
 
 /// Something a thread asks the system for and may be refused.
 #[derive(Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum SystemRequest {
     LockedMemory,
     TimerSlack,
     RealTimeLimit,
@@ -33,66 +33,66 @@ pub(crate) enum Wanted {
     Counter,
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for SystemRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wanted::LockedMemory => f.write_str("locked memory"),
-            Wanted::TimerSlack => f.write_str("timer slack of 1 ns"),
-            Wanted::RealTimeLimit => f.write_str("limit on computing without a wait"),
-            Wanted::Policy(policy) => write!(f, "policy {policy}"),
-            Wanted::Processor { cpu, .. } => write!(f, "processor {cpu}"),
-            Wanted::WakeUp(wake, clock) => write!(f, "wake={wake} on clock={clock}"),
-            Wanted::Counter => write!(f, "the {}", sys::counter::NAME),
+            SystemRequest::LockedMemory => f.write_str("locked memory"),
+            SystemRequest::TimerSlack => f.write_str("timer slack of 1 ns"),
+            SystemRequest::RealTimeLimit => f.write_str("limit on computing without a wait"),
+            SystemRequest::Policy(policy) => write!(f, "policy {policy}"),
+            SystemRequest::Processor { cpu, .. } => write!(f, "processor {cpu}"),
+            SystemRequest::WakeUp(wake, clock) => write!(f, "wake={wake} on clock={clock}"),
+            SystemRequest::Counter => write!(f, "the {}", sys::counter::NAME),
         }
     }
 }
 
-impl Wanted {
+impl SystemRequest {
     /// Describes the refusal of this request to `of`, with reason and remedy.
-    pub(crate) fn refused(&self, of: &str, why: String, errno: Option<i32>) -> Refusal {
+    pub(crate) fn refusal(&self, of: &str, why: String, errno: Option<i32>) -> Refusal {
         Refusal { what: format!("{self} for {of}"), why, remedy: self.remedy(errno) }
     }
 
     fn remedy(&self, errno: Option<i32>) -> String {
         match (self, errno) {
-            (Wanted::LockedMemory, _) => format!(
+            (SystemRequest::LockedMemory, _) => format!(
                 "{} | or in /etc/security/limits.conf: USER - memlock unlimited | or in a container: --cap-add IPC_LOCK --ulimit memlock=-1",
-                grant(true)
+                remedy_for_right(true)
             ),
-            (Wanted::TimerSlack, _) => "use policy=fifo:N, which has no timer slack".into(),
-            (Wanted::RealTimeLimit, _) => {
+            (SystemRequest::TimerSlack, _) => "use policy=fifo:N, which has no timer slack".into(),
+            (SystemRequest::RealTimeLimit, _) => {
                 "allow setrlimit(RLIMIT_RTTIME) in the container's seccomp profile".into()
             }
-            (Wanted::Processor { policy: Policy::Deadline { .. }, .. }, _) => {
+            (SystemRequest::Processor { policy: Policy::Deadline { .. }, .. }, _) => {
                 "the kernel does not bind a deadline thread inside a scheduling domain: leave cpu= out, use policy=fifo:N, or give the processor a domain of its own (write isolated to cpuset.cpus.partition of a cgroup)".into()
             }
-            (Wanted::Processor { cpu, .. }, _) => match sys::sched::cpus() {
+            (SystemRequest::Processor { cpu, .. }, _) => match sys::sched::cpus() {
                 Ok(cpus) => format!(
                     "cpu={cpu} does not exist or is outside this process's cpuset: use one of cpu={} (in a container widen --cpuset-cpus)",
                     cpus.into_iter().collect::<CpuSet>()
                 ),
                 Err(_) => format!("cpu={cpu} does not exist or is outside this process's cpuset: use another one"),
             },
-            (Wanted::Policy(Policy::Deadline { .. }), Some(libc::EINVAL)) => {
+            (SystemRequest::Policy(Policy::Deadline { .. }), Some(libc::EINVAL)) => {
                 "a deadline task needs a period between sched_deadline_period_min_us and sched_deadline_period_max_us of /proc/sys/kernel (100us to 4s) and a runtime between 1024ns and that period".into()
             }
-            (Wanted::Policy(Policy::Deadline { .. }), Some(libc::EBUSY)) => {
+            (SystemRequest::Policy(Policy::Deadline { .. }), Some(libc::EBUSY)) => {
                 "the deadline tasks together ask for more than the processors give: lower RUNTIME in policy=deadline:RUNTIME, or raise /proc/sys/kernel/sched_rt_runtime_us".into()
             }
-            (Wanted::Policy(policy), Some(libc::EPERM)) => format!(
+            (SystemRequest::Policy(policy), Some(libc::EPERM)) => format!(
                 "{} | or in /etc/security/limits.conf: USER - rtprio 85 (not for deadline) | or in a container: --cap-add SYS_NICE --ulimit rtprio=85",
-                grant(!matches!(policy, Policy::Deadline { .. }))
+                remedy_for_right(!matches!(policy, Policy::Deadline { .. }))
             ),
-            (Wanted::Policy(_), Some(libc::ENOSYS)) => {
+            (SystemRequest::Policy(_), Some(libc::ENOSYS)) => {
                 "this system has no sched_setattr (Linux 3.14): use another kernel or sandbox".into()
             }
-            (Wanted::Policy(_), _) => {
+            (SystemRequest::Policy(_), _) => {
                 "see sched(7); if this is root in a control group with CONFIG_RT_GROUP_SCHED, give the group a cpu.rt_runtime_us".into()
             }
-            (Wanted::WakeUp(..), _) => {
+            (SystemRequest::WakeUp(..), _) => {
                 "get the policy it needs (see the other refusals), or use wake=nanosleep; until then wake=nanosleep is used".into()
             }
-            (Wanted::Counter, _) => {
+            (SystemRequest::Counter, _) => {
                 "use read=monotonic-raw; until then read=monotonic is used".into()
             }
         }
@@ -101,16 +101,16 @@ impl Wanted {
 
 /// Remedy for a missing right: limits in the group of the Debian package where that is installed, or the program's own
 /// capabilities.
-fn grant(by_limits: bool) -> String {
+fn remedy_for_right(limits_suffice: bool) -> String {
     let is_ours = |line: &str| line.starts_with("jitterlab:");
     let group = || fs::read_to_string("/etc/group").is_ok_and(|groups| groups.lines().any(is_ours));
-    if by_limits && group() {
+    if limits_suffice && group() {
         return "sudo usermod -aG jitterlab \"$USER\" and a new login".into();
     }
-    format!("sudo setcap cap_sys_nice,cap_ipc_lock+ep {}", program())
+    format!("sudo setcap cap_sys_nice,cap_ipc_lock+ep {}", program_name())
 }
 
 /// The program as a user would name it in `setcap`.
-fn program() -> String {
+fn program_name() -> String {
     env::current_exe().map_or_else(|_| "PROGRAM".into(), |path| path.display().to_string())
 }

@@ -53,7 +53,7 @@ struct Line {
 
 impl Line {
     #[inline]
-    fn at(&self, count: i64) -> i64 {
+    fn ns_at(&self, count: i64) -> i64 {
         let since = i128::from(count.wrapping_sub(self.from.count));
         self.from.ns + ((since * i128::from(self.rate)) >> FRACTION_BITS) as i64
     }
@@ -83,20 +83,20 @@ struct Fit {
 
 /// [`Linux`] read by another clock.
 #[derive(Debug)]
-pub struct Fitted {
+pub struct FittedClock {
     read: ReadCounter,
     line: Cell<Line>,
     next_pair_ns: Cell<i64>,
     fit: RefCell<Fit>,
 }
 
-impl Fitted {
+impl FittedClock {
     /// Fits `read` against CLOCK_MONOTONIC, which takes some milliseconds.
     pub fn new(read: ReadCounter) -> Self {
         let mut recent = VecDeque::with_capacity(WINDOW);
         let mut narrowest = i64::MAX;
         for _ in 0..WINDOW {
-            let (pair, width) = closest(read);
+            let (pair, width) = closest_pair(read);
             narrowest = narrowest.min(width);
             recent.push_back(pair);
             std::thread::sleep(FIRST_SPACING);
@@ -104,12 +104,12 @@ impl Fitted {
         let first = recent.front().copied().unwrap_or(Pair { count: 0, ns: 0 });
         let line = line_through(&recent, first).unwrap_or(Line { from: first, rate: 1 << FRACTION_BITS });
         let fit = Fit { recent, first, pairs: 0, narrowest, sum_of_squares: 0.0, max_error_ns: 0 };
-        Fitted { read, line: Cell::new(line), next_pair_ns: Cell::new(0), fit: RefCell::new(fit) }
+        FittedClock { read, line: Cell::new(line), next_pair_ns: Cell::new(0), fit: RefCell::new(fit) }
     }
 }
 
 /// Both clocks, CLOCK_MONOTONIC in the middle of two readings of the counter, and the width between those.
-fn pair(read: ReadCounter) -> (Pair, i64) {
+fn read_pair(read: ReadCounter) -> (Pair, i64) {
     let before = read();
     let ns = Linux.now_ns();
     let width = read().wrapping_sub(before);
@@ -117,8 +117,8 @@ fn pair(read: ReadCounter) -> (Pair, i64) {
 }
 
 /// The closest pair of a few. The first ones bring code and data into the caches, which other work has taken.
-fn closest(read: ReadCounter) -> (Pair, i64) {
-    let one = || pair(read);
+fn closest_pair(read: ReadCounter) -> (Pair, i64) {
+    let one = || read_pair(read);
     (0..4).map(|_| one()).fold(one(), |best, next| if next.1 < best.1 { next } else { best })
 }
 
@@ -130,12 +130,12 @@ fn line_through(pairs: &VecDeque<Pair>, otherwise: Pair) -> Option<Line> {
     Some(Line { from: Pair { count: last.count, ns: last.ns + at_last.round() as i64 }, rate })
 }
 
-impl System for Fitted {
+impl System for FittedClock {
     type Kernel = Linux;
 
     #[inline]
     fn now_ns(&self) -> i64 {
-        self.line.get().at((self.read)())
+        self.line.get().ns_at((self.read)())
     }
 
     #[inline]
@@ -148,7 +148,7 @@ impl System for Fitted {
         if self.now_ns() < self.next_pair_ns.get() {
             return;
         }
-        let (pair, width) = closest(self.read);
+        let (pair, width) = closest_pair(self.read);
         let mut fit = self.fit.borrow_mut();
         // A pair that an interrupt tore apart is useless; the next activation tries again.
         if width > 2 * fit.narrowest {
@@ -156,7 +156,7 @@ impl System for Fitted {
         }
         fit.narrowest = fit.narrowest.min(width);
         self.next_pair_ns.set(pair.ns + SPACING_NS);
-        let error_ns = (self.line.get().at(pair.count) - pair.ns).unsigned_abs();
+        let error_ns = (self.line.get().ns_at(pair.count) - pair.ns).unsigned_abs();
         fit.pairs += 1;
         fit.sum_of_squares += (error_ns as f64).powi(2);
         fit.max_error_ns = fit.max_error_ns.max(error_ns);
@@ -195,8 +195,8 @@ mod tests {
         let pairs: VecDeque<Pair> =
             (0..WINDOW as i64).map(|i| Pair { count: 7 + i * 3_000, ns: 1_000 + i * 1_000 }).collect();
         let line = line_through(&pairs, pairs[0]).unwrap();
-        assert_eq!(line.at(7 + 3_000), 2_000);
-        assert!((line.at(7 + 3_000_000_000) - 1_000_001_000).abs() <= 1);
+        assert_eq!(line.ns_at(7 + 3_000), 2_000);
+        assert!((line.ns_at(7 + 3_000_000_000) - 1_000_001_000).abs() <= 1);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn another_clock_agrees_with_the_clock_and_says_how_well() {
         for read in [monotonic_raw as ReadCounter, processor_counter] {
-            let fitted = Fitted::new(read);
+            let fitted = FittedClock::new(read);
             for _ in 0..20 {
                 std::thread::sleep(Duration::from_nanos(SPACING_NS as u64));
                 // Several, since one may be torn apart.

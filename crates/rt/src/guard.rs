@@ -12,13 +12,13 @@ const LIMIT_PERCENT: i64 = 95;
 /// Watches one task. As long as nothing is suspicious this is integer arithmetic; processor time, which needs a
 /// system call, is read only once a window looked bad, and judged over the window that follows.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct OverloadGuard {
     period_ns: i64,
     window_from_ns: i64,
     last_end_ns: i64,
     waited_ns: i64,
     activations: u64,
-    too_long: u64,
+    overlong_activations: u64,
     suspected: Option<Suspicion>,
 }
 
@@ -27,15 +27,15 @@ struct Suspicion {
     cpu_time_ns: i64,
 }
 
-impl Guard {
+impl OverloadGuard {
     pub(crate) fn new(period_ns: i64, now_ns: i64) -> Self {
-        Guard {
+        OverloadGuard {
             period_ns,
             window_from_ns: now_ns,
             last_end_ns: now_ns,
             waited_ns: 0,
             activations: 0,
-            too_long: 0,
+            overlong_activations: 0,
             suspected: None,
         }
     }
@@ -52,23 +52,29 @@ impl Guard {
         self.waited_ns += arrived_ns - self.last_end_ns;
         self.last_end_ns = end_ns;
         self.activations += 1;
-        self.too_long += u64::from(end_ns - arrived_ns >= self.period_ns);
+        self.overlong_activations += u64::from(end_ns - arrived_ns >= self.period_ns);
         let window_ns = end_ns - self.window_from_ns;
         if window_ns < WINDOW_NS || self.activations < LEAST_ACTIVATIONS {
             return None;
         }
-        self.judge(window_ns, end_ns, cpu_time_ns)
+        self.judge_window(window_ns, end_ns, cpu_time_ns)
     }
 
     #[cold]
-    fn judge(&mut self, window_ns: i64, end_ns: i64, cpu_time_ns: impl FnOnce() -> i64) -> Option<Overload> {
+    fn judge_window(
+        &mut self,
+        window_ns: i64,
+        end_ns: i64,
+        cpu_time_ns: impl FnOnce() -> i64,
+    ) -> Option<Overload> {
         let limit = |whole: i64| whole / 100 * LIMIT_PERCENT;
         let never_waits = self.waited_ns < window_ns - limit(window_ns);
-        let always_too_long = self.too_long >= self.activations - self.activations / 10;
+        let always_too_long = self.overlong_activations >= self.activations - self.activations / 10;
         let activations = self.activations as i64;
         let suspicious = never_waits || always_too_long;
         let before = self.suspected.take();
-        (self.window_from_ns, self.waited_ns, self.activations, self.too_long) = (end_ns, 0, 0, 0);
+        (self.window_from_ns, self.waited_ns, self.activations, self.overlong_activations) =
+            (end_ns, 0, 0, 0);
         if !suspicious {
             return None;
         }

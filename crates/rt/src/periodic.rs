@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult};
 
 use crate::counters::{CounterWriter, TaskCounters};
-use crate::guard::Guard;
+use crate::guard::OverloadGuard;
 use crate::linux::Linux;
 use crate::record::Recorder;
 use crate::schedule::{Due, Schedule};
@@ -73,7 +73,7 @@ pub struct PeriodicLoop<S: System = Linux> {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) limits: Limits,
-    pub(crate) guard: Option<Guard>,
+    pub(crate) guard: Option<OverloadGuard>,
     pub(crate) last_end_ns: i64,
     pub(crate) end: Option<End>,
     pub(crate) granted: Option<Granted>,
@@ -95,7 +95,7 @@ impl<S: System> PeriodicLoop<S> {
                 || self.counters.executed() >= self.limits.count
                 || self.end.is_some()
             {
-                return self.come_to_end(due);
+                return self.note_end(due);
             }
             if due.due_ns <= self.last_end_ns {
                 break Wake::Due;
@@ -103,7 +103,7 @@ impl<S: System> PeriodicLoop<S> {
             match self.wake.wait(&self.system, due.due_ns) {
                 Ok(Wake::Interrupted) => {}
                 Ok(wake) => break wake,
-                Err(error) => self.end_all(End::Wait(error)),
+                Err(error) => self.end_with_others(End::Wait(error)),
             }
         };
         let arrival = match wake {
@@ -119,7 +119,7 @@ impl<S: System> PeriodicLoop<S> {
 
     /// Notes why there is no further activation.
     #[cold]
-    fn come_to_end(&mut self, due: Due) -> Option<Running<'_, S>> {
+    fn note_end(&mut self, due: Due) -> Option<Running<'_, S>> {
         self.end.get_or_insert(if self.counters.executed() >= self.limits.count {
             End::Count
         } else if due.due_ns >= self.limits.until_ns {
@@ -132,7 +132,7 @@ impl<S: System> PeriodicLoop<S> {
 
     /// Ends this loop, and with the stop flag those that share it.
     #[cold]
-    fn end_all(&mut self, end: End) {
+    fn end_with_others(&mut self, end: End) {
         self.end.get_or_insert(end);
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -170,14 +170,14 @@ impl<S: System> PeriodicLoop<S> {
             self.counters.set_dropped(recorder.dropped());
         }
         if activation.latency_ns() >= self.limits.stop_above_ns {
-            self.end_all(End::Above(activation));
+            self.end_with_others(End::Above(activation));
         }
         if let Some(guard) = &mut self.guard {
             let kernel = self.system.kernel();
             let from_ns = if self.limits.may_poll { arrival.now_ns } else { arrival.arrived_ns };
             let overload = guard.observe(from_ns, end_ns, || kernel.cpu_time_ns());
             if let Some(overload) = overload.or_else(|| held_cpu_too_long().then_some(Overload::HeldCpu)) {
-                self.end_all(End::Overload(overload));
+                self.end_with_others(End::Overload(overload));
             }
         }
         self.last_end_ns = end_ns;
@@ -195,7 +195,7 @@ impl<S: System> PeriodicLoop<S> {
     ///
     /// For a program whose work cannot begin when its thread wakes up, such as an interpreter with a lock.
     #[inline]
-    pub fn begins_now(&self, open: &mut Open) -> i64 {
+    pub fn begin_work_now(&self, open: &mut Open) -> i64 {
         let now_ns = self.system.now_ns();
         open.arrival.arrived_ns += now_ns - open.arrival.now_ns;
         open.arrival.now_ns = now_ns;

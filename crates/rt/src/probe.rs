@@ -37,12 +37,12 @@ enum Stage {
 
 /// Time and processor of an activation's start.
 #[derive(Debug, Clone, Copy)]
-struct Began {
+struct ActivationStart {
     start_ns: i64,
     cpu: u16,
 }
 
-impl Began {
+impl ActivationStart {
     /// Returns true if it can have been due then.
     #[inline]
     fn is_possible(self, due_ns: i64) -> bool {
@@ -80,7 +80,7 @@ pub struct Probe<S: System = Linux> {
     /// The grid from the first activation, in the stages that are on it.
     grid: Schedule,
     /// True if the loop states its due times.
-    given: bool,
+    states_due_times: bool,
     stage: Stage,
     last: Activation,
     phase_loss_ns: i64,
@@ -111,7 +111,7 @@ impl<S: System> Probe<S> {
             earliest_ns: -(spec.period_ns.max(1) / 2),
             overrun: spec.overrun,
             grid: Schedule::new(0, spec.period_ns, spec.overrun),
-            given: false,
+            states_due_times: false,
             stage: Stage::Nothing,
             last: Activation::default(),
             phase_loss_ns: 0,
@@ -127,21 +127,21 @@ impl<S: System> Probe<S> {
     /// One that was begun before and not ended ends here.
     #[inline]
     pub fn begin(&mut self) {
-        let began = self.began();
+        let began = self.read_start();
         if self.stage == Stage::OnGrid {
             self.begin_on_grid(began);
         } else {
-            self.begin_otherwise(began);
+            self.begin_without_grid(began);
         }
     }
 
     /// Begins one that is not on a grid yet, or on none.
     #[inline(never)]
-    fn begin_otherwise(&mut self, began: Began) {
+    fn begin_without_grid(&mut self, began: ActivationStart) {
         if self.stage == Stage::DueLater {
             self.begin_due_later(began);
         } else {
-            self.begin_another(None, began);
+            self.begin_slowly(None, began);
         }
     }
 
@@ -151,36 +151,38 @@ impl<S: System> Probe<S> {
     /// off: no run file holds more.
     #[inline]
     pub fn begin_at(&mut self, due_ns: i64) {
-        let began = self.began();
+        let began = self.read_start();
         let distance_ns = due_ns.wrapping_sub(self.last.due_ns);
         let is_next = self.stage == Stage::Waiting && distance_ns == self.period_ns;
-        if is_next && began.is_possible(due_ns) && self.record_usual() {
-            self.start(self.next(due_ns, 1, Flags::default()), began, Stage::BegunAt);
+        if is_next && began.is_possible(due_ns) && self.record_if_usual() {
+            self.start(self.due_after(due_ns, 1, Flags::default()), began, Stage::BegunAt);
         } else {
-            self.begin_another(Some(due_ns), began);
+            self.begin_slowly(Some(due_ns), began);
         }
     }
 
     /// Reads time and processor when an activation begins.
     #[inline]
-    fn began(&self) -> Began {
+    fn read_start(&self) -> ActivationStart {
         let start_ns = self.system.now_ns();
-        Began { start_ns, cpu: self.system.kernel().current_cpu() }
+        ActivationStart { start_ns, cpu: self.system.kernel().current_cpu() }
     }
 
     /// Whatever begins otherwise than the usual way, which is short.
     #[cold]
-    fn begin_another(&mut self, due_ns: Option<i64>, began: Began) {
+    fn begin_slowly(&mut self, due_ns: Option<i64>, began: ActivationStart) {
         let start_ns = began.start_ns;
         self.end_at(start_ns);
         if self.stage == Stage::DueLater {
             return self.begin_due_later(began);
         }
         match due_ns {
-            Some(due_ns) if began.is_possible(due_ns) => self.begin_given(due_ns, began),
-            Some(due_ns) if due_ns < start_ns => self.begin_given(start_ns - SPAN_NS, began),
-            Some(_) => self.begin_given(start_ns + SPAN_NS, began),
-            None if self.given => self.begin_given(self.last.due_ns.saturating_add(self.period_ns), began),
+            Some(due_ns) if began.is_possible(due_ns) => self.begin_with_due_time(due_ns, began),
+            Some(due_ns) if due_ns < start_ns => self.begin_with_due_time(start_ns - SPAN_NS, began),
+            Some(_) => self.begin_with_due_time(start_ns + SPAN_NS, began),
+            None if self.states_due_times => {
+                self.begin_with_due_time(self.last.due_ns.saturating_add(self.period_ns), began);
+            }
             None => {
                 if self.stage == Stage::Nothing {
                     self.grid = Schedule::new(start_ns, self.period_ns, self.overrun);
@@ -192,7 +194,7 @@ impl<S: System> Probe<S> {
 
     /// Begins one that was due on the grid from the first.
     #[inline]
-    fn begin_on_grid(&mut self, began: Began) {
+    fn begin_on_grid(&mut self, began: ActivationStart) {
         let due = self.grid.next();
         // No clock reads less than 0, so that this does not overflow.
         if began.start_ns.wrapping_sub(due.due_ns) < self.earliest_ns {
@@ -203,15 +205,15 @@ impl<S: System> Probe<S> {
 
     /// Begins an activation whose due time is found later.
     #[inline]
-    fn begin_due_later(&mut self, began: Began) {
+    fn begin_due_later(&mut self, began: ActivationStart) {
         let due = Due { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
         self.start(due, began, Stage::BegunDueLater);
     }
 
-    fn begin_given(&mut self, due_ns: i64, began: Began) {
+    fn begin_with_due_time(&mut self, due_ns: i64, began: ActivationStart) {
         if self.stage == Stage::Waiting {
-            let (steps, flags) = self.steps(due_ns.wrapping_sub(self.last.due_ns));
-            let due = self.next(due_ns, steps, flags);
+            let (steps, flags) = self.periods_between(due_ns.wrapping_sub(self.last.due_ns));
+            let due = self.due_after(due_ns, steps, flags);
             self.record();
             return self.start(due, began, Stage::BegunAt);
         }
@@ -222,19 +224,19 @@ impl<S: System> Probe<S> {
             self.phase_loss_ns = self.grid.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
             due = Due { index: next.index, due_ns, flags: Flags::RE_PHASED };
         }
-        self.given = true;
+        self.states_due_times = true;
         self.start(due, began, Stage::BegunAt);
     }
 
     /// Returns the due time `steps` periods after the last.
     #[inline]
-    fn next(&self, due_ns: i64, steps: u64, flags: Flags) -> Due {
+    fn due_after(&self, due_ns: i64, steps: u64, flags: Flags) -> Due {
         let flags = if due_ns <= self.last.end_ns { flags.with(Flags::CAUGHT_UP) } else { flags };
         Due { index: self.last.index.wrapping_add(steps), due_ns, flags }
     }
 
     /// Returns the number of periods between two due times, 1 or more, and the flag of a new grid where one begins.
-    fn steps(&mut self, distance_ns: i64) -> (u64, Flags) {
+    fn periods_between(&mut self, distance_ns: i64) -> (u64, Flags) {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
         let off_ns = distance_ns.saturating_sub(period_ns.saturating_mul(steps));
@@ -247,8 +249,8 @@ impl<S: System> Probe<S> {
     }
 
     #[inline]
-    fn start(&mut self, due: Due, began: Began, stage: Stage) {
-        let (Due { index, due_ns, flags }, Began { start_ns, cpu }) = (due, began);
+    fn start(&mut self, due: Due, began: ActivationStart, stage: Stage) {
+        let (Due { index, due_ns, flags }, ActivationStart { start_ns, cpu }) = (due, began);
         self.last = Activation { index, due_ns, start_ns, missed: 0, cpu, flags, ..self.last };
         self.stage = stage;
     }
@@ -273,27 +275,27 @@ impl<S: System> Probe<S> {
         } else if self.stage == Stage::BegunOnGrid {
             let missed = self.grid.complete(end_ns);
             if missed > 0 {
-                self.miss(missed);
+                self.note_missed(missed);
             }
-            self.end_whole(end_ns, Stage::OnGrid);
+            self.finish_activation(end_ns, Stage::OnGrid);
         } else if self.stage == Stage::BegunDueLater {
-            self.end_whole(end_ns, Stage::DueLater);
+            self.finish_activation(end_ns, Stage::DueLater);
         }
     }
 
     /// Records one that is known whole.
     #[inline(always)]
-    fn end_whole(&mut self, end_ns: i64, stage: Stage) {
+    fn finish_activation(&mut self, end_ns: i64, stage: Stage) {
         self.last.end_ns = end_ns;
         self.stage = stage;
-        if !self.record_usual() {
+        if !self.record_if_usual() {
             self.record();
         }
     }
 
     /// Notes that the grid left out due times after the last activation.
     #[cold]
-    fn miss(&mut self, missed: u64) {
+    fn note_missed(&mut self, missed: u64) {
         self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);
         self.counters.set_phase_loss_ns(self.grid.phase_loss_ns());
     }
@@ -311,10 +313,10 @@ impl<S: System> Probe<S> {
 
     /// Records the activation if nothing is special about it, and returns true then. Nothing is called from here.
     #[inline(always)]
-    fn record_usual(&mut self) -> bool {
+    fn record_if_usual(&mut self) -> bool {
         let last = &self.last;
         let is_usual = self.counters.is_usual(last)
-            && self.recorder.as_mut().is_none_or(|recorder| recorder.push_where_room(last));
+            && self.recorder.as_mut().is_none_or(|recorder| recorder.push_if_room(last));
         if is_usual {
             self.counters.count_usual(last, &Arrival::at(last.start_ns));
         }
@@ -322,8 +324,8 @@ impl<S: System> Probe<S> {
     }
 
     /// Returns true if the loop states its due times; otherwise they count from its first activation.
-    pub fn is_given_due_times(&self) -> bool {
-        self.given
+    pub fn has_stated_due_times(&self) -> bool {
+        self.states_due_times
     }
 
     /// Activations that began more than half a period before the due time they were taken to serve, none where due
@@ -357,7 +359,7 @@ impl<S: System> Probe<S> {
 ///
 /// # Errors
 /// The system's error.
-pub fn found() -> io::Result<Granted> {
+pub fn current_scheduling() -> io::Result<Granted> {
     Ok(Granted {
         policy: sys::sched::policy().unwrap_or(Policy::Other),
         cpus: sys::sched::cpus()?,

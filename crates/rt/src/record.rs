@@ -35,19 +35,19 @@ impl Recorder {
     /// next one that fits is marked [`Flags::AFTER_GAP`].
     #[inline]
     pub fn push(&mut self, activation: &Activation) -> bool {
-        self.push_where_room(activation) || self.push_where_full(activation)
+        self.push_if_room(activation) || self.push_after_full(activation)
     }
 
     /// Stores one if there was room when that was last looked at; else there is more to it.
     #[inline]
-    pub(crate) fn push_where_room(&mut self, activation: &Activation) -> bool {
+    pub(crate) fn push_if_room(&mut self, activation: &Activation) -> bool {
         self.writer.push(activation)
     }
 
     /// Stores one where the ring was full when it was last looked at: so it is after every drop.
     #[cold]
-    fn push_where_full(&mut self, activation: &Activation) -> bool {
-        let is_lost = !self.writer.find_room();
+    fn push_after_full(&mut self, activation: &Activation) -> bool {
+        let is_lost = !self.writer.refresh_room();
         self.dropped += u64::from(is_lost);
         let after_gap = std::mem::replace(&mut self.gap, is_lost);
         let flags = if after_gap { activation.flags.with(Flags::AFTER_GAP) } else { activation.flags };

@@ -115,7 +115,7 @@ impl<T: Copy> Writer<T> {
     }
 
     /// Looks where the reader is, and returns true if there is room now.
-    pub(crate) fn find_room(&mut self) -> bool {
+    pub(crate) fn refresh_room(&mut self) -> bool {
         self.room_until = self.shared.taken.0.load(Acquire) + self.capacity;
         self.written != self.room_until
     }
@@ -166,7 +166,7 @@ mod tests {
         loom::model(|| {
             let (mut writer, mut reader) = ring::<u64>(2);
             let writing = loom::thread::spawn(move || {
-                (1..=3).filter(|value| writer.find_room() && writer.push(value)).collect::<Vec<_>>()
+                (1..=3).filter(|value| writer.refresh_room() && writer.push(value)).collect::<Vec<_>>()
             });
             let mut taken = Vec::new();
             for _ in 0..2 {

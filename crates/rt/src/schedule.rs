@@ -86,7 +86,7 @@ impl Schedule {
     fn complete_late(&mut self, end_ns: i64) -> u64 {
         let Due { index, due_ns, .. } = self.next;
         self.late_end_ns = end_ns;
-        let passed = self.passed(due_ns, end_ns);
+        let passed = self.due_times_passed(due_ns, end_ns);
         let (missed, flags) = match self.overrun {
             Overrun::CatchUp => (0, Flags::CAUGHT_UP),
             Overrun::RePhase => (passed, Flags::RE_PHASED),
@@ -109,11 +109,11 @@ impl Schedule {
         if self.next.due_ns > self.late_end_ns {
             return 0;
         }
-        self.passed(self.next.due_ns, self.late_end_ns).saturating_add(1)
+        self.due_times_passed(self.next.due_ns, self.late_end_ns).saturating_add(1)
     }
 
     /// Returns the number of due times in (due, now], where now is not before due.
-    fn passed(&self, due_ns: i64, now_ns: i64) -> u64 {
+    fn due_times_passed(&self, due_ns: i64, now_ns: i64) -> u64 {
         (now_ns.saturating_sub(due_ns) / self.period_ns) as u64
     }
 }

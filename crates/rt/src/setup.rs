@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jitterlab_model::{Granted, Policy, Refusal};
 
-use crate::error::Wanted;
+use crate::error::SystemRequest;
 use crate::sys;
 
 /// Requested properties of a thread. None is assumed to have worked: a refusal is reported with its remedy, and the
@@ -69,13 +69,13 @@ impl ThreadSetup {
     /// Does it to the calling thread, as far as the system allows.
     #[must_use]
     pub fn apply(&self) -> (Granted, Vec<Refusal>) {
-        let mut asked = Asked { of: &self.name, refused: Vec::new() };
-        let memory_locked = self.lock_memory && asked.for_(&Wanted::LockedMemory, lock_memory());
+        let mut collector = RefusalCollector { of: &self.name, refused: Vec::new() };
+        let memory_locked = self.lock_memory && collector.check(&SystemRequest::LockedMemory, lock_memory());
         sys::memory::touch_stack();
-        asked.for_(&Wanted::TimerSlack, sys::sched::set_timer_slack_ns(1));
+        collector.check(&SystemRequest::TimerSlack, sys::sched::set_timer_slack_ns(1));
         if let (true, Some(limit)) = (self.policy.is_real_time(), self.longest_computing) {
             let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
-            asked.for_(&Wanted::RealTimeLimit, sys::signal::limit_real_time(limit_us));
+            collector.check(&SystemRequest::RealTimeLimit, sys::signal::limit_real_time(limit_us));
         }
         // Bound first, so that it never runs in real time on a wrong processor. The kernel refuses to combine a
         // deadline with a processor, whichever comes second: then the policy matters more.
@@ -83,11 +83,11 @@ impl ThreadSetup {
             // The kernel takes no deadline thread that may not use every processor of its scheduling domain, and
             // the processors of the caller were inherited.
             let _ = sys::sched::set_cpus(&EVERY_CPU);
-            self.schedule(&mut asked);
-            self.bind(&mut asked);
+            self.set_policy(&mut collector);
+            self.bind_to_cpu(&mut collector);
         } else {
-            self.bind(&mut asked);
-            self.schedule(&mut asked);
+            self.bind_to_cpu(&mut collector);
+            self.set_policy(&mut collector);
         }
         let granted = Granted {
             policy: sys::sched::policy().unwrap_or(Policy::Other),
@@ -95,33 +95,33 @@ impl ThreadSetup {
             memory_locked,
             timer_slack_ns: sys::sched::timer_slack_ns(),
         };
-        (granted, asked.refused)
+        (granted, collector.refused)
     }
 
-    fn schedule(&self, asked: &mut Asked<'_>) {
+    fn set_policy(&self, collector: &mut RefusalCollector<'_>) {
         let answer = sys::sched::set_policy(self.policy, self.period_ns);
-        asked.for_(&Wanted::Policy(self.policy), answer);
+        collector.check(&SystemRequest::Policy(self.policy), answer);
     }
 
-    fn bind(&self, asked: &mut Asked<'_>) {
+    fn bind_to_cpu(&self, collector: &mut RefusalCollector<'_>) {
         if let Some(cpu) = self.cpu {
             let answer = sys::sched::set_cpus(&[cpu]);
-            asked.for_(&Wanted::Processor { cpu, policy: self.policy }, answer);
+            collector.check(&SystemRequest::Processor { cpu, policy: self.policy }, answer);
         }
     }
 }
 
 /// Collects the refusals.
-struct Asked<'a> {
+struct RefusalCollector<'a> {
     of: &'a str,
     refused: Vec<Refusal>,
 }
 
-impl Asked<'_> {
+impl RefusalCollector<'_> {
     /// Notes the request with its remedy if the answer is an error, and returns true if it was granted.
-    fn for_(&mut self, wanted: &Wanted, answer: io::Result<()>) -> bool {
+    fn check(&mut self, wanted: &SystemRequest, answer: io::Result<()>) -> bool {
         let Err(error) = answer else { return true };
-        self.refused.push(wanted.refused(self.of, error.to_string(), error.raw_os_error()));
+        self.refused.push(wanted.refusal(self.of, error.to_string(), error.raw_os_error()));
         false
     }
 }

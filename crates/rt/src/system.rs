@@ -1,5 +1,5 @@
 //! Services that a task needs from the operating system, as ports: [`crate::Linux`] is the real one,
-//! [`crate::fake::FakeSystem`] a scripted one for tests, [`crate::fitted::Fitted`] a real one read by another clock.
+//! [`crate::fake::FakeSystem`] a scripted one for tests, [`crate::fitted::FittedClock`] a real one read by another clock.
 
 use std::io;
 

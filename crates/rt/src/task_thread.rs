@@ -10,13 +10,13 @@ use jitterlab_model::{Error, Granted, OwnWork, Policy, ReadClock, Refusal, TaskR
 
 use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
-use crate::error::{Wanted, broken, no_thread};
-use crate::fitted::{self, Fitted, ReadCounter};
+use crate::error::{SystemRequest, broken, no_thread};
+use crate::fitted::{self, FittedClock, ReadCounter};
 use crate::linux::Linux;
 use crate::periodic::{End, PeriodicLoop};
-use crate::polling;
 use crate::record::{self, Drain, Recorder};
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
+use crate::spare_processor;
 use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::System;
@@ -57,14 +57,14 @@ pub struct TaskEnd {
 
 impl TaskEnd {
     /// Result of a task that never began.
-    fn before_the_first() -> Self {
+    fn never_started() -> Self {
         TaskEnd { result: TaskResult::default(), end: End::Stopped }
     }
 }
 
 /// The beginning of a run, common to all its tasks, and its end.
 #[derive(Debug, Clone, Copy)]
-struct Go {
+struct StartSignal {
     epoch_ns: i64,
     until_ns: i64,
 }
@@ -77,12 +77,12 @@ pub struct TaskThread {
     counters: Arc<TaskCounters>,
     drain: Option<Drain>,
     id: ThreadId,
-    go: Option<Sender<Go>>,
+    go: Option<Sender<StartSignal>>,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<TaskEnd>,
 }
 
-struct Ready {
+struct SetupReport {
     granted: Granted,
     refused: Vec<Refusal>,
     id: ThreadId,
@@ -108,7 +108,7 @@ impl TaskThread {
     ///
     /// # Errors
     /// No thread; a description that contradicts itself; a task that would poll on the only processor there is (for
-    /// several tasks together ask [`polling::check`] first); a core that does not take it.
+    /// several tasks together ask [`spare_processor::check`] first); a core that does not take it.
     pub fn spawn(
         spec: &TaskSpec,
         options: &ThreadOptions,
@@ -128,7 +128,7 @@ impl TaskThread {
         work: Option<Box<dyn OwnWork>>,
     ) -> Result<TaskThread, Error> {
         spec.validate()?;
-        polling::check(std::slice::from_ref(spec), &sys::sched::cpus().map_err(no_thread)?)?;
+        spare_processor::check(std::slice::from_ref(spec), &sys::sched::cpus().map_err(no_thread)?)?;
         signal::accept_interrupts().map_err(no_thread)?;
         let counters = Arc::new(TaskCounters::default());
         let (recorder, drain) = match options.ring {
@@ -140,7 +140,7 @@ impl TaskThread {
         };
         let (go, gone) = mpsc::channel();
         let (say_ready, ready) = mpsc::channel();
-        let body = Body {
+        let body = ThreadBody {
             spec: spec.clone(),
             options: options.clone(),
             counters: counters.clone(),
@@ -153,7 +153,7 @@ impl TaskThread {
             .stack_size(STACK_BYTES)
             .spawn(move || body.run(&say_ready, &gone))
             .map_err(no_thread)?;
-        let Ready { granted, refused, id } = ready.recv().map_err(|_| broken())??;
+        let SetupReport { granted, refused, id } = ready.recv().map_err(|_| broken())??;
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
@@ -187,7 +187,7 @@ impl TaskThread {
     pub fn start(&mut self, epoch_ns: i64, until_ns: Option<i64>) {
         if let Some(go) = self.go.take() {
             // A thread that is gone has nothing to start; finish() returns the reason.
-            let _ = go.send(Go { epoch_ns, until_ns: until_ns.unwrap_or(i64::MAX) });
+            let _ = go.send(StartSignal { epoch_ns, until_ns: until_ns.unwrap_or(i64::MAX) });
         }
     }
 
@@ -220,7 +220,7 @@ impl TaskThread {
     }
 }
 
-struct Body {
+struct ThreadBody {
     spec: TaskSpec,
     options: ThreadOptions,
     counters: Arc<TaskCounters>,
@@ -229,9 +229,9 @@ struct Body {
     work: Option<Box<dyn OwnWork>>,
 }
 
-impl Body {
-    fn run(self, say_ready: &Sender<Result<Ready, Error>>, go: &Receiver<Go>) -> TaskEnd {
-        let Body { spec, options, .. } = &self;
+impl ThreadBody {
+    fn run(self, say_ready: &Sender<Result<SetupReport, Error>>, go: &Receiver<StartSignal>) -> TaskEnd {
+        let ThreadBody { spec, options, .. } = &self;
         let setup = ThreadSetup {
             cpu: spec.cpu,
             lock_memory: options.lock_memory,
@@ -247,22 +247,22 @@ impl Body {
         if let Some(core) = Core::for_wake(spec.wake) {
             #[cfg(feature = "xenomai")]
             let error = match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
-                Ok(system) => return drive(system, self, granted, refused, say_ready, go),
+                Ok(system) => return run_task(system, self, granted, refused, say_ready, go),
                 Err(error) => error,
             };
             #[cfg(not(feature = "xenomai"))]
             let error = xenomai::not_built(core);
             let _ = say_ready.send(Err(error));
-            return TaskEnd::before_the_first();
+            return TaskEnd::never_started();
         }
         match counter_of(spec.read) {
-            None => drive(Linux, self, granted, refused, say_ready, go),
+            None => run_task(Linux, self, granted, refused, say_ready, go),
             Some(read) => {
                 if let (ReadClock::Tsc, Some(why)) = (spec.read, sys::counter::unusable()) {
-                    refused.push(Wanted::Counter.refused(&setup.name, why.to_string(), None));
-                    return drive(Linux, self, granted, refused, say_ready, go);
+                    refused.push(SystemRequest::Counter.refusal(&setup.name, why.to_string(), None));
+                    return run_task(Linux, self, granted, refused, say_ready, go);
                 }
-                drive(Fitted::new(read), self, granted, refused, say_ready, go)
+                run_task(FittedClock::new(read), self, granted, refused, say_ready, go)
             }
         }
     }
@@ -278,28 +278,28 @@ fn counter_of(read: ReadClock) -> Option<ReadCounter> {
 }
 
 /// The life of the thread once it is set up.
-fn drive<S: System>(
+fn run_task<S: System>(
     system: S,
-    body: Body,
+    body: ThreadBody,
     granted: Granted,
     mut refused: Vec<Refusal>,
-    say_ready: &Sender<Result<Ready, Error>>,
-    go: &Receiver<Go>,
+    say_ready: &Sender<Result<SetupReport, Error>>,
+    go: &Receiver<StartSignal>,
 ) -> TaskEnd {
-    let Body { spec, options, counters, recorder, stop, mut work } = body;
+    let ThreadBody { spec, options, counters, recorder, stop, mut work } = body;
     let wake = match wake_or_nanosleep(&system, &spec, &mut refused) {
         Ok(wake) => wake,
         Err(error) => {
             let _ = say_ready.send(Err(error));
-            return TaskEnd::before_the_first();
+            return TaskEnd::never_started();
         }
     };
-    if say_ready.send(Ok(Ready { granted, refused, id: signal::this_thread() })).is_err() {
-        return TaskEnd::before_the_first();
+    if say_ready.send(Ok(SetupReport { granted, refused, id: signal::this_thread() })).is_err() {
+        return TaskEnd::never_started();
     }
-    let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return TaskEnd::before_the_first() };
-    let mut builder = PeriodicLoop::of_task(system, &spec)
-        .wake_by(wake)
+    let Ok(StartSignal { epoch_ns, until_ns }) = go.recv() else { return TaskEnd::never_started() };
+    let mut builder = PeriodicLoop::from_spec(system, &spec)
+        .with_wake_up(wake)
         .start_at_ns(epoch_ns)
         .until_ns(until_ns)
         .count(options.count.unwrap_or(u64::MAX))
@@ -315,7 +315,7 @@ fn drive<S: System>(
         builder = builder.recorder(recorder);
     }
     // Refused in spawn() already, if at all.
-    let Ok(mut task) = builder.build() else { return TaskEnd::before_the_first() };
+    let Ok(mut task) = builder.build() else { return TaskEnd::never_started() };
     let mut workload = Workload::new(spec.work);
     let before = usage::of_this_thread();
     while let Some(running) = task.wait() {

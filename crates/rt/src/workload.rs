@@ -22,12 +22,12 @@ impl Workload {
     /// Does the work of one activation that started at `start_ns`.
     #[inline]
     pub fn run<S: System>(&mut self, system: &S, start_ns: i64) {
-        self.run_by(|| system.now_ns(), start_ns);
+        self.run_by_clock(|| system.now_ns(), start_ns);
     }
 
     /// Runs it with any reading of that clock.
     #[inline]
-    pub fn run_by(&mut self, now_ns: impl Fn() -> i64, start_ns: i64) {
+    pub fn run_by_clock(&mut self, now_ns: impl Fn() -> i64, start_ns: i64) {
         match self.work {
             Work::None => {}
             Work::Spin { time_ns } => {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
-use jitterlab_rt::fitted::{Fitted, monotonic_raw, processor_counter};
+use jitterlab_rt::fitted::{FittedClock, monotonic_raw, processor_counter};
 use jitterlab_rt::{Linux, OwnWork, PeriodicLoop, System, TaskThread, ThreadOptions, Workload, record};
 
 thread_local! {
@@ -46,7 +46,7 @@ static COUNTING: Counting = Counting;
 fn calls_while_running<S: System>(system: S, spec: &TaskSpec) -> u64 {
     let (recorder, drain) = record::ring(50);
     let mut workload = Workload::new(spec.work);
-    let mut task = PeriodicLoop::of_task(system, spec).count(100).recorder(recorder).build().unwrap();
+    let mut task = PeriodicLoop::from_spec(system, spec).count(100).recorder(recorder).build().unwrap();
     let before = CALLS.get();
     while let Some(running) = task.wait() {
         workload.run(running.system(), running.start_ns());
@@ -117,8 +117,8 @@ fn no_way_to_wait_allocates() {
             assert_eq!(calls_on_a_thread(&spec), 0, "{text} on a thread");
         }
         if !spec.wake.traits().polls {
-            assert_eq!(calls_while_running(Fitted::new(monotonic_raw), &spec), 0, "{text}");
-            assert_eq!(calls_while_running(Fitted::new(processor_counter), &spec), 0, "{text}");
+            assert_eq!(calls_while_running(FittedClock::new(monotonic_raw), &spec), 0, "{text}");
+            assert_eq!(calls_while_running(FittedClock::new(processor_counter), &spec), 0, "{text}");
         }
     }
 }

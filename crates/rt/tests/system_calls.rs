@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 
 use jitterlab_model::{Policy, ReadClock, TaskSpec, WakeMethod};
-use jitterlab_rt::fitted::{Fitted, processor_counter};
+use jitterlab_rt::fitted::{FittedClock, processor_counter};
 use jitterlab_rt::{Linux, OwnWork, PeriodicLoop, System, TaskThread, ThreadOptions, record};
 
 /// Each way with the only calls it may make.
@@ -77,7 +77,7 @@ fn end(extra: bool) -> ! {
 /// Runs a loop as it is by default behind the filter, and ends the process with 0 if it gets there.
 fn run_by_default<S: System>(system: S, spec: &TaskSpec, calls: &[libc::c_long], extra: bool) -> ! {
     let (recorder, _drain) = record::ring(COUNT as usize);
-    let mut task = PeriodicLoop::of_task(system, spec).count(COUNT).recorder(recorder).build().unwrap();
+    let mut task = PeriodicLoop::from_spec(system, spec).count(COUNT).recorder(recorder).build().unwrap();
     allow_only(calls);
     while task.wait().is_some() {}
     end(extra)
@@ -123,7 +123,7 @@ fn child(text: &str, bench: bool, extra: bool) -> ! {
     let spec: TaskSpec = format!("{PERIOD},{text}").parse().unwrap();
     match (bench, spec.read) {
         (true, _) => run_as_the_bench(spec, calls, extra),
-        (false, ReadClock::Tsc) => run_by_default(Fitted::new(processor_counter), &spec, &calls, extra),
+        (false, ReadClock::Tsc) => run_by_default(FittedClock::new(processor_counter), &spec, &calls, extra),
         (false, _) => run_by_default(Linux, &spec, &calls, extra),
     }
 }

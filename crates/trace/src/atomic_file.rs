@@ -13,7 +13,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::entropy;
 use crate::error::{exists, no_directory, no_file, still_recording};
-use crate::frame::{PARTS, is_journal};
+use crate::frame::{PARTS_MAGIC, is_journal};
 use crate::paths::{directory_of, journal_path};
 
 /// Writes a result that can be made again from measurements: a page, a figure, a table.
@@ -168,7 +168,7 @@ pub(crate) fn content_of(path: &Path) -> FileContent {
     }
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => FileContent::LiveJournal,
-        _ if is_journal(&beginning) || beginning == PARTS => FileContent::Journal,
+        _ if is_journal(&beginning) || beginning == PARTS_MAGIC => FileContent::Journal,
         _ if beginning.starts_with(b"PAR1") => FileContent::Parquet,
         _ => FileContent::Other,
     }

@@ -30,7 +30,7 @@ const BLANK: &str = "crc32:00000000";
 const BEFORE_VALUE: [u8; 2] = [0x18, BLANK.len() as u8];
 
 /// The checksums of a row group's columns.
-pub(crate) type OfColumns = [u32; 8];
+pub(crate) type ColumnChecksums = [u32; 8];
 
 /// A Parquet file being written, whose bytes are counted as they pass.
 pub(crate) type Writer = SerializedFileWriter<ChecksummedFile>;
@@ -74,11 +74,11 @@ pub(crate) fn begin(file: &mut Writer) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be read, or differs from the written bytes.
-pub(crate) fn of_last_group(file: &mut Writer) -> Result<OfColumns> {
+pub(crate) fn of_last_group(file: &mut Writer) -> Result<ColumnChecksums> {
     file.flush()?;
     let group = file.flushed_row_groups().last().cloned();
     let passing = file.inner_mut();
-    let (mut found, mut all) = (OfColumns::default(), crc32fast::Hasher::new());
+    let (mut found, mut all) = (ColumnChecksums::default(), crc32fast::Hasher::new());
     for (column, crc) in group.iter().flat_map(RowGroupMetaData::columns).zip(&mut found) {
         let (offset, length) = column.byte_range();
         let bytes = passing.file.part(offset, length)?;
@@ -128,12 +128,12 @@ pub(crate) fn is_ours(metadata: &ParquetMetaData) -> bool {
 }
 
 /// The checksums of chunks as the metadata's text.
-pub(crate) fn written(groups: &[OfColumns]) -> String {
+pub(crate) fn written(groups: &[ColumnChecksums]) -> String {
     groups.iter().flatten().map(|crc| format!("{crc:08x}")).collect()
 }
 
 /// Reads the text of [`written`].
-pub(crate) fn read(text: &str) -> Option<Vec<OfColumns>> {
+pub(crate) fn read(text: &str) -> Option<Vec<ColumnChecksums>> {
     let (numbers, rest) = text.as_bytes().as_chunks::<8>();
     let number = |hex: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();
     let numbers: Vec<u32> = numbers.iter().map(number).collect::<Option<_>>()?;

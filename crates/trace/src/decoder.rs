@@ -10,7 +10,7 @@ use parquet::errors::Result;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 
-use crate::checksum::OfColumns;
+use crate::checksum::ColumnChecksums;
 use crate::column;
 
 /// Columns to read. Fields of activations that are not read are 0.
@@ -69,7 +69,7 @@ pub(crate) struct Part<'a> {
     pub(crate) file: &'a File,
     pub(crate) group: &'a RowGroupMetaData,
     /// The checksums of its columns, if the file has any.
-    pub(crate) checksums: Option<&'a OfColumns>,
+    pub(crate) checksums: Option<&'a ColumnChecksums>,
 }
 
 /// A column and the field it goes into.

@@ -6,8 +6,8 @@
 
 /// The first bytes of every journal.
 pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
-/// First bytes of the file with a measurement's finished parts, their version at the end (see [`crate::Parts`]).
-pub(crate) const PARTS: &[u8; PREAMBLE] = b"jitterlab-part\x01\0";
+/// First bytes of the file with a measurement's finished parts, their version at the end (see [`crate::FinishedParts`]).
+pub(crate) const PARTS_MAGIC: &[u8; PREAMBLE] = b"jitterlab-part\x01\0";
 /// Version of the journal's layout.
 pub(crate) const VERSION: u16 = 1;
 /// Length of magic and version.

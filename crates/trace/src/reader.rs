@@ -15,7 +15,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 use parquet::file::statistics::Statistics;
 
 use crate::causes;
-use crate::checksum::{self, OfColumns};
+use crate::checksum::{self, ColumnChecksums};
 use crate::column::{self, FileRange};
 use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
 use crate::description::{newer, parse_info};
@@ -45,7 +45,7 @@ pub struct RunReader {
     /// Range of the activations' numbers of each row group: the first one, and one above all of them.
     numbers: Vec<Range<u64>>,
     /// Checksums of each row group's columns; earlier files, and those rewritten by another program, have none.
-    checksums: Option<Vec<OfColumns>>,
+    checksums: Option<Vec<ColumnChecksums>>,
     embedded: Vec<Embedded>,
     causes: Option<FileRange>,
 }

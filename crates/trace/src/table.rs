@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use crate::atomic_file;
 use crate::causes;
-use crate::checksum::{self, CHUNKS_KEY, ChecksummedFile, OfColumns, Writer};
+use crate::checksum::{self, CHUNKS_KEY, ChecksummedFile, ColumnChecksums, Writer};
 use crate::column::FileRange;
 use crate::error::{exists, unknown_task};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
@@ -58,7 +58,7 @@ pub struct RunFileWriter {
     buffers: Vec<Vec<Activation>>,
     buffered: usize,
     rows: u64,
-    checksums: Vec<OfColumns>,
+    checksums: Vec<ColumnChecksums>,
     slices: SliceTable,
     causes: Option<Vec<u8>>,
     scratch: Scratch,
@@ -252,7 +252,7 @@ fn write_group(
     task: usize,
     rows: &[Activation],
     scratch: &mut Scratch,
-) -> Result<OfColumns, ParquetError> {
+) -> Result<ColumnChecksums, ParquetError> {
     checksum::begin(file)?;
     let mut group = file.next_row_group()?;
     let Scratch { long, short } = scratch;

@@ -9,11 +9,11 @@ use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 
 use crate::atomic_file::{FileContent, check_free, content_of};
 use crate::causes;
-use crate::convert::{close_journal, saved};
 use crate::error::{FileProblem, being_recorded, exists, not_closed};
 use crate::journal::Journal;
 use crate::paths::{journal_path, numbered, sync_directory};
 use crate::recorder::Recorder;
+use crate::recover::{close_journal, saved};
 use crate::table::FinishedRun;
 
 /// Records one run into a file.

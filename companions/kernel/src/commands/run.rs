@@ -18,7 +18,7 @@ use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
 use jitterlab_model::Error;
 use jitterlab_model::error::ErrorKind;
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use super::machine::MachineArgs;
 use super::progress::Board;
@@ -62,7 +62,8 @@ pub fn execute(args: &Args) -> Ending {
         steps.push(Step { name, command });
     }
     let session = args.machine.session(steps, Some(&args.measure))?;
-    let mut parts = if args.no_file { Parts::nowhere() } else { kept_parts::open("kernel-run", &()) };
+    let mut parts =
+        if args.no_file { FinishedParts::without_file() } else { kept_parts::open("kernel-run", &()) };
     let mut done: BTreeMap<usize, InGuest<RunOnKernel>> = BTreeMap::new();
     while let Some(((number, kept), _)) = parts.next_kept::<(usize, InGuest<KeptRun>)>() {
         let (also, files, run) = kept;

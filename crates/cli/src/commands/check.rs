@@ -1,8 +1,8 @@
 //! `jitterlab check`: is this machine set up for real time?
 
 use jitterlab_host::check::{check, cpus_to_check};
+use jitterlab_host::cpu_choice::check_cpu;
 use jitterlab_host::facts::{self, Root};
-use jitterlab_host::topology::check_cpu;
 use jitterlab_model::{CpuSet, Error};
 use jitterlab_report::check::script;
 

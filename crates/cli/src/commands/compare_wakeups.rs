@@ -1,8 +1,8 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
 use jitterlab_analysis::wakeup::WaysCompared;
-use jitterlab_host::wakeups::{compare, ways};
-use jitterlab_host::{DmaLatency, Experiment, TaskBench};
+use jitterlab_host::wakeups::{compare, wake_up_variants};
+use jitterlab_host::{DmaLatency, Experiment, TaskMeasurer};
 use jitterlab_model::{Error, TaskSpec};
 
 use crate::exit::{Ending, Status};
@@ -48,10 +48,10 @@ pub fn execute(args: &Args) -> Ending {
     }
     let task = args.task.one(TaskSpec::default())?;
     // Understood before anything is prepared.
-    ways(&task, args.task.wake(), &args.ways)?;
+    wake_up_variants(&task, args.task.wake(), &args.ways)?;
     let measure = |experiment: &mut Experiment<'_>| {
-        let mut bench = TaskBench::prepare(task, args.cpu_dma_latency, experiment)?;
-        let ways = ways(&bench.spec, args.task.wake(), &args.ways)?;
+        let mut bench = TaskMeasurer::prepare(task, args.cpu_dma_latency, experiment)?;
+        let ways = wake_up_variants(&bench.spec, args.task.wake(), &args.ways)?;
         Ok(Some(compare(&mut bench, ways, args.rounds, args.duration)?))
     };
     conduct(

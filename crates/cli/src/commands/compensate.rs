@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::compensation_trial::CompensationTrial;
 use jitterlab_analysis::recommendation::{CompensationRequirement, DEFAULT_WISH};
-use jitterlab_host::{self as host, CompensationPlan, DmaLatency, Experiment, TaskBench};
+use jitterlab_host::{self as host, CompensationPlan, DmaLatency, Experiment, TaskMeasurer};
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 use jitterlab_report::chart::Drawing;
 use jitterlab_report::figure::load;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use crate::exit::{Ending, Status};
 use crate::experiment::conduct;
@@ -116,11 +116,11 @@ pub fn execute(args: &Args) -> Ending {
     let (task, plan) = (args.task()?, args.plan());
     args.check(&task, &plan)?;
     let open = || match args.no_file {
-        true => Parts::nowhere(),
+        true => FinishedParts::without_file(),
         false => kept_parts::open("compensate", &()),
     };
     let measure = |experiment: &mut Experiment<'_>| {
-        let mut bench = TaskBench::prepare(task, args.cpu_dma_latency, experiment)?;
+        let mut bench = TaskMeasurer::prepare(task, args.cpu_dma_latency, experiment)?;
         Ok(Some(plan.measure(&mut bench)?))
     };
     conduct(open, args.quiet, measure, |mut trial: CompensationTrial| {

@@ -8,7 +8,7 @@ use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_report::matrix as words;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use crate::exit::{Ending, Status};
 use crate::experiment::conduct;
@@ -78,7 +78,7 @@ impl Args {
 
     /// The index of this matrix: the one in the directory, or a new one.
     fn index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
-        if let Some(index) = matrix::read(&self.output)? {
+        if let Some(index) = matrix::read_index(&self.output)? {
             return Ok(index);
         }
         if self.show {
@@ -127,7 +127,7 @@ pub fn execute(args: &Args) -> Ending {
         Ok(Some(MatrixResult::new(index, Some(&facts))))
     };
     // The index keeps the measured cells.
-    conduct(Parts::nowhere, false, measure, |result: MatrixResult| {
+    conduct(FinishedParts::without_file, false, measure, |result: MatrixResult| {
         if let Some(path) = &args.figure {
             output::write_figure(path, &words::drawing(&result))?;
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use jitterlab_host::child::EndsWithParent;
+use jitterlab_host::child::EndWithParent;
 use jitterlab_kernel::archive::Archive;
 use jitterlab_kernel::image::KernelChoice;
 use nix::sys::signal::Signal;
@@ -143,7 +143,7 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
         "console=ttyS0 rdinit=/init panic=-1 quiet systemd.show_status=0 no_timer_check mitigations=off",
     );
     qemu.arg("-kernel").arg(kernel).arg("-initrd").arg(initial).stdin(Stdio::null());
-    let console = qemu.ends_with_us(Signal::SIGTERM).output().unwrap().stdout;
+    let console = qemu.end_with_parent(Signal::SIGTERM).output().unwrap().stdout;
     let console = String::from_utf8_lossy(&console);
     println!("{console}");
     assert!(console.contains("all steps are done") && !console.contains("FAILED"));

@@ -7,11 +7,11 @@ use jitterlab_model::facts::{Interrupt, Preemption};
 use super::{Rule, Ruling, Scope, Subject, alternatives, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "irq-affinity", scope: Scope::Kernel, ruling: irq_affinity },
-    Rule { id: "default-irq-affinity", scope: Scope::Kernel, ruling: default_affinity },
-    Rule { id: "irqbalance", scope: Scope::Kernel, ruling: irqbalance },
-    Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: threaded },
-    Rule { id: "smi", scope: Scope::Kernel, ruling: smi },
+    Rule { id: "irq-affinity", scope: Scope::Kernel, ruling: check_irq_affinity },
+    Rule { id: "default-irq-affinity", scope: Scope::Kernel, ruling: check_default_affinity },
+    Rule { id: "irqbalance", scope: Scope::Kernel, ruling: check_irqbalance },
+    Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: check_threaded },
+    Rule { id: "smi", scope: Scope::Kernel, ruling: check_smi },
 ];
 
 /// CPUs that an interrupt goes to, as far as known.
@@ -19,7 +19,7 @@ fn goes_to(line: &Interrupt) -> Option<&CpuSet> {
     line.effective.as_ref().filter(|set| !set.is_empty()).or(line.affinity.as_ref())
 }
 
-fn irq_affinity(s: &Subject<'_>) -> Ruling {
+fn check_irq_affinity(s: &Subject<'_>) -> Ruling {
     let devices = || s.facts.interrupts.lines.iter().filter(|line| line.is_device());
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu");
@@ -39,15 +39,15 @@ fn irq_affinity(s: &Subject<'_>) -> Ruling {
     let lines: Vec<String> = here.iter().map(|line| format!("{} ({})", line.id, line.name)).collect();
     match file {
         Some(file) => warn("here")
-            .for_one_run(format!("--isolate {}", s.cpus))
-            .write(s.others(), &file)
-            .parameter(format!("irqaffinity={}", s.others())),
-        None => warn("fixed").parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
+            .run_option(format!("--isolate {}", s.cpus))
+            .write_file(s.others(), &file)
+            .kernel_parameter(format!("irqaffinity={}", s.others())),
+        None => warn("fixed").kernel_parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
     }
     .with("lines", lines)
 }
 
-fn default_affinity(s: &Subject<'_>) -> Ruling {
+fn check_default_affinity(s: &Subject<'_>) -> Ruling {
     match &s.facts.interrupts.default_affinity {
         None => unknown(),
         Some(_) if s.facts.cpus.len() == 1 => not_applicable("one-cpu"),
@@ -56,14 +56,14 @@ fn default_affinity(s: &Subject<'_>) -> Ruling {
             warn("includes")
                 .with("set", &online)
                 .with("shared", &online.and(s.cpus))
-                .write(s.others().to_mask(), "/proc/irq/default_smp_affinity")
-                .parameter(format!("irqaffinity={}", s.others()))
+                .write_file(s.others().to_mask(), "/proc/irq/default_smp_affinity")
+                .kernel_parameter(format!("irqaffinity={}", s.others()))
         }
         Some(cpus) => pass("apart").with("set", cpus),
     }
 }
 
-fn irqbalance(s: &Subject<'_>) -> Ruling {
+fn check_irqbalance(s: &Subject<'_>) -> Ruling {
     let kept_off = |set: &Option<CpuSet>| set.as_ref().is_some_and(|cpus| s.cpus.without(cpus).is_empty());
     match s.facts.interrupts.irqbalance_running {
         None => unknown(),
@@ -75,17 +75,17 @@ fn irqbalance(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn threaded(s: &Subject<'_>) -> Ruling {
+fn check_threaded(s: &Subject<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     match (kernel.preemption, kernel.command_line.is_some()) {
         (Some(Preemption::RealTime), _) => pass("always"),
         (_, true) if kernel.parameter("threadirqs").is_some() => pass("asked-for"),
-        (Some(_), true) => warn("no").parameter("threadirqs"),
+        (Some(_), true) => warn("no").kernel_parameter("threadirqs"),
         _ => unknown(),
     }
 }
 
-fn smi(s: &Subject<'_>) -> Ruling {
+fn check_smi(s: &Subject<'_>) -> Ruling {
     let counts: Vec<u64> = s.facts.cpus.iter().filter_map(|cpu| cpu.smi_count).collect();
     let x86 =
         s.facts.kernel.architecture.as_deref().is_none_or(|name| name.ends_with("86") || name == "x86_64");

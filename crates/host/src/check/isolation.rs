@@ -6,16 +6,16 @@ use jitterlab_model::check::RemedyKind::{Command, Machine};
 use super::{Rule, Ruling, Scope, Subject, cpu_file, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "cpu-count", scope: Scope::Hardware, ruling: cpu_count },
-    Rule { id: "isolated-cpus", scope: Scope::Kernel, ruling: isolated },
-    Rule { id: "nohz-full", scope: Scope::Kernel, ruling: nohz_full },
-    Rule { id: "rcu-nocbs", scope: Scope::Kernel, ruling: rcu_nocbs },
-    Rule { id: "smt", scope: Scope::Hardware, ruling: smt },
-    Rule { id: "workqueues", scope: Scope::Kernel, ruling: workqueues },
-    Rule { id: "numa-node", scope: Scope::Process, ruling: numa_node },
+    Rule { id: "cpu-count", scope: Scope::Hardware, ruling: check_cpu_count },
+    Rule { id: "isolated-cpus", scope: Scope::Kernel, ruling: check_isolated },
+    Rule { id: "nohz-full", scope: Scope::Kernel, ruling: check_nohz_full },
+    Rule { id: "rcu-nocbs", scope: Scope::Kernel, ruling: check_rcu_nocbs },
+    Rule { id: "smt", scope: Scope::Hardware, ruling: check_smt },
+    Rule { id: "workqueues", scope: Scope::Kernel, ruling: check_workqueues },
+    Rule { id: "numa-node", scope: Scope::Process, ruling: check_numa_node },
 ];
 
-fn cpu_count(s: &Subject<'_>) -> Ruling {
+fn check_cpu_count(s: &Subject<'_>) -> Ruling {
     match (s.facts.cpus.len(), s.facts.usable().len()) {
         (0, _) => unknown(),
         (1, _) => fail("one-cpu").advise(Machine, "two-cores"),
@@ -27,7 +27,7 @@ fn cpu_count(s: &Subject<'_>) -> Ruling {
 }
 
 /// Rules on one kind of isolation: names the real-time CPUs that lack it, and adds the remedy.
-fn covered(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
+fn isolation_ruling(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let missing = s.cpus.without(there);
     if missing.is_empty() {
         pass("covered").with("there", there)
@@ -36,35 +36,35 @@ fn covered(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Rulin
     }
 }
 
-fn isolated(s: &Subject<'_>) -> Ruling {
+fn check_isolated(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu");
     }
     let Some(isolated) = &s.facts.isolation.isolated else { return unknown() };
-    covered(s, isolated, |ruling| {
+    isolation_ruling(s, isolated, |ruling| {
         ruling
-            .for_one_run(format!("--isolate {}", s.cpus))
-            .parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus))
+            .run_option(format!("--isolate {}", s.cpus))
+            .kernel_parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus))
     })
 }
 
-fn nohz_full(s: &Subject<'_>) -> Ruling {
+fn check_nohz_full(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu-keeps-tick");
     }
     let Some(without) = &s.facts.isolation.nohz_full else { return not_applicable("not-built") };
-    covered(s, without, |ruling| ruling.parameter(format!("nohz_full={}", s.cpus)))
+    isolation_ruling(s, without, |ruling| ruling.kernel_parameter(format!("nohz_full={}", s.cpus)))
 }
 
-fn rcu_nocbs(s: &Subject<'_>) -> Ruling {
+fn check_rcu_nocbs(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu");
     }
     let Some(offloaded) = &s.facts.isolation.rcu_nocbs else { return unknown() };
-    covered(s, offloaded, |ruling| ruling.parameter(format!("rcu_nocbs={}", s.cpus)))
+    isolation_ruling(s, offloaded, |ruling| ruling.kernel_parameter(format!("rcu_nocbs={}", s.cpus)))
 }
 
-fn smt(s: &Subject<'_>) -> Ruling {
+fn check_smt(s: &Subject<'_>) -> Ruling {
     let siblings: CpuSet = s
         .cpus
         .iter()
@@ -79,9 +79,10 @@ fn smt(s: &Subject<'_>) -> Ruling {
     let others = siblings.without(s.cpus);
     let shared = others.without(&isolated).and(&s.facts.online());
     match () {
-        () if !shared.is_empty() => {
-            warn("shared").with("siblings", &shared).write(0, &cpu_file(&shared, "online")).parameter("nosmt")
-        }
+        () if !shared.is_empty() => warn("shared")
+            .with("siblings", &shared)
+            .write_file(0, &cpu_file(&shared, "online"))
+            .kernel_parameter("nosmt"),
         () if !others.is_empty() => pass("isolated").with("siblings", &others),
         () if cores(s) < s.cpus.len() => pass("whole-cores").with("cores", cores(s)),
         () => pass("alone"),
@@ -94,7 +95,7 @@ fn cores(s: &Subject<'_>) -> usize {
     s.cpus.iter().map(first).collect::<CpuSet>().len()
 }
 
-fn workqueues(s: &Subject<'_>) -> Ruling {
+fn check_workqueues(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
         return not_applicable("one-cpu");
     }
@@ -103,13 +104,13 @@ fn workqueues(s: &Subject<'_>) -> Ruling {
         Some(cpus) if cpus.overlaps(s.cpus) => warn("includes")
             .with("set", cpus)
             .with("shared", &cpus.and(s.cpus))
-            .for_one_run(format!("--isolate {}", s.cpus))
-            .write(s.others().to_mask(), "/sys/devices/virtual/workqueue/cpumask"),
+            .run_option(format!("--isolate {}", s.cpus))
+            .write_file(s.others().to_mask(), "/sys/devices/virtual/workqueue/cpumask"),
         Some(cpus) => pass("apart").with("set", cpus),
     }
 }
 
-fn numa_node(s: &Subject<'_>) -> Ruling {
+fn check_numa_node(s: &Subject<'_>) -> Ruling {
     let node = |cpu: u16| s.facts.cpu(cpu).and_then(|c| c.numa_node);
     let mut nodes: Vec<u16> = s.facts.cpus.iter().filter_map(|cpu| cpu.numa_node).collect();
     nodes.sort_unstable();

@@ -6,25 +6,27 @@ use jitterlab_model::facts::Preemption;
 use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "preemption", scope: Scope::Kernel, ruling: preemption },
-    Rule { id: "preempt-rt", scope: Scope::Kernel, ruling: preempt_rt },
-    Rule { id: "high-resolution-timers", scope: Scope::Kernel, ruling: high_resolution_timers },
-    Rule { id: "skew-tick", scope: Scope::Kernel, ruling: skew_tick },
-    Rule { id: "tick", scope: Scope::Kernel, ruling: tick },
-    Rule { id: "rt-throttling", scope: Scope::Kernel, ruling: rt_throttling },
-    Rule { id: "timer-migration", scope: Scope::Kernel, ruling: timer_migration },
-    Rule { id: "nmi-watchdog", scope: Scope::Kernel, ruling: nmi_watchdog },
-    Rule { id: "soft-watchdog", scope: Scope::Kernel, ruling: soft_watchdog },
-    Rule { id: "real-time-core", scope: Scope::Kernel, ruling: real_time_core },
+    Rule { id: "preemption", scope: Scope::Kernel, ruling: check_preemption },
+    Rule { id: "preempt-rt", scope: Scope::Kernel, ruling: check_preempt_rt },
+    Rule { id: "high-resolution-timers", scope: Scope::Kernel, ruling: check_high_resolution_timers },
+    Rule { id: "skew-tick", scope: Scope::Kernel, ruling: check_skew_tick },
+    Rule { id: "tick", scope: Scope::Kernel, ruling: check_tick },
+    Rule { id: "rt-throttling", scope: Scope::Kernel, ruling: check_rt_throttling },
+    Rule { id: "timer-migration", scope: Scope::Kernel, ruling: check_timer_migration },
+    Rule { id: "nmi-watchdog", scope: Scope::Kernel, ruling: check_nmi_watchdog },
+    Rule { id: "soft-watchdog", scope: Scope::Kernel, ruling: check_soft_watchdog },
+    Rule { id: "real-time-core", scope: Scope::Kernel, ruling: check_real_time_core },
 ];
 
-fn preemption(s: &Subject<'_>) -> Ruling {
+fn check_preemption(s: &Subject<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let Some(model) = kernel.preemption else { return unknown() };
     let choose_full = |ruling: Ruling| match kernel.preemption_dynamic {
         // A switch that is not there, or that a locked-down kernel keeps shut, is no remedy.
-        Some(true) if kernel.preemption_switch == Some(false) => ruling.parameter("preempt=full"),
-        Some(true) => ruling.write("full", "/sys/kernel/debug/sched/preempt").parameter("preempt=full"),
+        Some(true) if kernel.preemption_switch == Some(false) => ruling.kernel_parameter("preempt=full"),
+        Some(true) => {
+            ruling.write_file("full", "/sys/kernel/debug/sched/preempt").kernel_parameter("preempt=full")
+        }
         _ => install_rt(ruling, s),
     };
     match model {
@@ -35,7 +37,7 @@ fn preemption(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn preempt_rt(s: &Subject<'_>) -> Ruling {
+fn check_preempt_rt(s: &Subject<'_>) -> Ruling {
     match s.facts.kernel.preemption {
         Some(Preemption::RealTime) => pass("yes"),
         Some(other) => install_rt(warn("no").with("model", other.to_string().as_str()), s),
@@ -72,22 +74,22 @@ fn install_rt(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     .advise(Lasting, advice)
 }
 
-fn high_resolution_timers(s: &Subject<'_>) -> Ruling {
+fn check_high_resolution_timers(s: &Subject<'_>) -> Ruling {
     let clock = &s.facts.clock;
     match (clock.high_resolution, clock.resolution_ns) {
         (Some(true), Some(ns)) => pass("on").with("resolution_ns", ns),
         (Some(false), Some(ns)) => {
-            let ruling = fail("off").with("resolution_ns", ns).costs_us(ns as i64 / 1_000);
+            let ruling = fail("off").with("resolution_ns", ns).delay_us(ns as i64 / 1_000);
             match s.facts.kernel.parameter("highres") {
                 Some("off") => ruling.advise(Lasting, "take-off"),
-                _ => ruling.parameter("highres=on").advise(Lasting, "build"),
+                _ => ruling.kernel_parameter("highres=on").advise(Lasting, "build"),
             }
         }
         _ => unknown(),
     }
 }
 
-fn tick(s: &Subject<'_>) -> Ruling {
+fn check_tick(s: &Subject<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let set = |option: &str| kernel.options.get(option).is_some_and(|value| value == "y");
     let ruling = match () {
@@ -102,7 +104,7 @@ fn tick(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn rt_throttling(s: &Subject<'_>) -> Ruling {
+fn check_rt_throttling(s: &Subject<'_>) -> Ruling {
     const NAME: &str = "kernel.sched_rt_runtime_us";
     let scheduler = &s.facts.scheduler;
     let Some((runtime, period)) = scheduler.rt_runtime_us.zip(scheduler.rt_period_us) else {
@@ -120,16 +122,16 @@ fn rt_throttling(s: &Subject<'_>) -> Ruling {
 }
 
 /// Ticks of all processors at once, which then wait for one lock.
-fn skew_tick(s: &Subject<'_>) -> Ruling {
+fn check_skew_tick(s: &Subject<'_>) -> Ruling {
     match (s.facts.kernel.command_line.as_ref(), s.facts.kernel.parameter("skew_tick")) {
         (None, _) => unknown(),
         _ if s.facts.cpus.len() < 2 => not_applicable("one-cpu"),
         (_, Some("1")) => pass("apart"),
-        _ => warn("together").parameter("skew_tick=1"),
+        _ => warn("together").kernel_parameter("skew_tick=1"),
     }
 }
 
-fn timer_migration(s: &Subject<'_>) -> Ruling {
+fn check_timer_migration(s: &Subject<'_>) -> Ruling {
     match s.facts.scheduler.timer_migration {
         Some(false) => pass("off"),
         Some(true) if s.facts.cpus.len() == 1 => not_applicable("one-cpu"),
@@ -139,7 +141,7 @@ fn timer_migration(s: &Subject<'_>) -> Ruling {
 }
 
 /// Rules on a detector of locked-up CPUs, which should not watch the real-time CPUs.
-fn detector(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
+fn detector_ruling(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let elsewhere = s.facts.scheduler.watchdog_cpus.as_ref().is_some_and(|watched| !watched.overlaps(s.cpus));
     match on {
         Some(false) => pass("off"),
@@ -149,30 +151,30 @@ fn detector(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ru
     }
 }
 
-fn nmi_watchdog(s: &Subject<'_>) -> Ruling {
-    detector(s, s.facts.scheduler.nmi_watchdog, |ruling| {
-        ruling.set_now("kernel.nmi_watchdog", 0).parameter("nmi_watchdog=0")
+fn check_nmi_watchdog(s: &Subject<'_>) -> Ruling {
+    detector_ruling(s, s.facts.scheduler.nmi_watchdog, |ruling| {
+        ruling.sysctl_now("kernel.nmi_watchdog", 0).kernel_parameter("nmi_watchdog=0")
     })
 }
 
-fn soft_watchdog(s: &Subject<'_>) -> Ruling {
-    detector(s, s.facts.scheduler.soft_watchdog, |ruling| {
-        ruling.set_now("kernel.watchdog_cpumask", s.others()).parameter("nosoftlockup")
+fn check_soft_watchdog(s: &Subject<'_>) -> Ruling {
+    detector_ruling(s, s.facts.scheduler.soft_watchdog, |ruling| {
+        ruling.sysctl_now("kernel.watchdog_cpumask", s.others()).kernel_parameter("nosoftlockup")
     })
 }
 
-fn real_time_core(s: &Subject<'_>) -> Ruling {
+fn check_real_time_core(s: &Subject<'_>) -> Ruling {
     let cores = &s.facts.real_time_cores;
     let built = |option: &str| s.facts.kernel.options.get(option).is_some_and(|value| value == "y");
     let runs = cores.evl_state.as_deref().is_none_or(|state| state == "running");
     let ruling = match (&cores.cobalt, &cores.evl) {
         (Some(version), _) => pass("cobalt").with("version", version),
         (None, Some(_)) if !runs => warn("evl-stopped")
-            .write("start", "/sys/devices/virtual/evl/control/state")
-            .parameter("evl.state=enabled"),
+            .write_file("start", "/sys/devices/virtual/evl/control/state")
+            .kernel_parameter("evl.state=enabled"),
         (None, Some(abi)) => pass("evl").with("version", abi),
-        (None, None) if built("XENOMAI") => warn("cobalt-stopped").parameter("xenomai.state=enabled"),
-        (None, None) if built("EVL") => warn("evl-stopped").parameter("evl.state=enabled"),
+        (None, None) if built("XENOMAI") => warn("cobalt-stopped").kernel_parameter("xenomai.state=enabled"),
+        (None, None) if built("EVL") => warn("evl-stopped").kernel_parameter("evl.state=enabled"),
         (None, None) => not_applicable("none"),
     };
     match &cores.gravity {

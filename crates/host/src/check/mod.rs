@@ -7,7 +7,7 @@ use jitterlab_model::check::{
 };
 use jitterlab_model::{CpuSet, RunInfo, SystemFacts, TaskSpec};
 
-use super::topology::choose_cpus;
+use super::cpu_choice::choose_cpus;
 
 mod clock;
 mod interrupts;
@@ -94,47 +94,47 @@ impl Ruling {
     }
 
     /// Sets the longest delay in µs that this finding can cause here.
-    fn costs_us(self, us: i64) -> Ruling {
+    fn delay_us(self, us: i64) -> Ruling {
         self.with(COSTS, us.saturating_mul(1_000))
     }
 
-    fn remedy(mut self, kind: RemedyKind, action: Action) -> Ruling {
+    fn with_remedy(mut self, kind: RemedyKind, action: Action) -> Ruling {
         self.remedies.push(Remedy { kind, action });
         self
     }
 
     fn advise(self, kind: RemedyKind, id: &str) -> Ruling {
-        self.remedy(kind, Action::Advice(id.into()))
+        self.with_remedy(kind, Action::Advice(id.into()))
     }
 
-    fn now(self, command: impl Into<String>) -> Ruling {
-        self.remedy(RemedyKind::Command, Action::Exact(command.into()))
+    fn command(self, command: impl Into<String>) -> Ruling {
+        self.with_remedy(RemedyKind::Command, Action::Exact(command.into()))
     }
 
     /// Writes to a file of the kernel, or to several as a shell names them.
-    fn write(self, value: impl std::fmt::Display, files: &str) -> Ruling {
+    fn write_file(self, value: impl std::fmt::Display, files: &str) -> Ruling {
         let action = Action::Set { value: value.to_string(), files: files.into() };
-        self.remedy(RemedyKind::Command, action)
+        self.with_remedy(RemedyKind::Command, action)
     }
 
     /// A `sysctl` until the next start.
-    fn set_now(self, name: &str, value: impl std::fmt::Display) -> Ruling {
+    fn sysctl_now(self, name: &str, value: impl std::fmt::Display) -> Ruling {
         let action = Action::Sysctl { name: name.into(), value: value.to_string() };
-        self.remedy(RemedyKind::Command, action)
+        self.with_remedy(RemedyKind::Command, action)
     }
 
-    fn parameter(self, parameter: impl Into<String>) -> Ruling {
-        self.remedy(RemedyKind::KernelParameter, Action::Exact(parameter.into()))
+    fn kernel_parameter(self, parameter: impl Into<String>) -> Ruling {
+        self.with_remedy(RemedyKind::KernelParameter, Action::Exact(parameter.into()))
     }
 
-    fn for_one_run(self, option: impl Into<String>) -> Ruling {
-        self.remedy(RemedyKind::Option, Action::Exact(option.into()))
+    fn run_option(self, option: impl Into<String>) -> Ruling {
+        self.with_remedy(RemedyKind::Option, Action::Exact(option.into()))
     }
 
     /// A `sysctl`, now and in its file.
     fn sysctl(self, name: &str, value: &str) -> Ruling {
         self.with("sysctl", format!("{name} = {value}").as_str())
-            .set_now(name, value)
+            .sysctl_now(name, value)
             .advise(RemedyKind::Lasting, "sysctl-line")
     }
 }
@@ -175,7 +175,7 @@ pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
     let subject = Subject { facts, cpus };
     let checks: Vec<Check> = TOPICS
         .iter()
-        .flat_map(|(topic, rules)| rules.iter().map(|rule| judge(topic, rule, &subject)))
+        .flat_map(|(topic, rules)| rules.iter().map(|rule| check_rule(topic, rule, &subject)))
         .collect();
     CheckReport {
         machine: facts.clone(),
@@ -195,7 +195,7 @@ pub fn check_run(info: &RunInfo) -> Option<CheckReport> {
     Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
-fn judge(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
+fn check_rule(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
     let mut ruling = (rule.ruling)(subject).with("cpus", subject.cpus);
     match rule.scope {
         Scope::Hardware if subject.in_virtual_machine() && ruling.status == Status::NotApplicable => {

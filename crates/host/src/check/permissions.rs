@@ -11,18 +11,18 @@ const LOCKED_BYTES: u64 = 64 << 20;
 const DEFAULT_PRIORITY: u64 = crate::prepare::DEFAULT_PRIORITY as u64;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "rtprio", scope: Scope::Process, ruling: rtprio },
-    Rule { id: "memlock", scope: Scope::Process, ruling: memlock },
-    Rule { id: "dma-latency-permission", scope: Scope::Process, ruling: dma_latency },
-    Rule { id: "rttime", scope: Scope::Process, ruling: rttime },
-    Rule { id: "rt-group", scope: Scope::Kernel, ruling: rt_group },
-    Rule { id: "group-limits", scope: Scope::Kernel, ruling: group_limits },
-    Rule { id: "container", scope: Scope::Process, ruling: container },
-    Rule { id: "allowed-cpus", scope: Scope::Process, ruling: allowed_cpus },
+    Rule { id: "rtprio", scope: Scope::Process, ruling: check_rtprio },
+    Rule { id: "memlock", scope: Scope::Process, ruling: check_memlock },
+    Rule { id: "dma-latency-permission", scope: Scope::Process, ruling: check_dma_latency },
+    Rule { id: "rttime", scope: Scope::Process, ruling: check_rttime },
+    Rule { id: "rt-group", scope: Scope::Kernel, ruling: check_rt_group },
+    Rule { id: "group-limits", scope: Scope::Kernel, ruling: check_group_limits },
+    Rule { id: "container", scope: Scope::Process, ruling: check_container },
+    Rule { id: "allowed-cpus", scope: Scope::Process, ruling: check_allowed_cpus },
 ];
 
 /// Adds the options for whoever starts the container: podman takes those of docker.
-fn of_engine(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+fn add_engine_option(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     let podman = |kind: &str| matches!(kind, "podman" | "libpod");
     let engine =
         if s.facts.virtualisation.container.as_deref().is_some_and(podman) { "podman" } else { "docker" };
@@ -31,44 +31,46 @@ fn of_engine(ruling: Ruling, s: &Subject<'_>) -> Ruling {
 
 /// Adds the ways to get a limit: by a capability or a line for the user, in a container from the user who
 /// starts it.
-fn given(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+fn add_limit_remedies(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     if s.facts.virtualisation.container.is_some() {
-        return of_engine(ruling, s);
+        return add_engine_option(ruling, s);
     }
     ruling.advise(Command, "setcap").advise(Lasting, "limits-line")
 }
 
-fn rtprio(s: &Subject<'_>) -> Ruling {
+fn check_rtprio(s: &Subject<'_>) -> Ruling {
     match (s.facts.process.can_use_any_priority(), s.facts.process.limits.rtprio) {
         (Some(true), _) => pass("capability"),
         (_, Some(Limit::Unlimited)) => pass("no-limit"),
-        (_, Some(Limit::AtMost(0))) => given(fail("none"), s),
-        (_, Some(Limit::AtMost(n))) if n < DEFAULT_PRIORITY => given(warn("low").with("priority", n), s),
+        (_, Some(Limit::AtMost(0))) => add_limit_remedies(fail("none"), s),
+        (_, Some(Limit::AtMost(n))) if n < DEFAULT_PRIORITY => {
+            add_limit_remedies(warn("low").with("priority", n), s)
+        }
         (_, Some(Limit::AtMost(n))) => pass("limit").with("priority", n),
         (_, None) => unknown(),
     }
 }
 
-fn memlock(s: &Subject<'_>) -> Ruling {
+fn check_memlock(s: &Subject<'_>) -> Ruling {
     match (s.facts.process.can_lock_any_memory(), s.facts.process.limits.memlock) {
         (Some(true), _) => pass("capability"),
         (_, Some(Limit::Unlimited)) => pass("no-limit"),
         (_, Some(Limit::AtMost(bytes))) if bytes >= LOCKED_BYTES => pass("limit").with("limit_bytes", bytes),
-        (_, Some(Limit::AtMost(bytes))) => given(warn("little").with("limit_bytes", bytes), s),
+        (_, Some(Limit::AtMost(bytes))) => add_limit_remedies(warn("little").with("limit_bytes", bytes), s),
         (_, None) => unknown(),
     }
 }
 
-fn dma_latency(s: &Subject<'_>) -> Ruling {
+fn check_dma_latency(s: &Subject<'_>) -> Ruling {
     match s.facts.power.dma_latency_writable {
         Some(true) => pass("may"),
-        Some(false) if s.facts.virtualisation.container.is_some() => of_engine(warn("may-not"), s),
+        Some(false) if s.facts.virtualisation.container.is_some() => add_engine_option(warn("may-not"), s),
         Some(false) => warn("may-not").advise(Command, "chown").advise(Lasting, "udev"),
         None => unknown(),
     }
 }
 
-fn rttime(s: &Subject<'_>) -> Ruling {
+fn check_rttime(s: &Subject<'_>) -> Ruling {
     match s.facts.process.limits.rttime {
         Some(Limit::Unlimited) => pass("no-limit"),
         Some(Limit::AtMost(us)) => warn("limit").with("limit_us", us).advise(Lasting, "limits-line"),
@@ -76,22 +78,22 @@ fn rttime(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn rt_group(s: &Subject<'_>) -> Ruling {
+fn check_rt_group(s: &Subject<'_>) -> Ruling {
     let refuses = |limit: &&GroupLimit| limit.quota_us == 0;
     match s.facts.process.cgroup_rt_runtime_us {
         Some(0) => {
             // A group gets time only where those above it have some: they are last here.
             let groups = s.facts.process.group_limits.iter().rev().filter(refuses);
             groups
-                .fold(fail("no-time"), |ruling, group| ruling.write(&group.lifted, &group.file))
-                .parameter("rt_group_sched=0")
+                .fold(fail("no-time"), |ruling, group| ruling.write_file(&group.lifted, &group.file))
+                .kernel_parameter("rt_group_sched=0")
         }
         Some(us) => pass("time").with("runtime_us", us),
         None => not_applicable("not-shared-out"),
     }
 }
 
-fn group_limits(s: &Subject<'_>) -> Ruling {
+fn check_group_limits(s: &Subject<'_>) -> Ruling {
     let process = &s.facts.process;
     // Without a group there is nothing to limit, and nothing was read.
     if process.cpuset.is_none() {
@@ -105,28 +107,28 @@ fn group_limits(s: &Subject<'_>) -> Ruling {
     let ruling = warn("limited")
         .with("quota_us", worst.quota_us)
         .with("period_us", worst.period_us)
-        .costs_us(pause_us(worst));
-    limits().fold(ruling, |ruling, limit| ruling.write(&limit.lifted, &limit.file))
+        .delay_us(pause_us(worst));
+    limits().fold(ruling, |ruling, limit| ruling.write_file(&limit.lifted, &limit.file))
 }
 
-fn container(s: &Subject<'_>) -> Ruling {
+fn check_container(s: &Subject<'_>) -> Ruling {
     let Some(kind) = &s.facts.virtualisation.container else { return pass("none") };
     let process = &s.facts.process;
     let ruling =
         if process.can_use_any_priority() == Some(true) && process.can_lock_any_memory() == Some(true) {
             pass("capable")
         } else {
-            of_engine(warn("not-capable").with("usable", &s.facts.usable()), s)
+            add_engine_option(warn("not-capable").with("usable", &s.facts.usable()), s)
         };
     ruling.with("container", kind)
 }
 
-fn allowed_cpus(s: &Subject<'_>) -> Ruling {
+fn check_allowed_cpus(s: &Subject<'_>) -> Ruling {
     let (online, usable) = (s.facts.online(), s.facts.usable());
     let ruling = match () {
         () if online.is_empty() => return unknown(),
         () if usable == online => pass("all"),
-        () if s.facts.virtualisation.container.is_some() => of_engine(warn("some"), s),
+        () if s.facts.virtualisation.container.is_some() => add_engine_option(warn("some"), s),
         () => warn("some").advise(Command, "taskset"),
     };
     ruling.with("online", &online).with("usable", &usable)

@@ -9,25 +9,25 @@ use crate::facts;
 use crate::prepare::DEFAULT_PRIORITY;
 
 /// The share of time taken by the hypervisor from which on no latency can be kept.
-const MUCH_STEAL: f64 = 0.01;
+const HIGH_STEAL_SHARE: f64 = 0.01;
 
 /// Threads the kernel needs on every CPU, which are idle unless it is in trouble or a user asks for their
 /// work.
 const HARMLESS: &[&str] = &["migration/", "watchdog/", "idle_inject/", "stopper/", "watchdogd", "irq_work/"];
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "virtual-machine", scope: Scope::Process, ruling: virtual_machine },
-    Rule { id: "steal", scope: Scope::Process, ruling: steal },
-    Rule { id: "kernel-threads", scope: Scope::Kernel, ruling: kernel_threads },
-    Rule { id: "real-time-programs", scope: Scope::Kernel, ruling: real_time_programs },
-    Rule { id: "other-measurements", scope: Scope::Process, ruling: other_measurements },
-    Rule { id: "graphics", scope: Scope::Kernel, ruling: graphics },
-    Rule { id: "iommu", scope: Scope::Kernel, ruling: iommu },
-    Rule { id: "load", scope: Scope::Kernel, ruling: load },
-    Rule { id: "mitigations", scope: Scope::Kernel, ruling: mitigations },
+    Rule { id: "virtual-machine", scope: Scope::Process, ruling: check_virtual_machine },
+    Rule { id: "steal", scope: Scope::Process, ruling: check_steal },
+    Rule { id: "kernel-threads", scope: Scope::Kernel, ruling: check_kernel_threads },
+    Rule { id: "real-time-programs", scope: Scope::Kernel, ruling: check_real_time_programs },
+    Rule { id: "other-measurements", scope: Scope::Process, ruling: check_other_measurements },
+    Rule { id: "graphics", scope: Scope::Kernel, ruling: check_graphics },
+    Rule { id: "iommu", scope: Scope::Kernel, ruling: check_iommu },
+    Rule { id: "load", scope: Scope::Kernel, ruling: check_load },
+    Rule { id: "mitigations", scope: Scope::Kernel, ruling: check_mitigations },
 ];
 
-fn virtual_machine(s: &Subject<'_>) -> Ruling {
+fn check_virtual_machine(s: &Subject<'_>) -> Ruling {
     let virtualisation = &s.facts.virtualisation;
     match (virtualisation.virtual_machine, &virtualisation.hypervisor) {
         (None, _) => unknown(),
@@ -41,7 +41,7 @@ fn bind_virtual_cpus(s: &Subject<'_>, ruling: Ruling) -> Ruling {
     ruling.with("online", &s.facts.online()).advise(Host, "bind")
 }
 
-fn steal(s: &Subject<'_>) -> Ruling {
+fn check_steal(s: &Subject<'_>) -> Ruling {
     if s.facts.virtualisation.virtual_machine == Some(false) {
         return not_applicable("no-hypervisor");
     }
@@ -54,7 +54,7 @@ fn steal(s: &Subject<'_>) -> Ruling {
     let share = stolen as f64 / total as f64;
     let ruling = match () {
         () if stolen == 0 => return pass("none"),
-        () if share > MUCH_STEAL => fail("stolen"),
+        () if share > HIGH_STEAL_SHARE => fail("stolen"),
         () => warn("stolen"),
     };
     ruling.with("stolen_share", share).advise(Host, "fewer")
@@ -75,7 +75,10 @@ fn names(threads: &[&RealTimeThread]) -> Vec<String> {
 }
 
 /// Rules on competing threads, with a remedy unless all are less urgent than the task.
-fn competing(threads: &[&RealTimeThread], remedy: impl FnOnce(Ruling, String) -> Ruling) -> Ruling {
+fn competing_threads_ruling(
+    threads: &[&RealTimeThread],
+    remedy: impl FnOnce(Ruling, String) -> Ruling,
+) -> Ruling {
     let urgent: Vec<&RealTimeThread> = threads.iter().copied().filter(|t| is_urgent(t)).collect();
     let ruling = match (urgent.as_slice(), threads) {
         ([], []) => return pass("none"),
@@ -90,15 +93,15 @@ fn competing(threads: &[&RealTimeThread], remedy: impl FnOnce(Ruling, String) ->
 }
 
 /// `taskset` for each process.
-fn move_away(ruling: Ruling, s: &Subject<'_>, option: &str, pids: &str) -> Ruling {
+fn add_move_remedy(ruling: Ruling, s: &Subject<'_>, option: &str, pids: &str) -> Ruling {
     let others = s.others();
-    ruling.now(match pids.contains(' ') {
+    ruling.command(match pids.contains(' ') {
         true => format!("for p in {pids}; do taskset {option} {others} $p; done"),
         false => format!("taskset {option} {others} {pids}"),
     })
 }
 
-fn kernel_threads(s: &Subject<'_>) -> Ruling {
+fn check_kernel_threads(s: &Subject<'_>) -> Ruling {
     let threads = &s.facts.real_time_threads;
     if !threads.iter().any(|t| t.kernel) {
         // Every kernel has migration threads.
@@ -109,21 +112,23 @@ fn kernel_threads(s: &Subject<'_>) -> Ruling {
         .filter(|t| t.kernel && t.cpu.is_some_and(|cpu| s.cpus.contains(cpu)))
         .filter(|t| !HARMLESS.iter().any(|name| t.name.starts_with(name)))
         .collect();
-    competing(&here, |ruling, pids| move_away(ruling, s, "-cp", &pids).advise(ForOneRun, "higher-priority"))
+    competing_threads_ruling(&here, |ruling, pids| {
+        add_move_remedy(ruling, s, "-cp", &pids).advise(ForOneRun, "higher-priority")
+    })
 }
 
-fn real_time_programs(s: &Subject<'_>) -> Ruling {
+fn check_real_time_programs(s: &Subject<'_>) -> Ruling {
     let others: Vec<&RealTimeThread> = s.facts.real_time_threads.iter().filter(|t| !t.kernel).collect();
     if others.is_empty() && s.facts.interrupts.irqbalance_running.is_none() {
         return unknown();
     }
-    competing(&others, |ruling, pids| move_away(ruling, s, "-acp", &pids))
+    competing_threads_ruling(&others, |ruling, pids| add_move_remedy(ruling, s, "-acp", &pids))
 }
 
 /// Name of the monitor's process, cut by the kernel.
 const MONITOR: &str = "jitterlab-monit";
 
-fn other_measurements(s: &Subject<'_>) -> Ruling {
+fn check_other_measurements(s: &Subject<'_>) -> Ruling {
     let measuring = &s.facts.measuring;
     if measuring.is_empty() {
         // Where other processes are hidden, so is this.
@@ -135,20 +140,20 @@ fn other_measurements(s: &Subject<'_>) -> Ruling {
     // systemd starts the service again where it is killed.
     let is_service = s.facts.kernel.init.as_deref() == Some("systemd");
     match (measuring.iter().all(|one| one.name == MONITOR), pids.is_empty()) {
-        (true, _) if is_service => ruling.now("systemctl stop jitterlab-monitor"),
-        (_, true) => ruling.write("nop", "/sys/kernel/tracing/current_tracer"),
+        (true, _) if is_service => ruling.command("systemctl stop jitterlab-monitor"),
+        (_, true) => ruling.write_file("nop", "/sys/kernel/tracing/current_tracer"),
         _ => ruling.with("pids", pids.as_str()).advise(Command, "end"),
     }
 }
 
-fn graphics(s: &Subject<'_>) -> Ruling {
+fn check_graphics(s: &Subject<'_>) -> Ruling {
     let Some(drivers) = &s.facts.devices.graphics else { return unknown() };
     let has = |name: &str| drivers.iter().any(|driver| driver == name);
     let ruling = match () {
         () if drivers.is_empty() => return pass("none"),
         () if has("nvidia") => warn("nvidia").advise(Lasting, "nouveau"),
         () if has("i915") && s.facts.kernel.parameter("i915.enable_dc") != Some("0") => {
-            warn("saves-power").parameter("i915.enable_dc=0")
+            warn("saves-power").kernel_parameter("i915.enable_dc=0")
         }
         () => pass("drivers"),
     };
@@ -156,15 +161,15 @@ fn graphics(s: &Subject<'_>) -> Ruling {
 }
 
 /// Translation of the addresses that devices use, which is changed for each buffer.
-fn iommu(s: &Subject<'_>) -> Ruling {
+fn check_iommu(s: &Subject<'_>) -> Ruling {
     match s.facts.devices.translated {
         None => not_applicable("none"),
         Some(0) => pass("direct"),
-        Some(groups) => warn("translated").with("groups", groups).parameter("iommu.passthrough=1"),
+        Some(groups) => warn("translated").with("groups", groups).kernel_parameter("iommu.passthrough=1"),
     }
 }
 
-fn load(s: &Subject<'_>) -> Ruling {
+fn check_load(s: &Subject<'_>) -> Ruling {
     let cpus = s.facts.cpus.len().max(1);
     let ruling = match s.facts.activity.load_1_min {
         None => return unknown(),
@@ -174,7 +179,7 @@ fn load(s: &Subject<'_>) -> Ruling {
     ruling.with("number_of_cpus", cpus)
 }
 
-fn mitigations(s: &Subject<'_>) -> Ruling {
+fn check_mitigations(s: &Subject<'_>) -> Ruling {
     let processor = &s.facts.processor;
     if s.facts.kernel.parameter("mitigations") == Some("off") {
         return pass("off");

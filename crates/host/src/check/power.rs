@@ -14,14 +14,14 @@ const LONG_EXIT_US: u64 = 10;
 const VERY_LONG_EXIT_US: u64 = 500;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "governor", scope: Scope::Hardware, ruling: governor },
-    Rule { id: "frequency-range", scope: Scope::Hardware, ruling: frequency_range },
-    Rule { id: "turbo", scope: Scope::Hardware, ruling: turbo },
-    Rule { id: "energy-preference", scope: Scope::Hardware, ruling: energy_preference },
-    Rule { id: "idle-states", scope: Scope::Hardware, ruling: idle_states },
-    Rule { id: "cpu-dma-latency", scope: Scope::Kernel, ruling: dma_latency },
-    Rule { id: "thermal-throttling", scope: Scope::Hardware, ruling: throttling },
-    Rule { id: "power-supply", scope: Scope::Hardware, ruling: power_supply },
+    Rule { id: "governor", scope: Scope::Hardware, ruling: check_governor },
+    Rule { id: "frequency-range", scope: Scope::Hardware, ruling: check_frequency_range },
+    Rule { id: "turbo", scope: Scope::Hardware, ruling: check_turbo },
+    Rule { id: "energy-preference", scope: Scope::Hardware, ruling: check_energy_preference },
+    Rule { id: "idle-states", scope: Scope::Hardware, ruling: check_idle_states },
+    Rule { id: "cpu-dma-latency", scope: Scope::Kernel, ruling: check_dma_latency },
+    Rule { id: "thermal-throttling", scope: Scope::Hardware, ruling: check_throttling },
+    Rule { id: "power-supply", scope: Scope::Hardware, ruling: check_power_supply },
 ];
 
 fn cpus<'a>(s: &'a Subject<'_>) -> impl Iterator<Item = &'a Cpu> {
@@ -29,30 +29,30 @@ fn cpus<'a>(s: &'a Subject<'_>) -> impl Iterator<Item = &'a Cpu> {
 }
 
 /// Of the real-time CPUs those for which this holds.
-fn those(s: &Subject<'_>, holds: impl Fn(&Cpu) -> bool) -> CpuSet {
+fn cpus_where(s: &Subject<'_>, holds: impl Fn(&Cpu) -> bool) -> CpuSet {
     cpus(s).filter(|cpu| holds(cpu)).map(|cpu| cpu.id).collect()
 }
 
-fn governor(s: &Subject<'_>) -> Ruling {
+fn check_governor(s: &Subject<'_>) -> Ruling {
     let names: Vec<&String> = cpus(s).filter_map(|cpu| cpu.frequency.governor.as_ref()).collect();
     let Some(first) = names.first() else { return not_applicable("not-the-kernels") };
-    let slow = those(s, |cpu| cpu.frequency.governor.as_deref().is_some_and(|g| g != "performance"));
+    let slow = cpus_where(s, |cpu| cpu.frequency.governor.as_deref().is_some_and(|g| g != "performance"));
     match names.iter().find(|name| **name != "performance") {
         None => pass("fast").with("governor", *first),
         Some(name) => warn("saving")
             .with("governor", *name)
             .with("slow", &slow)
-            .write("performance", &cpu_file(&slow, "cpufreq/scaling_governor"))
-            .parameter("cpufreq.default_governor=performance"),
+            .write_file("performance", &cpu_file(&slow, "cpufreq/scaling_governor"))
+            .kernel_parameter("cpufreq.default_governor=performance"),
     }
 }
 
-fn frequency_range(s: &Subject<'_>) -> Ruling {
+fn check_frequency_range(s: &Subject<'_>) -> Ruling {
     let range = |cpu: &Cpu| cpu.frequency.min_hz.zip(cpu.frequency.max_hz);
     let Some((first, (_, high))) = cpus(s).find_map(|cpu| Some((cpu, range(cpu)?))) else {
         return not_applicable("not-the-kernels");
     };
-    let wide = those(s, |cpu| range(cpu).is_some_and(|(low, high)| low < high));
+    let wide = cpus_where(s, |cpu| range(cpu).is_some_and(|(low, high)| low < high));
     let Some((low, high)) = wide.first().and_then(|id| range(s.facts.cpu(id)?)) else {
         return pass("fixed").with("highest_hz", high);
     };
@@ -61,23 +61,23 @@ fn frequency_range(s: &Subject<'_>) -> Ruling {
         .with("lowest_hz", low)
         .with("highest_hz", high)
         .with("wide", &wide)
-        .write(fixed_khz, &cpu_file(&wide, "cpufreq/scaling_min_freq"))
+        .write_file(fixed_khz, &cpu_file(&wide, "cpufreq/scaling_min_freq"))
 }
 
-fn turbo(s: &Subject<'_>) -> Ruling {
+fn check_turbo(s: &Subject<'_>) -> Ruling {
     let driver = cpus(s).find_map(|cpu| cpu.frequency.driver.clone()).unwrap_or_default();
     match s.facts.power.turbo {
         Some(false) => pass("off"),
         Some(true) if driver.starts_with("intel_") => {
-            warn("on").write(1, "/sys/devices/system/cpu/intel_pstate/no_turbo")
+            warn("on").write_file(1, "/sys/devices/system/cpu/intel_pstate/no_turbo")
         }
-        Some(true) => warn("on").write(0, "/sys/devices/system/cpu/cpufreq/boost"),
+        Some(true) => warn("on").write_file(0, "/sys/devices/system/cpu/cpufreq/boost"),
         None => not_applicable("no-switch"),
     }
 }
 
-fn energy_preference(s: &Subject<'_>) -> Ruling {
-    let saving = those(s, |cpu| {
+fn check_energy_preference(s: &Subject<'_>) -> Ruling {
+    let saving = cpus_where(s, |cpu| {
         cpu.frequency.preference.as_deref().is_some_and(|p| p != "performance" && p != "default")
     });
     match cpus(s).find_map(|cpu| cpu.frequency.preference.as_ref()) {
@@ -86,13 +86,13 @@ fn energy_preference(s: &Subject<'_>) -> Ruling {
         Some(preference) => {
             let file = cpu_file(&saving, "cpufreq/energy_performance_preference");
             let ruling = warn("saving").with("preference", preference).with("saving", &saving);
-            ruling.write("performance", &file)
+            ruling.write_file("performance", &file)
         }
     }
 }
 
 /// The idle states a CPU can really be in: not disabled, and within the latency anyone allows, as far as that is known.
-fn reachable<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a IdleState> {
+fn reachable_idle_states<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a IdleState> {
     let limit = s.facts.power.dma_latency_us.into_iter().chain(cpu.resume_latency_limit_us).min();
     cpu.idle_states
         .iter()
@@ -100,7 +100,7 @@ fn reachable<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a I
         .filter(move |state| limit.is_none_or(|most| state.exit_latency_us.is_none_or(|us| us <= most)))
 }
 
-fn idle_states(s: &Subject<'_>) -> Ruling {
+fn check_idle_states(s: &Subject<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let polls = [
         (kernel.parameter("idle") == Some("poll"), "idle=poll"),
@@ -112,7 +112,7 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     if cpus(s).all(|cpu| cpu.idle_states.is_empty()) {
         return not_applicable("no-choice");
     }
-    let reachable = || cpus(s).flat_map(|cpu| reachable(s, cpu));
+    let reachable = || cpus(s).flat_map(|cpu| reachable_idle_states(s, cpu));
     let Some(state) = reachable().max_by_key(|state| state.exit_latency_us) else {
         return pass("all-disabled");
     };
@@ -132,22 +132,25 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     if exit_us <= LONG_EXIT_US {
         return ruling;
     }
-    let ruling = ruling.costs_us(i64::try_from(exit_us).unwrap_or(i64::MAX));
+    let ruling = ruling.delay_us(i64::try_from(exit_us).unwrap_or(i64::MAX));
     let long = |state: &IdleState| state.exit_latency_us.is_some_and(|us| us > LONG_EXIT_US);
     let states = cpus(s).next().map_or(&[][..], |cpu| cpu.idle_states.as_slice());
     let too_deep = states.iter().enumerate().filter(|(_, state)| long(state)).map(|(n, _)| n);
     let file = format!("cpuidle/state{}/disable", alternatives(too_deep));
-    ruling.for_one_run("--cpu-dma-latency 0").write(1, &cpu_file(s.cpus, &file)).parameter(
-        match s.facts.power.idle_driver.as_deref() {
-            Some("intel_idle") => "intel_idle.max_cstate=1",
-            Some("acpi_idle") | None => "processor.max_cstate=1",
-            // Other drivers have no such limit; the kernel can only do without them.
-            Some(_) => "cpuidle.off=1",
-        },
-    )
+    ruling.run_option("--cpu-dma-latency 0").write_file(1, &cpu_file(s.cpus, &file)).kernel_parameter(match s
+        .facts
+        .power
+        .idle_driver
+        .as_deref()
+    {
+        Some("intel_idle") => "intel_idle.max_cstate=1",
+        Some("acpi_idle") | None => "processor.max_cstate=1",
+        // Other drivers have no such limit; the kernel can only do without them.
+        Some(_) => "cpuidle.off=1",
+    })
 }
 
-fn dma_latency(s: &Subject<'_>) -> Ruling {
+fn check_dma_latency(s: &Subject<'_>) -> Ruling {
     let power = &s.facts.power;
     let Some(us) = power.dma_latency_us else { return unknown() };
     if us >= NO_REQUEST_US {
@@ -164,7 +167,7 @@ fn dma_latency(s: &Subject<'_>) -> Ruling {
     ruling.with("limit_us", us)
 }
 
-fn throttling(s: &Subject<'_>) -> Ruling {
+fn check_throttling(s: &Subject<'_>) -> Ruling {
     let counts = cpus(s).flat_map(|cpu| [cpu.core_throttle_count, cpu.package_throttle_count]).flatten();
     match counts.max() {
         None => not_applicable("not-counted"),
@@ -173,7 +176,7 @@ fn throttling(s: &Subject<'_>) -> Ruling {
     }
 }
 
-fn power_supply(s: &Subject<'_>) -> Ruling {
+fn check_power_supply(s: &Subject<'_>) -> Ruling {
     let Some(bits) = s.facts.power.firmware_throttled else { return not_applicable("not-reported") };
     match (bits & 0xF, bits >> 16 & 0xF) {
         (0, 0) => pass("enough"),

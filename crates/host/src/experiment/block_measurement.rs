@@ -13,20 +13,20 @@ use jitterlab_model::{
     Activation, Compensation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo,
     StopReason, SystemFacts, TaskResult, TaskRun, TaskSpec, Warning,
 };
-use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, polling};
+use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, spare_processor};
 use jitterlab_trace::RunWriter;
 use serde::{Deserialize, Serialize};
 
 use super::engine::Experiment;
-use crate::dma_latency::{DmaLatency, Held};
-use crate::error::{dma_latency_refused, interrupted};
+use crate::dma_latency::{DmaLatency, HeldDmaLatency};
+use crate::error::{dma_latency_refusal, stopped_too_early};
 use crate::facts::{self, Root};
 use crate::isolate;
 use crate::prepare::{self, Moved};
 use crate::pulse;
 
 /// This machine, made ready to measure one task again and again.
-pub struct TaskBench<'e, 'a> {
+pub struct TaskMeasurer<'e, 'a> {
     /// The task with nothing left open.
     pub spec: TaskSpec,
     /// Order, resumption and progress of the blocks.
@@ -37,7 +37,7 @@ pub struct TaskBench<'e, 'a> {
     refused: Vec<Refusal>,
     /// The common grid of all blocks, those of an earlier call included.
     grid_ns: i64,
-    _latency: Option<Held>,
+    _latency: Option<HeldDmaLatency>,
     _moved: Moved,
 }
 
@@ -80,9 +80,9 @@ const LEAD_NS: i64 = 2_000_000;
 const WATCH_EVERY: Duration = Duration::from_millis(10);
 /// Largest number of a block's records. They stay in the ring until the block is over, so that no collector
 /// runs next to it.
-const MOST_ACTIVATIONS: u64 = 1 << 20;
+const MAX_ACTIVATIONS: u64 = 1 << 20;
 
-impl<'e, 'a> TaskBench<'e, 'a> {
+impl<'e, 'a> TaskMeasurer<'e, 'a> {
     /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
     /// measured processor if there is another.
     pub fn prepare(
@@ -92,14 +92,14 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     ) -> Result<Self, Error> {
         let mut refused = Vec::new();
         let latency =
-            dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
+            dma_latency.hold().map_err(|error| refused.push(dma_latency_refusal(dma_latency, &error)));
         let facts = facts::read(&Root::system());
         let mut prepared = prepare::tasks(&facts, vec![spec], None, &isolate::taken(&Root::system()))?;
         let moved = Moved::to(&prepared.housekeeping);
         let spec = prepared.tasks.pop().ok_or_else(|| {
             Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
         })?;
-        Ok(TaskBench {
+        Ok(TaskMeasurer {
             spec,
             experiment,
             facts,
@@ -113,7 +113,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Facts of the machine at this time.
-    pub fn facts_now(&self) -> SystemFacts {
+    pub fn read_facts(&self) -> SystemFacts {
         facts::read(&Root::system())
     }
 
@@ -123,11 +123,11 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// Reports that a step begins.
-    pub fn begin(&mut self, step: TrialStep) {
+    pub fn begin_step(&mut self, step: TrialStep) {
         self.experiment.begin(step);
     }
 
-    pub fn compensated(&self, compensate: Compensation) -> TaskSpec {
+    pub fn with_compensation(&self, compensate: Compensation) -> TaskSpec {
         TaskSpec { compensate, ..self.spec.clone() }
     }
 
@@ -135,20 +135,20 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     /// stopped for the machine's safety.
     pub fn measure(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Option<Block>, Error> {
         let (grid_ns, interrupted) = (self.grid_ns, self.experiment.interrupted());
-        let part = self.experiment.part_with_rows(|| {
-            let mut block = measure(spec, grid_ns, length_ns, interrupted)?;
+        let part = self.experiment.next_part_with_rows(|| {
+            let mut block = measure_block(spec, grid_ns, length_ns, interrupted)?;
             let rows = std::mem::take(&mut block.activations);
             Ok::<_, Error>((KeptBlock { grid_ns, block }, rows))
         })?;
         let Some((KeptBlock { grid_ns, block }, activations)) = part else { return Ok(None) };
         self.grid_ns = grid_ns;
-        self.experiment.took(length_ns);
+        self.experiment.add_elapsed(length_ns);
         Ok(Some(Block { activations, ..block }))
     }
 
     /// Measures one block to its end.
-    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, Error> {
-        let block = self.measure(spec, length_ns)?.ok_or_else(interrupted)?;
+    pub fn measure_whole_block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, Error> {
+        let block = self.measure(spec, length_ns)?.ok_or_else(stopped_too_early)?;
         match &block.overload {
             Some(overload) => {
                 Err(Error::not_measured(format!("with compensate={}: {overload}", spec.compensate)))
@@ -159,7 +159,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
     /// meet all of them. Interrupted, it returns the whole rounds until then.
-    pub fn turns(
+    pub fn measure_in_turns(
         &mut self,
         specs: &[TaskSpec],
         rounds: usize,
@@ -178,7 +178,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 
     /// The same with every block measured to its end.
-    pub fn whole_turns(
+    pub fn measure_all_in_turns(
         &mut self,
         specs: &[TaskSpec],
         rounds: usize,
@@ -187,22 +187,22 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
         for _ in 0..rounds {
             for (spec, blocks) in specs.iter().zip(&mut blocks) {
-                blocks.push(self.block(spec, length_ns)?);
+                blocks.push(self.measure_whole_block(spec, length_ns)?);
             }
         }
         Ok(blocks)
     }
 
     /// Checks that a task may be measured here; the error gives the reason.
-    pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
+    pub fn check_measurable(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
-        polling::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
+        spare_processor::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
     }
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
-    pub fn as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
+    pub fn run_of_blocks(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
         let mut info = RunInfo {
             tasks: vec![TaskRun::new(spec.clone())],
             load: jitterlab_model::Load::NONE,
@@ -210,7 +210,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
             refused: self.refused.clone(),
             warnings: self.warnings.clone(),
             facts_before: Some(self.facts.clone()),
-            facts_after: Some(self.facts_now()),
+            facts_after: Some(self.read_facts()),
             stop: Some(StopReason::Duration),
             ..prepare::described(std::env::args().collect())
         };
@@ -221,7 +221,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
             }
         }
         info.tasks[0].granted = blocks.last().map(|b| b.granted.clone());
-        info.tasks[0].result = blocks.iter().map(|b| b.result.clone()).reduce(|a, b| join(&a, b));
+        info.tasks[0].result = blocks.iter().map(|b| b.result.clone()).reduce(|a, b| sum_counters(&a, b));
         let mut rows = Vec::with_capacity(blocks.iter().map(|b| b.activations.len()).sum());
         for block in blocks {
             let before =
@@ -239,7 +239,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
-        let (info, rows) = self.as_run(spec, blocks);
+        let (info, rows) = self.run_of_blocks(spec, blocks);
         let mut writer = RunWriter::create(path, &info)?;
         for batch in rows.chunks(BATCH) {
             writer.append(0, batch)?;
@@ -249,7 +249,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
 
     /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
     /// neighbouring readings. No start of a task can be known better than that.
-    pub fn clock_floor(&self) -> Result<Distribution, Error> {
+    pub fn measure_clock_floor(&self) -> Result<Distribution, Error> {
         const READINGS: usize = 100_000;
         let spec = &self.spec;
         let setup = ThreadSetup {
@@ -275,8 +275,13 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 }
 
-fn measure(spec: &TaskSpec, grid_ns: i64, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
-    let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
+fn measure_block(
+    spec: &TaskSpec,
+    grid_ns: i64,
+    length_ns: i64,
+    interrupted: &AtomicBool,
+) -> Result<Block, Error> {
+    let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MAX_ACTIVATIONS);
     let stop = Arc::new(AtomicBool::new(false));
     let ring = count as usize;
     let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
@@ -309,7 +314,7 @@ fn measure(spec: &TaskSpec, grid_ns: i64, length_ns: i64, interrupted: &AtomicBo
 }
 
 /// Counters of consecutive blocks together.
-fn join(a: &TaskResult, b: TaskResult) -> TaskResult {
+fn sum_counters(a: &TaskResult, b: TaskResult) -> TaskResult {
     let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
     TaskResult {
         executed: a.executed + b.executed,

@@ -13,8 +13,8 @@ use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 
-use super::block_measurement::{Block, TaskBench};
-use crate::error::{interrupted, nothing_measured};
+use super::block_measurement::{Block, TaskMeasurer};
+use crate::error::{no_measurement, stopped_too_early};
 
 /// Turns in which the methods are measured.
 const SAMPLE_TURNS: usize = 10;
@@ -80,8 +80,8 @@ impl CompensationPlan {
     /// Length of all steps together for a task of this period, in ns.
     fn planned_ns(&self, period_ns: i64) -> i64 {
         self.sample_ns() * self.methods.len() as i64
-            + POINT_NS * (1 + wake_ups(period_ns).count() as i64)
-            + TURN_NS * (MARGIN_TURNS * (1 + margins(period_ns).count())) as i64
+            + POINT_NS * (1 + early_wake_periods_ns(period_ns).count() as i64)
+            + TURN_NS * (MARGIN_TURNS * (1 + margins_ns(period_ns).count())) as i64
             + 2 * self.rounds as i64 * self.turn_ns
     }
 
@@ -89,32 +89,32 @@ impl CompensationPlan {
     ///
     /// # Errors
     /// A task that cannot be measured here or was stopped before the proof, or an interrupt before it.
-    pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, Error> {
+    pub fn measure(&self, bench: &mut TaskMeasurer<'_, '_>) -> Result<CompensationTrial, Error> {
         let period_ns = bench.spec.period_ns;
-        bench.experiment.plan(self.planned_ns(period_ns));
-        let clock_floor = Statistics::from_values(&bench.clock_floor()?);
-        let tolerance_ns = late_ns(&clock_floor);
-        let samples = self.sample(bench)?;
-        bench.begin(TrialStep::WakeUpCost);
-        let first = samples.first().ok_or_else(nothing_measured)?;
-        let service = service(bench, &first.blocks)?;
-        let (chosen, candidates) = self.choose(&samples, &service)?;
+        bench.experiment.set_total_time(self.planned_ns(period_ns));
+        let clock_floor = Statistics::from_values(&bench.measure_clock_floor()?);
+        let tolerance_ns = lateness_threshold_ns(&clock_floor);
+        let samples = self.measure_samples(bench)?;
+        bench.begin_step(TrialStep::WakeUpCost);
+        let first = samples.first().ok_or_else(no_measurement)?;
+        let service = measure_service_time(bench, &first.blocks)?;
+        let (chosen, candidates) = self.choose_method(&samples, &service)?;
         bench.spec = samples[chosen].spec.clone();
-        let (load_curve, missing) = load_curve(bench, &service, &samples[chosen].blocks)?;
-        let margins = polling(bench, tolerance_ns)?;
+        let (load_curve, missing) = measure_load_curve(bench, &service, &samples[chosen].blocks)?;
+        let margins = measure_polling(bench, tolerance_ns)?;
 
-        bench.begin(TrialStep::Proof);
+        bench.begin_step(TrialStep::Proof);
         let margin_ns = candidates[chosen].choice.margin_ns;
-        let ways = [bench.spec.clone(), bench.compensated(Compensation::Margin { margin_ns })];
-        let before = bench.facts_now();
-        let proven = bench.turns(&ways, self.rounds, self.turn_ns)?;
-        let after = bench.facts_now();
+        let ways = [bench.spec.clone(), bench.with_compensation(Compensation::Margin { margin_ns })];
+        let before = bench.read_facts();
+        let proven = bench.measure_in_turns(&ways, self.rounds, self.turn_ns)?;
+        let after = bench.read_facts();
         let proof = (!proven[0].is_empty()).then(|| {
             let [plain, compensated] = [0, 1].map(|way| Block::views(period_ns, &proven[way]));
             Proof::new(&plain, &compensated, tolerance_ns)
         });
 
-        let mut notes = notes(bench, missing, &samples, &proven[1]);
+        let mut notes = trial_notes(bench, missing, &samples, &proven[1]);
         let mut files = Vec::new();
         for (way, path) in self.files.iter().flatten().enumerate().filter(|_| proof.is_some()) {
             match bench.save(&ways[way], &proven[way], path) {
@@ -139,59 +139,63 @@ impl CompensationPlan {
     }
 
     /// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
-    fn sample(&self, bench: &mut TaskBench<'_, '_>) -> Result<Vec<Sample>, Error> {
-        bench.begin(TrialStep::EarlySleeps {
+    fn measure_samples(&self, bench: &mut TaskMeasurer<'_, '_>) -> Result<Vec<Sample>, Error> {
+        bench.begin_step(TrialStep::EarlySleeps {
             methods: self.methods.len(),
             each_ns: self.sample_ns(),
             proof: (2 * self.rounds, self.turn_ns),
         });
         let ways: Vec<TaskSpec> =
             self.methods.iter().map(|wake| TaskSpec { wake: *wake, ..bench.spec.clone() }).collect();
-        let blocks = bench.whole_turns(&ways, SAMPLE_TURNS, self.sample_turn_ns())?;
+        let blocks = bench.measure_all_in_turns(&ways, SAMPLE_TURNS, self.sample_turn_ns())?;
         Ok(ways.into_iter().zip(blocks).map(|(spec, blocks)| Sample { spec, blocks }).collect())
     }
 
     /// Figures of the methods, and the one to use.
-    fn choose(&self, samples: &[Sample], service: &ServiceTime) -> Result<(usize, Vec<Candidate>), Error> {
+    fn choose_method(
+        &self,
+        samples: &[Sample],
+        service: &ServiceTime,
+    ) -> Result<(usize, Vec<Candidate>), Error> {
         let candidate = |Sample { spec, blocks }: &Sample| {
             Candidate::new(spec.wake, &Block::views(spec.period_ns, blocks), self.wish, service)
         };
         let candidates: Option<Vec<Candidate>> = samples.iter().map(candidate).collect();
-        let candidates = candidates.ok_or_else(nothing_measured)?;
+        let candidates = candidates.ok_or_else(no_measurement)?;
         let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
-        Ok((best(&choices).ok_or_else(nothing_measured)?, candidates))
+        Ok((best(&choices).ok_or_else(no_measurement)?, candidates))
     }
 }
 
 /// The margins that fit into a period.
-fn margins(period_ns: i64) -> impl Iterator<Item = i64> {
+fn margins_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     MARGINS_NS.into_iter().filter(move |margin_ns| *margin_ns < period_ns / 2)
 }
 
 /// Starts later than this are late.
-pub fn late_ns(clock_floor: &Statistics) -> i64 {
+pub fn lateness_threshold_ns(clock_floor: &Statistics) -> i64 {
     LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
 }
 
 /// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
-pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, Error> {
+pub fn measure_service_time(bench: &mut TaskMeasurer<'_, '_>, plain: &[Block]) -> Result<ServiceTime, Error> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
     let often = TaskSpec { period_ns: often_every_ns, ..bench.spec.clone() };
-    let often = bench.block(&often, POINT_NS)?;
+    let often = bench.measure_whole_block(&often, POINT_NS)?;
     let views = Block::views(period_ns, plain);
     ServiceTime::new(&views, &often.view(often_every_ns))
         .ok_or_else(|| Error::not_measured("this system does not count a thread's processor time"))
 }
 
 /// Periods A of early wake-ups for the load curve.
-fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
+fn early_wake_periods_ns(period_ns: i64) -> impl Iterator<Item = i64> {
     WAKE_UPS.iter().map(move |n| period_ns / n).filter(|every_ns| *every_ns >= SHORTEST_NS)
 }
 
 /// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
-pub fn load_curve(
-    bench: &mut TaskBench<'_, '_>,
+pub fn measure_load_curve(
+    bench: &mut TaskMeasurer<'_, '_>,
     service: &ServiceTime,
     plain: &[Block],
 ) -> Result<(Vec<LoadPoint>, Vec<TrialNote>), Error> {
@@ -199,9 +203,9 @@ pub fn load_curve(
     let uncompensated: f64 = Block::views(period_ns, plain).iter().filter_map(BlockView::load).sum::<f64>();
     let uncompensated = uncompensated / plain.len().max(1) as f64;
     let (mut points, mut missing) = (Vec::new(), Vec::new());
-    for every_ns in wake_ups(period_ns) {
-        let spec = bench.compensated(Compensation::Repeat { every_ns });
-        let block = bench.measure(&spec, POINT_NS)?.ok_or_else(interrupted)?;
+    for every_ns in early_wake_periods_ns(period_ns) {
+        let spec = bench.with_compensation(Compensation::Repeat { every_ns });
+        let block = bench.measure(&spec, POINT_NS)?.ok_or_else(stopped_too_early)?;
         match block.overload {
             Some(overload) => missing.push(TrialNote::NoLoadPoint { every_ns, overload }),
             None => {
@@ -218,22 +222,24 @@ pub fn load_curve(
 }
 
 /// Polling as measured, and as the latencies of uncompensated blocks in between predict it.
-fn polling(bench: &mut TaskBench<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, Error> {
-    bench.begin(TrialStep::MarginPolling);
+fn measure_polling(bench: &mut TaskMeasurer<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, Error> {
+    bench.begin_step(TrialStep::MarginPolling);
     let period_ns = bench.spec.period_ns;
     let mut ways = vec![bench.spec.clone()];
-    ways.extend(margins(period_ns).map(|margin_ns| bench.compensated(Compensation::Margin { margin_ns })));
-    let turns = bench.whole_turns(&ways, MARGIN_TURNS, TURN_NS)?;
+    ways.extend(
+        margins_ns(period_ns).map(|margin_ns| bench.with_compensation(Compensation::Margin { margin_ns })),
+    );
+    let turns = bench.measure_all_in_turns(&ways, MARGIN_TURNS, TURN_NS)?;
     let latencies = latency_law(&Block::views(period_ns, &turns[0]));
     let point = |(margin_ns, blocks): (i64, &Vec<Block>)| {
         MarginPoint::new(margin_ns, &Block::views(period_ns, blocks), &latencies, tolerance_ns)
     };
-    Ok(margins(period_ns).zip(&turns[1..]).filter_map(point).collect())
+    Ok(margins_ns(period_ns).zip(&turns[1..]).filter_map(point).collect())
 }
 
 /// Notes on the trial.
-fn notes(
-    bench: &TaskBench<'_, '_>,
+fn trial_notes(
+    bench: &TaskMeasurer<'_, '_>,
     missing: Vec<TrialNote>,
     samples: &[Sample],
     compensated: &[Block],

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_model::{Activation, Error};
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +16,7 @@ pub struct Progress {
     /// True if it begins now.
     pub begins: bool,
     /// Approximate time for the rest of the experiment, in ns, if it was planned.
-    pub left_ns: Option<i64>,
+    pub remaining_ns: Option<i64>,
 }
 
 /// An experiment on this machine. Its parts come in the same order in every call, so that one that was killed
@@ -24,34 +24,39 @@ pub struct Progress {
 pub struct Experiment<'a> {
     kept: KeptParts,
     progress: Progress,
-    tell: &'a mut dyn FnMut(&Progress),
+    report: &'a mut dyn FnMut(&Progress),
     interrupted: &'a AtomicBool,
 }
 
 impl<'a> Experiment<'a> {
-    /// Continues after the parts that are kept. `tell` receives the progress; setting `interrupted` ends it
+    /// Continues after the parts that are kept. `report` receives the progress; setting `interrupted` ends it
     /// early.
-    pub fn new(parts: Parts, tell: &'a mut dyn FnMut(&Progress), interrupted: &'a AtomicBool) -> Self {
-        let progress = Progress { step: TrialStep::Measuring, begins: false, left_ns: None };
-        Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, tell, interrupted }
+    pub fn new(
+        parts: FinishedParts,
+        report: &'a mut dyn FnMut(&Progress),
+        interrupted: &'a AtomicBool,
+    ) -> Self {
+        let progress = Progress { step: TrialStep::Measuring, begins: false, remaining_ns: None };
+        Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, report, interrupted }
     }
 
     /// Sets the time of the whole experiment, in ns.
-    pub fn plan(&mut self, total_ns: i64) {
-        self.progress.left_ns = Some(total_ns);
+    pub fn set_total_time(&mut self, total_ns: i64) {
+        self.progress.remaining_ns = Some(total_ns);
     }
 
     /// Reports that a step begins.
     pub fn begin(&mut self, step: TrialStep) {
-        self.progress = Progress { step, begins: true, left_ns: self.progress.left_ns };
-        (self.tell)(&self.progress);
+        self.progress = Progress { step, begins: true, remaining_ns: self.progress.remaining_ns };
+        (self.report)(&self.progress);
     }
 
     /// Reports that a part of the step is done, which took this long, in ns.
-    pub fn took(&mut self, ns: i64) {
+    pub fn add_elapsed(&mut self, ns: i64) {
         self.progress.begins = false;
-        self.progress.left_ns = self.progress.left_ns.map(|left_ns| (left_ns - ns).max(0));
-        (self.tell)(&self.progress);
+        self.progress.remaining_ns =
+            self.progress.remaining_ns.map(|remaining_ns| (remaining_ns - ns).max(0));
+        (self.report)(&self.progress);
     }
 
     /// The flag that ends it early when it is set.
@@ -71,16 +76,16 @@ impl<'a> Experiment<'a> {
 
     /// Returns the next part: one kept by an earlier call, or else one that is measured now and kept. `None`
     /// if it was interrupted: the result of that part, an error included, is dropped.
-    pub fn part<T: Serialize + DeserializeOwned, E>(
+    pub fn next_part<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let part = self.part_with_rows(|| Ok((measure()?, Vec::new())))?;
+        let part = self.next_part_with_rows(|| Ok((measure()?, Vec::new())))?;
         Ok(part.map(|(part, _)| part))
     }
 
     /// The same for a part with activations.
-    pub fn part_with_rows<T: Serialize + DeserializeOwned, E>(
+    pub fn next_part_with_rows<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,
     ) -> Result<Option<(T, Vec<Activation>)>, E> {
@@ -99,7 +104,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Keeps the parts from here on in another file, whose name depends on results so far.
-    pub fn go_on_in(&mut self, parts: Parts) {
+    pub fn continue_in(&mut self, parts: FinishedParts) {
         self.kept.done.push(std::mem::replace(&mut self.kept.parts, parts));
     }
 
@@ -112,9 +117,9 @@ impl<'a> Experiment<'a> {
 
 #[derive(Default)]
 pub struct KeptParts {
-    parts: Parts,
+    parts: FinishedParts,
     /// The parts in earlier files.
-    done: Vec<Parts>,
+    done: Vec<FinishedParts>,
     /// Why no more are kept.
     failure: Option<Error>,
 }
@@ -144,23 +149,23 @@ mod tests {
         let interrupted = AtomicBool::new(false);
         let measured = |ask: &[(u8, bool)]| -> Vec<Option<u8>> {
             interrupted.store(false, Ordering::Relaxed);
-            let mut tell = |_: &Progress| ();
-            let parts = Parts::new(folder.path(), "try", &()).unwrap();
-            let mut experiment = Experiment::new(parts, &mut tell, &interrupted);
+            let mut report = |_: &Progress| ();
+            let parts = FinishedParts::new(folder.path(), "try", &()).unwrap();
+            let mut experiment = Experiment::new(parts, &mut report, &interrupted);
             let mut part = |(value, interrupt): &(u8, bool)| {
                 let measure = || {
                     interrupted.store(*interrupt, Ordering::Relaxed);
                     if *interrupt { Err("broken off") } else { Ok(*value) }
                 };
-                experiment.part(measure).unwrap()
+                experiment.next_part(measure).unwrap()
             };
             ask.iter().map(&mut part).collect()
         };
         assert_eq!(measured(&[(1, false), (2, false), (3, true)]), [Some(1), Some(2), None]);
         assert_eq!(measured(&[(7, false), (8, false), (9, false)]), [Some(1), Some(2), Some(9)]);
-        let mut tell = |_: &Progress| ();
-        let parts = Parts::new(folder.path(), "try", &()).unwrap();
-        assert_eq!(Experiment::new(parts, &mut tell, &interrupted).end().close(true).unwrap(), 0);
+        let mut report = |_: &Progress| ();
+        let parts = FinishedParts::new(folder.path(), "try", &()).unwrap();
+        assert_eq!(Experiment::new(parts, &mut report, &interrupted).end().close(true).unwrap(), 0);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -14,10 +14,10 @@ use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_trace::{atomic_file, source};
 
 use super::engine::Experiment;
+use crate::cpu_choice::check_cpu;
 use crate::load::parse_loads;
 use crate::measure::Request;
 use crate::record::record_to;
-use crate::topology::check_cpu;
 
 /// Preparing and closing a cell takes about this long.
 pub const OVERHEAD_NS: i64 = 400_000_000;
@@ -26,7 +26,7 @@ const INDEX: &str = "index.json";
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// The index in a directory; `None` without an index.
-pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, Error> {
+pub fn read_index(folder: &Path) -> Result<Option<MatrixIndex>, Error> {
     #[derive(serde::Deserialize)]
     struct Format {
         format: u32,
@@ -53,7 +53,7 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, Error> {
 }
 
 /// Keeps an index in a directory. Written whole under another name first, so that a crash leaves the old one.
-pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
+pub fn write_index(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
     let not_json = |error| {
         Error::refused(format!("the index could not be written as JSON ({error}); please report this"))
     };
@@ -65,7 +65,7 @@ pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), Error> {
 ///
 /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that it is the
 /// same in every cell.
-fn settings(
+fn cell_settings(
     loads: &[String],
     isolate: Option<&CpuSet>,
     facts: &SystemFacts,
@@ -112,7 +112,7 @@ pub struct MatrixRequest {
 impl MatrixRequest {
     /// The cells to measure on a machine, and which CPUs were chosen where none were named.
     pub fn plan(&self, facts: &SystemFacts) -> Result<(MatrixIndex, Option<Proposal>), Error> {
-        let settings = settings(&self.loads, self.isolate.as_ref(), facts)?;
+        let settings = cell_settings(&self.loads, self.isolate.as_ref(), facts)?;
         let round_ns = (self.duration_ns + OVERHEAD_NS) * i64::from(self.rounds) * settings.len() as i64;
         let affordable = usize::try_from(self.time_ns / round_ns.max(1)).unwrap_or(0);
         let proposal = match &self.cpus {
@@ -152,31 +152,31 @@ pub fn measure_cells(
             folder.display()
         )));
     }
-    write(index, folder)?;
+    write_index(index, folder)?;
     let each_ns = index.duration_ns + OVERHEAD_NS;
-    experiment.plan(index.left() as i64 * each_ns);
+    experiment.set_total_time(index.left() as i64 * each_ns);
     let is_done = |number: &usize| index.done.iter().any(|done| done.cell == *number);
     let missing: Vec<usize> = (0..index.plan.cells.len()).filter(|number| !is_done(number)).collect();
     for number in missing {
         let Cell { cpus, condition, .. } = index.plan.cells[number].clone();
         experiment.begin(TrialStep::Cell { number, of: index.plan.cells.len(), cpus, condition });
         let interrupted = experiment.interrupted();
-        let Some(done) = experiment.part(|| measure(index, number, folder, interrupted))? else {
-            let _ = fs::remove_file(folder.join(file_name(number)));
+        let Some(done) = experiment.next_part(|| measure_cell(index, number, folder, interrupted))? else {
+            let _ = fs::remove_file(folder.join(cell_file_name(number)));
             break;
         };
         index.done.push(done);
-        write(index, folder)?;
-        experiment.took(each_ns);
+        write_index(index, folder)?;
+        experiment.add_elapsed(each_ns);
     }
     Ok(())
 }
 
-fn file_name(cell: usize) -> String {
+fn cell_file_name(cell: usize) -> String {
     format!("cell-{cell:04}.parquet")
 }
 
-fn measure(
+fn measure_cell(
     index: &MatrixIndex,
     number: usize,
     folder: &Path,
@@ -192,7 +192,7 @@ fn measure(
     })?;
     let placed =
         index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
-    let file = file_name(number);
+    let file = cell_file_name(number);
     let path = folder.join(&file);
     // Files of an interrupted cell are of no use.
     for left in [path.clone(), folder.join(format!("{file}.part"))] {

@@ -8,6 +8,6 @@ pub mod matrix;
 pub mod tune;
 pub mod wakeups;
 
-pub use block_measurement::{Block, TaskBench};
+pub use block_measurement::{Block, TaskMeasurer};
 pub use compensate::CompensationPlan;
 pub use engine::{Experiment, KeptParts, Progress};

@@ -4,19 +4,19 @@ use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::{Compensation, Error, Policy, TaskSpec, WakeMethod};
 
-use super::block_measurement::{Block, TaskBench};
+use super::block_measurement::{Block, TaskMeasurer};
 
 /// The task in each way to wait that is to be tried, with its name: those of these parts of a task
 /// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
 /// each also with the task's compensation as far as it can be compensated.
-pub fn ways(
+pub fn wake_up_variants(
     task: &TaskSpec,
     wake: Option<WakeMethod>,
     parts: &[String],
 ) -> Result<Vec<(String, TaskSpec)>, Error> {
     let named = |parts: &String| {
         let read = || -> Result<TaskSpec, Error> {
-            let spec = settled(task.with(parts)?);
+            let spec = with_deadline_runtime(task.with(parts)?);
             spec.validate()?;
             Ok(TaskSpec { name: task.name.clone(), ..spec })
         };
@@ -31,11 +31,14 @@ pub fn ways(
     for wake in methods {
         all.push((
             wake.to_string(),
-            settled(TaskSpec { wake, compensate: Compensation::None, ..task.clone() }),
+            with_deadline_runtime(TaskSpec { wake, compensate: Compensation::None, ..task.clone() }),
         ));
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
         if task.compensate != Compensation::None && !wake.traits().polls && !wake.traits().drifts {
-            all.push((format!("{wake} {}", task.compensate), settled(TaskSpec { wake, ..task.clone() })));
+            all.push((
+                format!("{wake} {}", task.compensate),
+                with_deadline_runtime(TaskSpec { wake, ..task.clone() }),
+            ));
         }
     }
     Ok(all)
@@ -44,7 +47,7 @@ pub fn ways(
 /// Adds a runtime to a task whose method the kernel releases under SCHED_DEADLINE; such a thread is bound to
 /// no processor. A tenth of the period is plenty for a task, not below the kernel's minimum, and half of it
 /// for polling as well.
-fn settled(task: TaskSpec) -> TaskSpec {
+fn with_deadline_runtime(task: TaskSpec) -> TaskSpec {
     let is_deadline = |policy| matches!(policy, Some(Policy::Deadline { .. }));
     let parts = if task.compensate == Compensation::None { 10 } else { 2 };
     let policy = match task.policy {
@@ -55,7 +58,7 @@ fn settled(task: TaskSpec) -> TaskSpec {
 }
 
 /// Figures of one way, or why there are none.
-fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
+fn variant_figures(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
     let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
     let overload = blocks.iter().find_map(|b| b.overload);
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
@@ -69,7 +72,7 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
 /// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it uses the whole rounds until
 /// then.
 pub fn compare(
-    bench: &mut TaskBench<'_, '_>,
+    bench: &mut TaskMeasurer<'_, '_>,
     ways: Vec<(String, TaskSpec)>,
     rounds: u32,
     turn_ns: i64,
@@ -77,7 +80,7 @@ pub fn compare(
     let mut impossible = Vec::new();
     let (mut names, mut specs) = (Vec::new(), Vec::new());
     for (name, spec) in ways {
-        match bench.try_out(&spec) {
+        match bench.check_measurable(&spec) {
             Ok(()) => {
                 names.push(name);
                 specs.push(spec);
@@ -88,11 +91,12 @@ pub fn compare(
             }
         }
     }
-    bench.experiment.plan(i64::from(rounds) * specs.len() as i64 * turn_ns);
-    bench.begin(TrialStep::Ways { count: specs.len(), rounds, turn_ns });
-    let blocks = bench.turns(&specs, rounds as usize, turn_ns)?;
+    bench.experiment.set_total_time(i64::from(rounds) * specs.len() as i64 * turn_ns);
+    bench.begin_step(TrialStep::Ways { count: specs.len(), rounds, turn_ns });
+    let blocks = bench.measure_in_turns(&specs, rounds as usize, turn_ns)?;
     let period_ns = bench.spec.period_ns;
-    let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, period_ns, blocks));
+    let measured =
+        names.into_iter().zip(&blocks).map(|(name, blocks)| variant_figures(name, period_ns, blocks));
     Ok(WaysCompared {
         period_ns,
         rounds,

@@ -15,8 +15,8 @@ mod power;
 mod processor;
 mod task;
 
-/// Place where knobs are to help: a task on its processor.
-struct Scene<'a> {
+/// A task on its processor, for which knobs are tried.
+struct KnobContext<'a> {
     root: &'a Root,
     facts: &'a SystemFacts,
     /// The CPU of the task.
@@ -28,13 +28,13 @@ struct Scene<'a> {
     process: &'a str,
 }
 
-/// Offer of a knob on this machine.
-enum Offer {
-    Sets(Vec<Step>),
-    Already,
-    Absent,
+/// Result of looking at a knob: its steps, or the reason against it.
+enum Applicability {
+    Steps(Vec<Step>),
+    AlreadySet,
+    NotAvailable,
     /// The task, as it waits and runs, has no use for it.
-    NotOfTask,
+    NotApplicable,
 }
 
 /// Knobs that write the same values on each machine, with the files they write.
@@ -52,47 +52,51 @@ const FILES: &[(Knob, &[(&str, &str)])] = &[
     (Knob::Swappiness, &[("proc/sys/vm/swappiness", "1")]),
 ];
 
-/// Returns the offer of a knob.
-fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
+/// Looks at one knob: its steps here, or the reason against it.
+fn applicability(knob: Knob, context: &KnobContext<'_>) -> Applicability {
     match knob {
         // A real-time kernel is preemptible as it is.
-        Knob::Preemption if scene.facts.kernel.preemption == Some(Preemption::RealTime) => Offer::Already,
+        Knob::Preemption if context.facts.kernel.preemption == Some(Preemption::RealTime) => {
+            Applicability::AlreadySet
+        }
         // Stopped without giving its pages back, it costs nothing either.
-        Knob::SamePageMerging if scene.facts.memory.same_page_merging == Some(false) => Offer::Already,
+        Knob::SamePageMerging if context.facts.memory.same_page_merging == Some(false) => {
+            Applicability::AlreadySet
+        }
         // Without swap there is nothing to swap out.
-        Knob::Swappiness if scene.facts.memory.swap_total_bytes == Some(0) => Offer::Absent,
-        Knob::OtherThreads => processor::other_threads(scene),
-        Knob::Cpuset => processor::cpuset(scene),
-        Knob::SmtSibling => processor::smt_sibling(scene),
-        Knob::Interrupts => processor::interrupts(scene),
-        Knob::KernelThreads => processor::kernel_threads(scene),
-        Knob::UnboundWork => processor::unbound_work(scene),
-        Knob::IdleLatency => power::idle_latency(scene),
-        Knob::IdleStates => power::idle_states(scene),
-        Knob::Governor => power::governor(scene),
-        Knob::FrequencyFloor => power::frequency_floor(scene),
-        Knob::Turbo => power::turbo(scene),
-        Knob::GroupLimits => task::group_limits(scene),
-        Knob::NetworkThreads => network::threads(scene),
-        Knob::NetworkCoalescing => network::coalescing(scene),
-        Knob::Policy => task::policy(scene),
-        Knob::Priority => task::priority(scene),
-        Knob::WakeUp => task::wake_up(scene),
-        Knob::WakeEarly => task::wake_early(scene),
+        Knob::Swappiness if context.facts.memory.swap_total_bytes == Some(0) => Applicability::NotAvailable,
+        Knob::OtherThreads => processor::other_threads(context),
+        Knob::Cpuset => processor::cpuset(context),
+        Knob::SmtSibling => processor::smt_sibling(context),
+        Knob::Interrupts => processor::interrupts(context),
+        Knob::KernelThreads => processor::kernel_threads(context),
+        Knob::UnboundWork => processor::unbound_workqueues(context),
+        Knob::IdleLatency => power::idle_latency(context),
+        Knob::IdleStates => power::idle_states(context),
+        Knob::Governor => power::governor(context),
+        Knob::FrequencyFloor => power::frequency_floor(context),
+        Knob::Turbo => power::turbo(context),
+        Knob::GroupLimits => task::group_limits(context),
+        Knob::NetworkThreads => network::threads(context),
+        Knob::NetworkCoalescing => network::coalescing(context),
+        Knob::Policy => task::policy(context),
+        Knob::Priority => task::priority(context),
+        Knob::WakeUp => task::wake_up(context),
+        Knob::WakeEarly => task::wake_early(context),
         _ => {
             let files = FILES.iter().filter(|(of, _)| *of == knob).flat_map(|(_, files)| *files);
-            scene.files(files.map(|(file, value)| ((*file).to_owned(), (*value).to_owned())))
+            context.file_steps(files.map(|(file, value)| ((*file).to_owned(), (*value).to_owned())))
         }
     }
 }
 
-impl Scene<'_> {
+impl KnobContext<'_> {
     /// The files that are there and hold something else, set to these values.
-    fn files(&self, wanted: impl IntoIterator<Item = (String, String)>) -> Offer {
+    fn file_steps(&self, wanted: impl IntoIterator<Item = (String, String)>) -> Applicability {
         let there: Vec<(String, String)> =
             wanted.into_iter().filter(|(file, _)| self.root.exists(file)).collect();
         if there.is_empty() {
-            return Offer::Absent;
+            return Applicability::NotAvailable;
         }
         let other = |(file, value): &(String, String)| {
             self.root.text(file).is_none_or(|text| chosen(&text) != value.as_str())
@@ -102,11 +106,11 @@ impl Scene<'_> {
             .filter(other)
             .map(|(file, value)| Step::File { file: format!("/{file}"), value })
             .collect();
-        if steps.is_empty() { Offer::Already } else { Offer::Sets(steps) }
+        if steps.is_empty() { Applicability::AlreadySet } else { Applicability::Steps(steps) }
     }
 
-    fn file(&self, file: &str, value: &str) -> Offer {
-        self.files([(file.into(), value.into())])
+    fn file_step(&self, file: &str, value: &str) -> Applicability {
+        self.file_steps([(file.into(), value.into())])
     }
 }
 
@@ -116,7 +120,7 @@ fn cpu_file(cpu: u16, file: &str) -> String {
 
 /// The requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
 /// reasons against the others.
-pub(super) fn offers(
+pub(super) fn applicable_knobs(
     root: &Root,
     facts: &SystemFacts,
     cpus: &CpuSet,
@@ -124,23 +128,25 @@ pub(super) fn offers(
     wanted: &[Knob],
 ) -> (Vec<Offered>, Vec<KnobLeft>) {
     let others = facts.usable().without(cpus);
-    let scene = Scene { root, facts, cpus, others: &others, task, process };
+    let context = KnobContext { root, facts, cpus, others: &others, task, process };
     let (mut offered, mut left) = (Vec::new(), Vec::new());
     for knob in Knob::ALL.into_iter().filter(|knob| wanted.contains(knob)) {
-        let why = match offer(knob, &scene) {
-            _ if task::asked_of(knob).is_some_and(|priority| !task::may_have(facts, priority)) => {
+        let why = match applicability(knob, &context) {
+            _ if task::requested_priority(knob)
+                .is_some_and(|priority| !task::is_priority_permitted(facts, priority)) =>
+            {
                 LeftOut::Refused { error: Errno::EPERM.desc().to_owned() }
             }
-            Offer::Sets(steps) => match steps.iter().find_map(|step| refused(root, step)) {
+            Applicability::Steps(steps) => match steps.iter().find_map(|step| refusal(root, step)) {
                 None => {
                     offered.push(Offered { knob, steps });
                     continue;
                 }
                 Some(error) => LeftOut::Refused { error },
             },
-            Offer::Already => LeftOut::Already,
-            Offer::Absent => LeftOut::Absent,
-            Offer::NotOfTask => LeftOut::NotOfTask,
+            Applicability::AlreadySet => LeftOut::Already,
+            Applicability::NotAvailable => LeftOut::Absent,
+            Applicability::NotApplicable => LeftOut::NotOfTask,
         };
         left.push(KnobLeft { knob, why });
     }
@@ -148,7 +154,7 @@ pub(super) fn offers(
 }
 
 /// Reason why a step is not permitted, as far as it is known without trying.
-fn refused(root: &Root, step: &Step) -> Option<String> {
+fn refusal(root: &Root, step: &Step) -> Option<String> {
     let writable = |file: &str| {
         let path = root.path(file.trim_start_matches('/'));
         access(&path, AccessFlags::W_OK).err().map(|error| format!("{file}: {}", error.desc()))
@@ -166,7 +172,7 @@ fn refused(root: &Root, step: &Step) -> Option<String> {
 
 /// Applies the steps of a knob that belong to the machine. Steps that belong to a run stay in
 /// [`Offered::steps`] for the measurement.
-pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
+pub(super) fn apply(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
     offered.steps.iter().try_for_each(|step| match step {
         Step::File { file, value } => {
             machine.write(file, value).map_err(|error| std::io::Error::other(format!("{file}: {error}")))

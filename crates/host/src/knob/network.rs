@@ -1,6 +1,6 @@
 //! Network cards: frequency of their interrupts, and threads that take their packets.
 
-use super::{Offer, Scene};
+use super::{Applicability, KnobContext};
 
 const CLASS: &str = "sys/class/net";
 
@@ -10,18 +10,18 @@ const WAIT_NS: &str = "200000";
 const EMPTY_POLLS: &str = "2";
 
 /// The same files of every card; other interfaces (loopback, bridges) have no device.
-fn of_cards(scene: &Scene<'_>, files: &[(&str, &str)]) -> Offer {
-    let names = scene.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
-    let cards = names.filter(|card| scene.root.exists(&format!("{card}/device")));
-    scene.files(cards.flat_map(|card| {
+fn card_file_steps(context: &KnobContext<'_>, files: &[(&str, &str)]) -> Applicability {
+    let names = context.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
+    let cards = names.filter(|card| context.root.exists(&format!("{card}/device")));
+    context.file_steps(cards.flat_map(|card| {
         files.iter().map(move |(file, value)| (format!("{card}/{file}"), (*value).to_owned()))
     }))
 }
 
-pub(super) fn threads(scene: &Scene<'_>) -> Offer {
-    of_cards(scene, &[("threaded", "1")])
+pub(super) fn threads(context: &KnobContext<'_>) -> Applicability {
+    card_file_steps(context, &[("threaded", "1")])
 }
 
-pub(super) fn coalescing(scene: &Scene<'_>) -> Offer {
-    of_cards(scene, &[("gro_flush_timeout", WAIT_NS), ("napi_defer_hard_irqs", EMPTY_POLLS)])
+pub(super) fn coalescing(context: &KnobContext<'_>) -> Applicability {
+    card_file_steps(context, &[("gro_flush_timeout", WAIT_NS), ("napi_defer_hard_irqs", EMPTY_POLLS)])
 }

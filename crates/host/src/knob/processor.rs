@@ -3,71 +3,72 @@
 use jitterlab_analysis::tune::Step;
 use jitterlab_model::{CpuSet, Policy};
 
-use super::{Offer, Scene};
+use super::{Applicability, KnobContext};
 use crate::isolate::may_wait;
 
-pub(super) fn other_threads(scene: &Scene<'_>) -> Offer {
-    let to = scene.others.clone();
-    if to.is_empty() { Offer::Absent } else { Offer::Sets(vec![Step::Threads { to }]) }
+pub(super) fn other_threads(context: &KnobContext<'_>) -> Applicability {
+    let to = context.others.clone();
+    if to.is_empty() { Applicability::NotAvailable } else { Applicability::Steps(vec![Step::Threads { to }]) }
 }
 
-pub(super) fn cpuset(scene: &Scene<'_>) -> Offer {
-    let to = scene.others.clone();
+pub(super) fn cpuset(context: &KnobContext<'_>) -> Applicability {
+    let to = context.others.clone();
     let groups = ["cpuset/cpuset.cpus", "cgroup.controllers"];
-    if to.is_empty() || !groups.iter().any(|file| scene.root.exists(&format!("sys/fs/cgroup/{file}"))) {
-        return Offer::Absent;
+    if to.is_empty() || !groups.iter().any(|file| context.root.exists(&format!("sys/fs/cgroup/{file}"))) {
+        return Applicability::NotAvailable;
     }
-    Offer::Sets(vec![Step::Cpuset { to }])
+    Applicability::Steps(vec![Step::Cpuset { to }])
 }
 
-pub(super) fn smt_sibling(scene: &Scene<'_>) -> Offer {
-    let known = scene.cpus.iter().filter_map(|cpu| scene.facts.cpu(cpu));
+pub(super) fn smt_sibling(context: &KnobContext<'_>) -> Applicability {
+    let known = context.cpus.iter().filter_map(|cpu| context.facts.cpu(cpu));
     let siblings: CpuSet = known.flat_map(|cpu| cpu.siblings.iter().collect::<Vec<_>>()).collect();
-    let off = siblings.and(scene.others);
-    let to = scene.others.without(&off);
+    let off = siblings.and(context.others);
+    let to = context.others.without(&off);
     if off.is_empty() || to.is_empty() {
-        Offer::Absent
+        Applicability::NotAvailable
     } else {
-        Offer::Sets(vec![Step::Siblings { off, to }])
+        Applicability::Steps(vec![Step::Siblings { off, to }])
     }
 }
 
-pub(super) fn kernel_threads(scene: &Scene<'_>) -> Offer {
-    let Some(Policy::Fifo(own) | Policy::RoundRobin(own)) = scene.task.policy else {
-        return Offer::NotOfTask;
+pub(super) fn kernel_threads(context: &KnobContext<'_>) -> Applicability {
+    let Some(Policy::Fifo(own) | Policy::RoundRobin(own)) = context.task.policy else {
+        return Applicability::NotApplicable;
     };
     let before = |priority: u8| priority >= own;
-    let mut kernel = scene.facts.real_time_threads.iter().filter(|thread| thread.kernel);
+    let mut kernel = context.facts.real_time_threads.iter().filter(|thread| thread.kernel);
     match own.checked_sub(1) {
-        None | Some(0) => Offer::NotOfTask,
+        None | Some(0) => Applicability::NotApplicable,
         Some(priority) if kernel.any(|thread| before(thread.priority) && may_wait(&thread.name)) => {
-            Offer::Sets(vec![Step::KernelThreads { priority }])
+            Applicability::Steps(vec![Step::KernelThreads { priority }])
         }
-        Some(_) => Offer::Already,
+        Some(_) => Applicability::AlreadySet,
     }
 }
 
-pub(super) fn interrupts(scene: &Scene<'_>) -> Offer {
-    let to = scene.others.clone();
-    let lines = scene.facts.interrupts.lines.iter().filter(|line| line.is_device() && !line.fixed);
+pub(super) fn interrupts(context: &KnobContext<'_>) -> Applicability {
+    let to = context.others.clone();
+    let lines = context.facts.interrupts.lines.iter().filter(|line| line.is_device() && !line.fixed);
     let mut bound = lines.filter_map(|line| line.effective.as_ref().or(line.affinity.as_ref())).peekable();
     if to.is_empty() || bound.peek().is_none() {
-        return Offer::Absent;
+        return Applicability::NotAvailable;
     }
-    if !bound.any(|cpus| cpus.overlaps(scene.cpus)) {
-        return Offer::Already;
+    if !bound.any(|cpus| cpus.overlaps(context.cpus)) {
+        return Applicability::AlreadySet;
     }
-    Offer::Sets(vec![Step::Interrupts { to }])
+    Applicability::Steps(vec![Step::Interrupts { to }])
 }
 
-pub(super) fn unbound_work(scene: &Scene<'_>) -> Offer {
+pub(super) fn unbound_workqueues(context: &KnobContext<'_>) -> Applicability {
     const WORK: &str = "sys/devices/virtual/workqueue";
-    if scene.others.is_empty() {
-        return Offer::Absent;
+    if context.others.is_empty() {
+        return Applicability::NotAvailable;
     }
-    if scene.facts.isolation.workqueue_cpus.as_ref().is_some_and(|cpus| !cpus.overlaps(scene.cpus)) {
-        return Offer::Already;
+    if context.facts.isolation.workqueue_cpus.as_ref().is_some_and(|cpus| !cpus.overlaps(context.cpus)) {
+        return Applicability::AlreadySet;
     }
-    let mask = scene.others.to_mask();
-    scene.files([(format!("{WORK}/cpumask"), mask.clone()), (format!("{WORK}/writeback/cpumask"), mask)])
+    let mask = context.others.to_mask();
+    context
+        .file_steps([(format!("{WORK}/cpumask"), mask.clone()), (format!("{WORK}/writeback/cpumask"), mask)])
 }

@@ -51,7 +51,7 @@ fn offered(root: &Root) -> Vec<Offered> {
     let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| !REAL.contains(knob)).collect();
     let facts = read(root);
     let cpus = facts.usable().iter().next_back().into_iter().collect();
-    offers(root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted).0
+    applicable_knobs(root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted).0
 }
 
 fn begin(root: &Root) -> Alteration {
@@ -70,7 +70,7 @@ fn every_knob_of_every_machine_is_read_back_and_put_back() {
         let before = contents(&root);
         for one in offered(&root).iter().filter(|one| touches_machine(one)) {
             let mut alteration = begin(&root);
-            set(one, &mut alteration).unwrap_or_else(|error| panic!("{name}, {}: {error}", one.knob));
+            apply(one, &mut alteration).unwrap_or_else(|error| panic!("{name}, {}: {error}", one.knob));
             let changed = contents(&root);
             for step in &one.steps {
                 if let Step::File { file, value } = step {
@@ -105,7 +105,7 @@ fn all_at_once_are_put_back_after_a_crash() {
     let before = contents(&root);
     let mut alteration = begin(&root);
     for one in offered(&root).iter().filter(|one| touches_machine(one)) {
-        set(one, &mut alteration).unwrap();
+        apply(one, &mut alteration).unwrap();
     }
     assert_ne!(contents(&root), before);
     std::mem::forget(alteration);
@@ -133,7 +133,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let facts = read(&root);
     let cpus: CpuSet = "7".parse().unwrap();
     let wanted = [Knob::TimerMigration, Knob::Preemption, Knob::Policy];
-    let (offered, left) = offers(&root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted);
+    let (offered, left) = applicable_knobs(&root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted);
     assert_eq!(offered, []);
     let why = |knob: Knob| left.iter().find(|left| left.knob == knob).map(|left| left.why.clone());
     assert_eq!(why(Knob::TimerMigration), Some(LeftOut::Already));
@@ -142,7 +142,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let machine = Machine::named("cnc-rt");
     let facts = read(&machine.root());
     let other = TaskSpec { policy: Some(jitterlab_model::Policy::Other), ..TaskSpec::default() };
-    let (offered, _) = offers(&machine.root(), &facts, &cpus, (&other, "self"), &[Knob::Policy]);
+    let (offered, _) = applicable_knobs(&machine.root(), &facts, &cpus, (&other, "self"), &[Knob::Policy]);
     let with = task_with(&offered[0], other.clone()).unwrap();
     assert_eq!((with.policy, with.name), (Some("fifo:80".parse().unwrap()), other.name));
 }
@@ -154,7 +154,7 @@ fn of_task(name: &str, more: &str, task: &str, knob: Knob) -> Result<Vec<Step>, 
     let facts = read(&machine.root());
     let cpus = facts.usable().iter().next_back().into_iter().collect();
     let (mut offered, mut left) =
-        offers(&machine.root(), &facts, &cpus, (&task.parse().unwrap(), "self"), &[knob]);
+        applicable_knobs(&machine.root(), &facts, &cpus, (&task.parse().unwrap(), "self"), &[knob]);
     offered.pop().map(|offered| offered.steps).ok_or_else(|| left.remove(0).why)
 }
 

@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 
 use super::error::ended;
 use super::{Kind, Share, Work};
-use crate::child::{EndsWithParent, end_descendants};
+use crate::child::{EndWithParent, end_descendants};
 use crate::scratch::Scratch;
 
 pub(super) const STRESS_NG: Kind = Kind {
@@ -65,7 +65,7 @@ impl Running {
         let complaints = tempfile()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(complaints.try_clone()?).process_group(0).ends_with_us(Signal::SIGKILL);
+        command.stderr(complaints.try_clone()?).process_group(0).end_with_parent(Signal::SIGKILL);
         Ok(Running { command, complaints, child: None, scratch: None })
     }
 

@@ -10,7 +10,7 @@ use jitterlab_model::{CpuSet, Error, SystemFacts, Warning};
 
 use self::error::{MOST_WORKERS, not_a_number, not_started};
 use self::process::WorkerProcess;
-use super::topology;
+use super::cpu_choice;
 
 mod cache;
 mod command;
@@ -333,7 +333,7 @@ fn cpus_of(
         }
         Placement::Cpus(cpus) => {
             for cpu in cpus.iter() {
-                topology::check_cpu(facts, cpu).map_err(|error| error.within(format!("load {spec}")))?;
+                cpu_choice::check_cpu(facts, cpu).map_err(|error| error.within(format!("load {spec}")))?;
             }
             Ok(cpus.clone())
         }

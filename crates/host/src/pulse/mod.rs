@@ -148,7 +148,7 @@ impl OwnWork for Pulsing {
             self.edge(start_ns, now_ns);
         }
         match &mut self.work {
-            Work::Described(workload) => workload.run_by(now_ns, start_ns),
+            Work::Described(workload) => workload.run_by_clock(now_ns, start_ns),
             Work::Own(own) => own.activate(due_ns, start_ns, now_ns),
         }
         if moves && self.at != PulseAt::Start {

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 
 use super::error::{NotWatched, named};
 use super::target::Target;
-use crate::child::{EndsWithParent, family};
+use crate::child::{EndWithParent, with_descendants};
 use crate::facts::name_in;
 use crate::processes;
 use crate::programs::of_system;
@@ -35,7 +35,7 @@ impl Target {
         // Its output goes to standard error: standard output is for the result.
         let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
         let mut command = Command::new(program);
-        command.args(arguments).stdin(nothing).stdout(notes).ends_with_us(Signal::SIGTERM);
+        command.args(arguments).stdin(nothing).stdout(notes).end_with_parent(Signal::SIGTERM);
         // As a subreaper, this process finds and ends the command's descendants even if their own parent has
         // ended.
         let _ = set_child_subreaper(true);
@@ -50,7 +50,7 @@ impl Target {
         let found = match self {
             Target::Process(process) => threads_of(*process),
             Target::Command(_) => {
-                let family = child.map(|child| family(child.id())).unwrap_or_default();
+                let family = child.map(|child| with_descendants(child.id())).unwrap_or_default();
                 family.into_iter().flat_map(|process| threads_of(process.cast_signed())).collect()
             }
             Target::Thread(name) => {

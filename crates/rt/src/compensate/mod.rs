@@ -4,12 +4,12 @@
 //! With X the latency of the early sleep, F its distribution and m the margin, the task polls for
 //! E\[max(0, m - X)\] = integral of F from 0 to m on average, and starts late with probability 1 - F(m).
 
-mod early;
+mod margin;
 mod repeat;
 mod tracker;
 
-pub use early::Early;
-pub use repeat::Repeat;
+pub use margin::EarlyWake;
+pub use repeat::RepeatedWake;
 pub use tracker::QuantileTracker;
 
 use std::io;
@@ -32,27 +32,27 @@ const MOST_SAMPLES: f64 = 1e6;
 ///
 /// # Errors
 /// A sleep that failed.
-pub fn around<S: System>(
+pub fn with_compensation<S: System>(
     wake: Box<dyn WakeUp<S>>,
     system: &S,
     compensation: Compensation,
     period_ns: i64,
 ) -> io::Result<Box<dyn WakeUp<S>>> {
     Ok(match (compensation, compensation.wanted_late()) {
-        (Compensation::Repeat { every_ns }, _) => Box::new(Repeat::new(wake, every_ns)),
-        (Compensation::Margin { margin_ns }, _) => Box::new(Early::fixed(wake, margin_ns)),
+        (Compensation::Repeat { every_ns }, _) => Box::new(RepeatedWake::new(wake, every_ns)),
+        (Compensation::Margin { margin_ns }, _) => Box::new(EarlyWake::with_fixed_margin(wake, margin_ns)),
         (_, Some(late)) => {
             let mut wake = wake;
-            let latencies = measure(&mut *wake, system, period_ns, samples_for(late, period_ns))?;
+            let latencies = measure_latencies(&mut *wake, system, period_ns, sample_count(late, period_ns))?;
             let margin_ns = margin_for(&latencies, late).min(longest_margin_ns(period_ns));
             match compensation {
                 Compensation::Adaptive { .. } => {
                     let step_ns = tracker::step_for(&latencies);
                     let tracker =
                         QuantileTracker::new(late, margin_ns, step_ns, longest_margin_ns(period_ns));
-                    Box::new(Early::adaptive(wake, tracker, latencies.len() as u64))
+                    Box::new(EarlyWake::with_tracked_margin(wake, tracker, latencies.len() as u64))
                 }
-                _ => Box::new(Early::chosen(wake, margin_ns, latencies.len() as u64)),
+                _ => Box::new(EarlyWake::with_measured_margin(wake, margin_ns, latencies.len() as u64)),
             }
         }
         (_, None) => wake,
@@ -65,7 +65,7 @@ fn longest_margin_ns(period_ns: i64) -> i64 {
 }
 
 /// Number of latencies that a calibration measures for a wanted share of late starts.
-fn samples_for(late: f64, period_ns: i64) -> usize {
+fn sample_count(late: f64, period_ns: i64) -> usize {
     let wanted = (SAMPLES_PER_LATE / late).clamp(LEAST_SAMPLES, MOST_SAMPLES) as i64;
     wanted.min(CALIBRATION_NS / period_ns.max(1)).max(1) as usize
 }
@@ -74,7 +74,7 @@ fn samples_for(late: f64, period_ns: i64) -> usize {
 ///
 /// # Errors
 /// A sleep that failed.
-pub fn measure<S: System>(
+pub fn measure_latencies<S: System>(
     wake: &mut dyn WakeUp<S>,
     system: &S,
     period_ns: i64,
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn a_calibration_is_long_enough_for_the_share_and_no_longer_than_promised() {
-        assert_eq!(samples_for(1e-3, 500_000), 4_000);
-        assert_eq!(samples_for(0.5, 500_000), 200);
-        assert_eq!(samples_for(1e-9, 1_000_000), 10_000);
-        assert_eq!(samples_for(1e-3, 3_600_000_000_000), 1);
+        assert_eq!(sample_count(1e-3, 500_000), 4_000);
+        assert_eq!(sample_count(0.5, 500_000), 200);
+        assert_eq!(sample_count(1e-9, 1_000_000), 10_000);
+        assert_eq!(sample_count(1e-3, 3_600_000_000_000), 1);
     }
 }

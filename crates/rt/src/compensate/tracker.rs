@@ -8,7 +8,7 @@ pub struct QuantileTracker {
     step_ns: f64,
     margin_ns: f64,
     longest_ns: f64,
-    course: Course,
+    history: MarginHistory,
 }
 
 impl QuantileTracker {
@@ -20,13 +20,13 @@ impl QuantileTracker {
             step_ns,
             margin_ns: margin_ns as f64,
             longest_ns: longest_ns as f64,
-            course: Course::new(),
+            history: MarginHistory::new(),
         }
     }
 
     /// Takes whether the sleep for `due_ns` ended late.
     pub fn observe(&mut self, due_ns: i64, late: bool) {
-        self.course.note(due_ns, self.margin_ns());
+        self.history.push(due_ns, self.margin_ns());
         let moved = self.step_ns * (f64::from(u8::from(late)) - self.late);
         self.margin_ns = (self.margin_ns + moved).clamp(0.0, self.longest_ns);
     }
@@ -36,9 +36,9 @@ impl QuantileTracker {
         self.margin_ns as i64
     }
 
-    /// Course of the margin through the run: (due time, margin), evenly thinned out to at most [`COURSE_POINTS`].
-    pub fn course(&self) -> Vec<(i64, i64)> {
-        self.course.points.clone()
+    /// Course of the margin through the run: (due time, margin), evenly thinned out to at most [`HISTORY_POINTS`].
+    pub fn margin_history(&self) -> Vec<(i64, i64)> {
+        self.history.points.clone()
     }
 }
 
@@ -50,27 +50,27 @@ pub(super) fn step_for(latencies: &[i64]) -> f64 {
 }
 
 /// Most points of a course.
-pub const COURSE_POINTS: usize = 1_024;
+pub const HISTORY_POINTS: usize = 1_024;
 
 /// Every n-th margin, with n doubled whenever there is no more room: constant memory, the whole run.
 #[derive(Debug, Clone)]
-struct Course {
+struct MarginHistory {
     points: Vec<(i64, i64)>,
     every: u64,
     until_next: u64,
 }
 
-impl Course {
+impl MarginHistory {
     fn new() -> Self {
-        Course { points: Vec::with_capacity(COURSE_POINTS), every: 1, until_next: 0 }
+        MarginHistory { points: Vec::with_capacity(HISTORY_POINTS), every: 1, until_next: 0 }
     }
 
-    fn note(&mut self, due_ns: i64, margin_ns: i64) {
+    fn push(&mut self, due_ns: i64, margin_ns: i64) {
         if self.until_next > 0 {
             self.until_next -= 1;
             return;
         }
-        if self.points.len() == COURSE_POINTS {
+        if self.points.len() == HISTORY_POINTS {
             let mut at = 0;
             self.points.retain(|_| {
                 at += 1;
@@ -128,8 +128,8 @@ mod tests {
     fn the_course_covers_the_whole_run_in_constant_memory() {
         let mut tracker = QuantileTracker::new(0.1, 1_000, 10.0, 2_000);
         (0..1_000_000).for_each(|k| tracker.observe(k, k % 10 == 0));
-        let course = tracker.course();
-        assert!(course.len() > COURSE_POINTS / 2 && course.len() <= COURSE_POINTS);
+        let course = tracker.margin_history();
+        assert!(course.len() > HISTORY_POINTS / 2 && course.len() <= HISTORY_POINTS);
         assert_eq!(course[0].0, 0);
         assert!(course.last().is_some_and(|(due, _)| *due > 990_000));
         let distance = course[1].0;

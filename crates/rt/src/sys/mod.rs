@@ -19,6 +19,6 @@ fn check(answer: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 /// The result of a raw `syscall`, which answers -1 and sets `errno` on failure.
-fn check_long(answer: libc::c_long) -> io::Result<libc::c_long> {
+fn last_error_long(answer: libc::c_long) -> io::Result<libc::c_long> {
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }

@@ -32,8 +32,8 @@ pub fn leave() -> bool {
     if !vdso_has_getcpu() {
         return false;
     }
-    let Some(offset) = symbol::<isize>(c"__rseq_offset") else { return false };
-    if symbol::<u32>(c"__rseq_size").is_none_or(|size| size == 0) {
+    let Some(offset) = library_constant::<isize>(c"__rseq_offset") else { return false };
+    if library_constant::<u32>(c"__rseq_size").is_none_or(|size| size == 0) {
         return false;
     }
     // The C library counts from there.
@@ -65,7 +65,7 @@ fn vdso_has_getcpu() -> bool {
 }
 
 /// The value of a constant that C libraries have which register threads (glibc 2.35 and later).
-fn symbol<T: Copy>(name: &CStr) -> Option<T> {
+fn library_constant<T: Copy>(name: &CStr) -> Option<T> {
     // SAFETY: the name ends with a zero byte.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     // SAFETY: the C library documents both symbols as constants of these types (`const ptrdiff_t __rseq_offset`, `const
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_thread_leaves_once_and_still_knows_its_processor() {
-        let registers = symbol::<u32>(c"__rseq_size").is_some_and(|size| size > 0);
+        let registers = library_constant::<u32>(c"__rseq_size").is_some_and(|size| size > 0);
         std::thread::spawn(move || {
             assert_eq!(leave(), registers && vdso_has_getcpu());
             assert!(!leave(), "it was out already");

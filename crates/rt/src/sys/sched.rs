@@ -56,7 +56,8 @@ pub fn set_policy_of(thread: i32, policy: Policy, period_ns: i64) -> io::Result<
         attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
     }
     // SAFETY: `attr` states its own size and outlives the call.
-    super::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0) }).map(drop)
+    super::last_error_long(unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0) })
+        .map(drop)
 }
 
 /// The policy the calling thread runs with.
@@ -75,7 +76,9 @@ pub fn policy_of(thread: i32) -> io::Result<Policy> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>();
     // SAFETY: the kernel writes at most `size` bytes into `attr`, which outlives the call.
-    super::check_long(unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attr, size, 0) })?;
+    super::last_error_long(unsafe {
+        libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attr, size, 0)
+    })?;
     match attr.policy as libc::c_int {
         libc::SCHED_OTHER => Ok(Policy::Other),
         libc::SCHED_BATCH => Ok(Policy::Batch),

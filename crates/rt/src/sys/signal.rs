@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 thread_local! {
-    /// Set by [`on_too_long`], the SIGXCPU handler. Constant and without a destructor, so a handler may use it.
+    /// Set by [`on_cpu_limit`], the SIGXCPU handler. Constant and without a destructor, so a handler may use it.
     static HELD_CPU_TOO_LONG: Cell<bool> = const { Cell::new(false) };
     /// True if the thread's purpose is to hold its processor.
     static MAY_HOLD_CPU: Cell<bool> = const { Cell::new(false) };
@@ -21,7 +21,7 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 ///
 /// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side. These
 /// signals are counted.
-extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+extern "C" fn on_cpu_limit(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // The interrupted code may be just about to look at the error of its own system call.
     // SAFETY: takes nothing.
     let errno = unsafe { libc::__errno_location() };
@@ -75,7 +75,7 @@ pub fn stage_switches() -> StageSwitches {
 /// # Errors
 /// The kernel's error.
 pub fn count_stage_switches() -> io::Result<()> {
-    install(libc::SIGXCPU, on_too_long as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
+    install(libc::SIGXCPU, on_cpu_limit as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
 }
 
 /// Installs a handler. Without SA_RESTART in `flags` it makes system calls end early.
@@ -212,7 +212,7 @@ mod tests {
             let errno = unsafe { libc::__errno_location() };
             // SAFETY: the thread's own errno.
             unsafe { *errno = libc::EAGAIN };
-            on_too_long(libc::SIGXCPU, &raw mut info, ptr::null_mut());
+            on_cpu_limit(libc::SIGXCPU, &raw mut info, ptr::null_mut());
             assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
             assert!(held_cpu_too_long());
         })

@@ -1,13 +1,13 @@
 //! Methods of waiting for a due time: one file per method, and the one place that knows them all.
 //!
-//! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
+//! Decorators go around any of them: [`OnCivilTime`] to sleep on another clock, [`crate::compensate`] to wake early
 //! and poll.
 
 mod deadline;
 mod nanosleep;
 mod nanosleep_relative;
 mod on_clock;
-mod polling;
+mod poll_until;
 mod spin;
 mod timer;
 mod xenomai;
@@ -15,8 +15,8 @@ mod xenomai;
 pub use deadline::Deadline;
 pub use nanosleep::Nanosleep;
 pub use nanosleep_relative::NanosleepRelative;
-pub use on_clock::OnClock;
-pub(crate) use polling::Polling;
+pub use on_clock::OnCivilTime;
+pub(crate) use poll_until::PollingWait;
 pub use spin::Spin;
 pub use timer::PeriodicTimer;
 pub use xenomai::Xenomai;
@@ -115,7 +115,7 @@ pub trait WakeUp<S: System>: Send {
 ///
 /// # Errors
 /// The system's refusal, or a method that needs a Xenomai core where the thread has none.
-pub fn of_method<S: System>(
+pub fn wake_up_by_method<S: System>(
     system: &S,
     method: WakeMethod,
     clock: SleepClock,
@@ -127,7 +127,7 @@ pub fn of_method<S: System>(
         )));
     }
     Ok(match method {
-        WakeMethod::Nanosleep => Box::new(Nanosleep::on(clock)),
+        WakeMethod::Nanosleep => Box::new(Nanosleep::new(clock)),
         WakeMethod::NanosleepRelative => Box::new(NanosleepRelative::new(clock, interval_ns)),
         WakeMethod::TimerSignal => {
             Box::new(PeriodicTimer::new(system, TimerKind::Signal, clock, interval_ns)?)

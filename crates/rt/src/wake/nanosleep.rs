@@ -15,7 +15,7 @@ pub struct Nanosleep {
 
 impl Nanosleep {
     /// Sleeps on this clock; due times are its times.
-    pub fn on(clock: SleepClock) -> Self {
+    pub fn new(clock: SleepClock) -> Self {
         Nanosleep { clock }
     }
 }

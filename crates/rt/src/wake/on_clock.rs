@@ -14,7 +14,7 @@ const STEP_NS: i64 = 100_000;
 const TRIES: usize = 16;
 
 /// Any wake-up method, on another clock.
-pub struct OnClock<S: System> {
+pub struct OnCivilTime<S: System> {
     inner: Box<dyn WakeUp<S>>,
     clock: SleepClock,
     /// Clock minus CLOCK_MONOTONIC.
@@ -24,21 +24,21 @@ pub struct OnClock<S: System> {
     _watch: Box<dyn Send>,
 }
 
-impl<S: System> OnClock<S> {
+impl<S: System> OnCivilTime<S> {
     /// `inner` waits for times of `clock`, in the calling thread.
     ///
     /// # Errors
     /// The system's error.
     pub fn new(inner: Box<dyn WakeUp<S>>, clock: SleepClock, system: &S) -> io::Result<Self> {
         let watch = system.kernel().watch_civil_time()?;
-        let readings = (0..TRIES).map(|_| offset_of(system, clock));
+        let readings = (0..TRIES).map(|_| measure_offset(system, clock));
         let offset_ns = readings.min_by_key(|r| r.width_ns).map_or(0, |r| r.offset_ns);
-        Ok(OnClock { inner, clock, offset_ns, steps: 0, moved_ns: 0, _watch: watch })
+        Ok(OnCivilTime { inner, clock, offset_ns, steps: 0, moved_ns: 0, _watch: watch })
     }
 
     /// Looks whether the clock was set.
-    fn follow(&mut self, system: &S) {
-        let Reading { offset_ns, width_ns } = offset_of(system, self.clock);
+    fn note_clock_set(&mut self, system: &S) {
+        let ClockOffset { offset_ns, width_ns } = measure_offset(system, self.clock);
         let moved_ns = offset_ns - self.offset_ns;
         // Readings that were torn apart are the less precise, the further apart they are.
         if moved_ns.abs() > STEP_NS + width_ns {
@@ -50,7 +50,7 @@ impl<S: System> OnClock<S> {
 }
 
 /// Two clocks read together.
-struct Reading {
+struct ClockOffset {
     /// One minus CLOCK_MONOTONIC: rather some nanoseconds too large, which makes sleeps end late, than too small,
     /// which would make them end early.
     offset_ns: i64,
@@ -58,25 +58,25 @@ struct Reading {
     width_ns: i64,
 }
 
-fn offset_of<S: System>(system: &S, clock: SleepClock) -> Reading {
+fn measure_offset<S: System>(system: &S, clock: SleepClock) -> ClockOffset {
     let before_ns = system.now_ns();
     let clock_ns = system.kernel().clock_ns(clock);
-    Reading { offset_ns: clock_ns - before_ns, width_ns: system.now_ns() - before_ns }
+    ClockOffset { offset_ns: clock_ns - before_ns, width_ns: system.now_ns() - before_ns }
 }
 
-impl<S: System> WakeUp<S> for OnClock<S> {
+impl<S: System> WakeUp<S> for OnCivilTime<S> {
     fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         loop {
             let arrival = match self.inner.wait(system, due_ns.saturating_add(self.offset_ns))? {
                 Wake::Due => Arrival::at(system.now_ns()),
                 Wake::Read(arrival) => arrival,
                 Wake::Interrupted => {
-                    self.follow(system);
+                    self.note_clock_set(system);
                     return Ok(Wake::Interrupted);
                 }
             };
             if (arrival.now_ns - due_ns).abs() > STEP_NS {
-                self.follow(system);
+                self.note_clock_set(system);
             }
             if arrival.now_ns >= due_ns {
                 return Ok(Wake::Read(arrival));

@@ -3,18 +3,18 @@
 
 use std::io;
 
-use super::{Polling, Wake, WakeUp};
+use super::{PollingWait, Wake, WakeUp};
 use crate::system::System;
 
 /// Polls from the end of one activation to the due time of the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spin {
-    polling: Polling,
+    polling: PollingWait,
 }
 
 impl<S: System> WakeUp<S> for Spin {
     #[inline]
     fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
-        Ok(self.polling.until(system, system.now_ns(), due_ns))
+        Ok(self.polling.poll_until(system, system.now_ns(), due_ns))
     }
 }

@@ -31,14 +31,14 @@ impl PeriodicTimer {
     }
 
     /// Returns true if one of the expiries to come is the due time.
-    fn serves(&self, due_ns: i64) -> bool {
+    fn expires_at(&self, due_ns: i64) -> bool {
         self.next_ns.is_some_and(|next| next <= due_ns && (due_ns - next) % self.interval_ns == 0)
     }
 }
 
 impl<S: System> WakeUp<S> for PeriodicTimer {
     fn wait(&mut self, _: &S, due_ns: i64) -> io::Result<Wake> {
-        if !self.serves(due_ns) {
+        if !self.expires_at(due_ns) {
             self.timer.arm(due_ns, self.interval_ns)?;
             self.next_ns = Some(due_ns);
         }

@@ -27,11 +27,11 @@ static PREPARING: Mutex<()> = Mutex::new(());
 /// # Errors
 /// The missing part, and its remedy.
 pub fn prepare(core: Core) -> Result<(), Error> {
-    prepare_below(Path::new("/"), core)
+    prepare_with_root(Path::new("/"), core)
 }
 
 /// As [`prepare`], with /proc and /dev below `root`.
-pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), Error> {
+pub(super) fn prepare_with_root(root: &Path, core: Core) -> Result<(), Error> {
     let _one_at_a_time = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     match core {
         Core::Cobalt if COBALT.get().is_none() => {

@@ -12,7 +12,7 @@ use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
 use super::error::{self, no_core, no_policy, not_attached, not_initialised};
-use super::library::{self, Loaded};
+use super::library::{self, LoadedLibrary};
 use super::probe;
 use crate::sys::signal;
 
@@ -54,7 +54,7 @@ pub(super) struct Calls {
     set_name: unsafe extern "C" fn(libc::pthread_t, *const libc::c_char) -> libc::c_int,
     mode: unsafe extern "C" fn() -> libc::c_int,
     stat: unsafe extern "C" fn(libc::pid_t, *mut ThreadStat) -> libc::c_int,
-    library: Loaded,
+    library: LoadedLibrary,
 }
 
 impl Calls {
@@ -65,7 +65,7 @@ impl Calls {
         }
         let calls = Self::load()?;
         // The initialisation ends the process when it does not like something, so a child goes first.
-        probe::in_child(|| {
+        probe::try_in_child(|| {
             calls.initialise();
             0
         })
@@ -133,7 +133,7 @@ impl Calls {
         let this = unsafe { libc::pthread_self() };
         // SAFETY: the thread is the calling one; the parameter outlives the call.
         let answer = unsafe { (self.set_schedparam)(this, number, &raw const parameter) };
-        errno(answer).map_err(refused("__cobalt_pthread_setschedparam", error::COBALT_MEMORY))?;
+        checked_errno(answer).map_err(refused("__cobalt_pthread_setschedparam", error::COBALT_MEMORY))?;
         let name: String = name.chars().filter(|c| *c != '\0').take(31).collect();
         if let Ok(name) = CString::new(name) {
             // SAFETY: the name outlives the call. A name that is taken is no reason to stop.
@@ -141,7 +141,7 @@ impl Calls {
         }
         // SAFETY: the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(0, PTHREAD_WARNSW, ptr::null_mut()) };
-        errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))
+        checked_errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))
     }
 
     /// CLOCK_MONOTONIC as Cobalt has it.
@@ -179,6 +179,6 @@ impl Calls {
 }
 
 /// An answer that is an error number, positive as POSIX's or negative as the kernel's.
-fn errno(answer: libc::c_int) -> io::Result<()> {
+fn checked_errno(answer: libc::c_int) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer.abs())) }
 }

@@ -17,9 +17,9 @@ pub(super) const EVL_START: &str = "boot without evl.state=stopped, or start it 
 pub(super) const SIGACTION: &str = "allow sigaction in the sandbox";
 pub(super) const REPORT: &str = "report this kernel and library to jitterlab";
 /// Message of the dynamic linker for a library whose thread-local storage must be there from the beginning.
-pub(super) const REFUSES: &str = "cannot be dlopen()ed";
+pub(super) const STATIC_TLS_REFUSED: &str = "cannot be dlopen()ed";
 /// Message of the dynamic linker for a library that is in none of its folders.
-pub(super) const NOWHERE: &str = "cannot open shared object file: No such file or directory";
+pub(super) const LIBRARY_NOT_FOUND: &str = "cannot open shared object file: No such file or directory";
 
 /// An attempt in a child ended the process with this status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

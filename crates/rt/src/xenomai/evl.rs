@@ -11,7 +11,7 @@ use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
 use super::error::{self, Status, no_core, no_policy, not_attached, not_initialised};
-use super::library::{self, Loaded};
+use super::library::{self, LoadedLibrary};
 use super::probe;
 use crate::sys::signal;
 
@@ -44,7 +44,7 @@ pub(super) struct Calls {
     sleep_until: unsafe extern "C" fn(libc::c_int, *const libc::timespec) -> libc::c_int,
     /// A C `bool`: one byte of the answer counts, the rest may be anything.
     is_inband: unsafe extern "C" fn() -> bool,
-    library: Loaded,
+    library: LoadedLibrary,
 }
 
 impl Calls {
@@ -68,7 +68,7 @@ impl Calls {
         let abi = control("abi").and_then(|abi| abi.trim().parse::<libc::c_int>().ok());
         let failed = |said: &str| not_initialised(library, said, error::EVL_PERMISSION);
         // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
-        probe::in_child(|| {
+        probe::try_in_child(|| {
             calls.initialise().map_or_else(
                 |error| {
                     eprintln!("evl_init: {error}");
@@ -111,7 +111,7 @@ impl Calls {
 
     fn initialise(&self) -> io::Result<()> {
         // SAFETY: takes nothing.
-        answered(unsafe { (self.init)() }).map(drop)
+        checked_answer(unsafe { (self.init)() }).map(drop)
     }
 
     /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
@@ -132,10 +132,10 @@ impl Calls {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: the format takes the text and the number given; all of them outlive the call.
         let file = unsafe { (self.attach)(0, c"%s:%d".as_ptr(), name.as_ptr(), thread) };
-        let file = answered(file).map_err(refused("evl_attach_thread"))?;
+        let file = checked_answer(file).map_err(refused("evl_attach_thread"))?;
         // SAFETY: the file is the attached thread's; the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(file, T_WOSS, ptr::null_mut()) };
-        answered(answer).map(drop).map_err(refused("evl_set_thread_mode"))
+        checked_answer(answer).map(drop).map_err(refused("evl_set_thread_mode"))
     }
 
     /// Gives the calling thread back to Linux.
@@ -175,6 +175,6 @@ impl Calls {
 }
 
 /// An answer that is negative for an error.
-fn answered(answer: libc::c_int) -> io::Result<libc::c_int> {
+fn checked_answer(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(answer) }
 }

@@ -10,14 +10,14 @@ use jitterlab_model::Error;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::core::Core;
-use super::error::{NOWHERE, REFUSES, not_preloaded};
+use super::error::{LIBRARY_NOT_FOUND, STATIC_TLS_REFUSED, not_preloaded};
 
 /// Set in the restarted program, so that it does not restart for ever.
-const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
+const PRELOADED_VARIABLE: &str = "JITTERLAB_PRELOADED";
 
 /// A loaded library.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedLibrary {
     name: String,
     library: Library,
     needed: &'static str,
@@ -25,25 +25,27 @@ pub(super) struct Loaded {
 
 /// Loads a core's library for the rest of the process. A library that refuses is preloaded: then this process restarts.
 /// `needed` names the release that is needed if a function is missing.
-pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
+pub(super) fn load(core: Core, needed: &'static str) -> Result<LoadedLibrary, Error> {
     let mut said = Vec::new();
     for name in names(core) {
-        if begun_anew_with(&name) {
+        if is_restarted_with(&name) {
             // Programs that this one starts later are not to be programs of the core's.
             // SAFETY: a core is prepared before the program has other threads.
             unsafe { env::remove_var("LD_PRELOAD") };
-            return Ok(Loaded { name, library: Library::this(), needed });
+            return Ok(LoadedLibrary { name, library: Library::this(), needed });
         }
         // SAFETY: the library's constructors run; Xenomai's only register forks and set up tables. It is never
         // unloaded, because its functions outlive every thread.
         match unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_GLOBAL) } {
-            Ok(library) => return Ok(Loaded { name, library, needed }),
-            Err(error) if error.to_string().contains(REFUSES) => return Err(begin_anew(&name)),
+            Ok(library) => return Ok(LoadedLibrary { name, library, needed }),
+            Err(error) if error.to_string().contains(STATIC_TLS_REFUSED) => {
+                return Err(restart_preloaded(&name));
+            }
             Err(error) => said.push(error.to_string()),
         }
     }
     // The error of a library that exists and does not load helps more than that of one that is nowhere.
-    let telling = said.iter().find(|said| !said.ends_with(NOWHERE)).or(said.first()).cloned();
+    let telling = said.iter().find(|said| !said.ends_with(LIBRARY_NOT_FOUND)).or(said.first()).cloned();
     let library = core.libraries().join(" or ");
     Err(Error::refused(format!("{library} cannot be loaded ({})", telling.unwrap_or_default())).remedy(
         "install Xenomai's user space, and name its directory in LD_LIBRARY_PATH or \
@@ -60,25 +62,25 @@ fn names(core: Core) -> impl Iterator<Item = String> {
     plain.chain(elsewhere.map(|path| path.to_string_lossy().into_owned()))
 }
 
-fn begun_anew_with(name: &str) -> bool {
-    env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name)
+fn is_restarted_with(name: &str) -> bool {
+    env::var_os(PRELOADED_VARIABLE).is_some_and(|preloaded| preloaded == name)
 }
 
 /// Replaces this program by itself with the library preloaded; returns only if that failed. Other preloaded libraries
 /// are left out: a foreign library's calls would move the thread to Linux's side.
-fn begin_anew(library: &str) -> Error {
+fn restart_preloaded(library: &str) -> Error {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_default();
     let error = Command::new("/proc/self/exe")
         .arg0(name)
         .args(arguments)
         .env("LD_PRELOAD", library)
-        .env(BEGUN_ANEW, library)
+        .env(PRELOADED_VARIABLE, library)
         .exec();
     not_preloaded(library, &error.to_string())
 }
 
-impl Loaded {
+impl LoadedLibrary {
     /// Name it was found under.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -91,7 +93,7 @@ impl Loaded {
     pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, Error> {
         let missing = |said: String| {
             let library = self.name.clone();
-            if begun_anew_with(&library) {
+            if is_restarted_with(&library) {
                 return not_preloaded(&library, &said);
             }
             Error::refused(format!("{library} has no {symbol}: {}", self.needed))

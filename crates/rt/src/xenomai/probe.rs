@@ -11,7 +11,7 @@ use super::error::Status;
 
 /// Runs `attempt` in a forked child. Returns `Ok` if it returned 0; otherwise its output to standard error, or its exit
 /// status. The low byte of its answer counts.
-pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
+pub(super) fn try_in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
     let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
     // and leaves by _exit, without running anything of this program's end.

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use jitterlab_model::{Activation, Error, Flags, Policy, TaskSpec, WakeMethod};
 
 use super::Core;
-use super::calls::prepare_below;
+use super::calls::prepare_with_root;
 use crate::{Linux, System, TaskThread, ThreadOptions};
 
 const EVL_STATE: &str = "sys/devices/virtual/evl/control/state";
@@ -89,7 +89,7 @@ fn child() {
     let Some(root) = env::var_os("FAKE_ROOT") else { return };
     let wake: WakeMethod = env::var("FAKE_CORE").unwrap().parse().unwrap();
     let core = Core::for_wake(wake).unwrap();
-    let report = match prepare_below(Path::new(&root), core) {
+    let report = match prepare_with_root(Path::new(&root), core) {
         Err(error) => error.to_string(),
         Ok(()) => run_task(wake).unwrap_or_else(|error| error.to_string()),
     };

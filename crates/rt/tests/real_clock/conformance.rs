@@ -68,10 +68,10 @@ fn run_fake(
     work_ns: impl Fn(u64) -> i64,
 ) -> Vec<Activation> {
     let (recorder, mut drain) = record::ring(count as usize);
-    let wake = waiting::of_task(system, spec).unwrap();
+    let wake = waiting::wake_up_of_task(system, spec).unwrap();
     let first_due_ns = first_due_ns.unwrap_or(system.now_ns() + T);
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_nanos(spec.period_ns as u64))
-        .wake_by(wake)
+        .with_wake_up(wake)
         .start_at_ns(first_due_ns)
         .count(count)
         .recorder(recorder)
@@ -120,7 +120,7 @@ fn on_fake_time_an_undisturbed_task_starts_on_time() {
 fn on_fake_time_latency_is_neither_hidden_nor_added() {
     for spec in ways() {
         let system = fake();
-        let wake = waiting::of_task(&system, &spec).unwrap();
+        let wake = waiting::wake_up_of_task(&system, &spec).unwrap();
         assert_eq!(wake.report().gravity_ns, 0, "{spec}");
         drop(wake);
         // Longer than any margin here but the longest that is chosen by itself, which the calibration sees.
@@ -199,10 +199,10 @@ fn on_fake_time_a_set_clock_is_survived_and_counted() {
         for by_ns in [-3_600_000_000_000, -1_500_000, 1_500_000, 3_600_000_000_000] {
             let spec = way(text);
             let system = fake();
-            let wake = waiting::of_task(&system, &spec).unwrap();
+            let wake = waiting::wake_up_of_task(&system, &spec).unwrap();
             system.script_clock_set(SET, by_ns);
             let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(T as u64))
-                .wake_by(wake)
+                .with_wake_up(wake)
                 .start_at_ns(1_000_000_000)
                 .count(10)
                 .build()
@@ -239,7 +239,7 @@ proptest! {
     ) {
         let spec = way(&texts()[which]);
         let system = fake();
-        let mut wake = waiting::of_task(&system, &spec).unwrap();
+        let mut wake = waiting::wake_up_of_task(&system, &spec).unwrap();
         let begin = system.now_ns();
         system.script_signals(signals.iter().map(|at| begin + at));
         system.script_latencies(steps.iter().map(|(_, late)| *late));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
-use jitterlab_host::tune::boot;
+use jitterlab_host::tune::boot_id;
 use jitterlab_motion::doctor::{DoctorAsked, DoctorResult, Earlier, JOBS, Job};
 use jitterlab_report::doctor::words;
 
@@ -97,7 +97,7 @@ pub fn execute(args: &Args) -> Ending {
         let interrupted = experiment.interrupted();
         let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
         let found = examination.examine(&facts, experiment)?;
-        let boot = boot();
+        let boot = boot_id();
         let result =
             found.map(|found| DoctorResult::new(asked, found).since(earlier.as_ref(), boot.as_ref()));
         let kept = examination.kept.take();

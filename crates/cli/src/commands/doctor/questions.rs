@@ -33,7 +33,7 @@ pub fn answers(
     if let Some(earlier) = earlier {
         return same(earlier).map(Some);
     }
-    let Some([job, way, busy, time]) = experiment.part(|| choices(args))? else { return Ok(None) };
+    let Some([job, way, busy, time]) = experiment.next_part(|| choices(args))? else { return Ok(None) };
     let job = JOBS.get(job).unwrap_or(&JOBS[0]);
     let loads: Vec<String> = match args.load.as_slice() {
         [] => LOADS[busy.min(1)].iter().map(|load| (*load).to_owned()).collect(),

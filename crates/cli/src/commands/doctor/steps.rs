@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
-use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with};
+use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with_settings};
 use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
@@ -35,7 +35,7 @@ impl Examination<'_> {
         record: &mut dyn FnMut(&mut Self) -> Result<Taken<MeasuredRun>, Error>,
     ) -> Result<Option<Taken<MeasuredRun>>, Error> {
         let mut recorded = None;
-        let kept = experiment.part(|| {
+        let kept = experiment.next_part(|| {
             let run = record(self)?;
             let file = run.as_ref().ok().and_then(|run| run.file.clone());
             recorded = Some(run);
@@ -77,7 +77,7 @@ impl Examination<'_> {
         let mut writer = |info: &RunInfo| self.writer(what, info);
         let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
         let recording = Recording { writer: &mut writer, watch: &mut |now| progress.look(now), interrupted };
-        let (run, problems) = record_with(settings, request, recording)?;
+        let (run, problems) = record_with_settings(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
         Ok(run)
     }

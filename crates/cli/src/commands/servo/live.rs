@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jitterlab_host::wakeups::ways;
+use jitterlab_host::wakeups::wake_up_variants;
 use jitterlab_host::{Measurement, Request, record};
 use jitterlab_model::{Error, LoadSpec, TaskSpec};
 use jitterlab_motion::servo::{LiveLoop, LiveTrouble, LiveWay, LiveWork, Question, Reference, ServoLive};
 use jitterlab_report::progress;
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use crate::measure_args::loads;
 use crate::mistakes;
@@ -46,11 +46,11 @@ impl LiveArgs {
         &self,
         question: &Question,
         references: &[Reference],
-    ) -> Result<(ServoLive, Parts), Error> {
+    ) -> Result<(ServoLive, FinishedParts), Error> {
         let overrun = question.overrun.try_into()?;
         let usual =
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
-        let ways = ways(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
+        let ways = wake_up_variants(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
         let loads = loads(&self.load)?;
         let (mut seen, closed) = ServoLive::begin(question, references, self.duration)?;

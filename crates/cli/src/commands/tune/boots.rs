@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use jitterlab_host::Experiment;
-use jitterlab_host::tune::{Kept, ThisStart, TuneRequest, Tuning};
+use jitterlab_host::tune::{CurrentBoot, KeptBoots, TuneRequest, Tuning};
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_report::tune::boots::{self as words, FILE};
-use jitterlab_trace::Parts;
+use jitterlab_trace::FinishedParts;
 
 use super::Args;
 use crate::exit::{Ending, Status};
@@ -17,10 +17,10 @@ use crate::{kept_files, measure_args, output};
 const START_NS: i64 = 120_000_000_000;
 impl Args {
     /// Measurement at each start: the request of the first call, which later calls need not repeat.
-    fn of_each_start(&self, kept: Option<Kept>) -> Result<(TuneRequest, Kept), Error> {
+    fn of_each_start(&self, kept: Option<KeptBoots>) -> Result<(TuneRequest, KeptBoots), Error> {
         let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_within(START_NS)? };
         let Some(kept) = kept else {
-            let begun = Kept::begin(&given);
+            let begun = KeptBoots::new(&given);
             return Ok((given, begun));
         };
         let usual = TuneRequest {
@@ -30,8 +30,8 @@ impl Args {
             budget_ns: START_NS,
             ..given.clone()
         };
-        let nothing_given = Kept::begin(&usual) == Kept::begin(&given);
-        if !nothing_given && !kept.is_of(&given) {
+        let nothing_given = KeptBoots::new(&usual) == KeptBoots::new(&given);
+        if !nothing_given && !kept.is_for(&given) {
             return Err(Error::bad_use(format!(
                 "{} holds starts that were measured with another task, load or --budget",
                 FILE
@@ -49,8 +49,8 @@ impl Args {
 /// Measures this start, keeps it, and prints the result of all starts.
 pub(super) fn execute(args: &Args) -> Ending {
     let (request, mut kept) = args.of_each_start(kept_files::earlier(FILE)?)?;
-    let this = ThisStart::now(args.way.as_deref())?;
-    let mut keep = |kept: &Kept| kept_files::leave(Path::new(FILE), kept);
+    let this = CurrentBoot::from_kernel(args.way.as_deref())?;
+    let mut keep = |kept: &KeptBoots| kept_files::leave(Path::new(FILE), kept);
     let measure = |experiment: &mut Experiment<'_>| {
         let tuning = Tuning::prepare(request, experiment.interrupted())?;
         if !args.quiet {
@@ -60,7 +60,7 @@ pub(super) fn execute(args: &Args) -> Ending {
         Ok(Some((result, experiment.is_interrupted())))
     };
     // The file of the starts keeps them over restarts.
-    conduct(Parts::nowhere, args.quiet, measure, |(result, interrupted)| {
+    conduct(FinishedParts::without_file, args.quiet, measure, |(result, interrupted)| {
         args.output.show(&result)?;
         if interrupted {
             output::note(words::GOES_ON);

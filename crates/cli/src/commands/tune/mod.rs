@@ -88,7 +88,7 @@ impl Args {
             return Ok(Some(request));
         }
         let interrupted = experiment.interrupted();
-        let causes = experiment.part(|| {
+        let causes = experiment.next_part(|| {
             if !self.quiet {
                 output::note(&progress::step(&TrialStep::Causes));
             }
@@ -101,11 +101,11 @@ impl Args {
     fn measure(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneResult>, Error> {
         let Some(request) = self.with_causes(experiment)? else { return Ok(None) };
         let mut tuning = Tuning::prepare(request, experiment.interrupted())?;
-        experiment.go_on_in(kept_parts::open("tune", &tuning.offered()));
+        experiment.continue_in(kept_parts::open("tune", &tuning.offered()));
         tuning.plan(experiment)?;
         if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
             let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-            output::note(&words::outset(&plan, tuning.tail(), &knobs));
+            output::note(&words::outset(&plan, tuning.percentile_name(), &knobs));
         }
         Ok(Some(tuning.measure(experiment)?))
     }

@@ -8,7 +8,7 @@ use jitterlab_analysis::tune::{Offered, Step};
 use jitterlab_model::{CpuSet, Error, Knob, RunInfo, SystemFacts};
 use jitterlab_trace::RunWriter;
 
-use super::running::Running;
+use super::running::RunningThread;
 use crate::dma_latency::DmaLatency;
 use crate::facts::{self, Root};
 use crate::isolate::{self, Alteration};
@@ -38,7 +38,7 @@ pub struct Recording<'a> {
 
 /// Measures with settings on; settings of a task go to the first task. Everything is put back afterwards, and
 /// failures to do so are returned with the run.
-pub fn record_with(
+pub fn record_with_settings(
     settings: &[Offered],
     request: Request,
     recording: Recording<'_>,
@@ -47,11 +47,11 @@ pub fn record_with(
     let facts = facts::read(&root);
     let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
     let settings: Vec<&Offered> = settings.iter().collect();
-    Machine { root, facts, cpus, spared: Vec::new() }.record_with(&settings, request, recording)
+    Machine { root, facts, cpus, spared: Vec::new() }.record_with_settings(&settings, request, recording)
 }
 
 impl Machine {
-    pub(super) fn record_with(
+    pub(super) fn record_with_settings(
         &self,
         settings: &[&Offered],
         mut request: Request,
@@ -61,7 +61,7 @@ impl Machine {
             *task = settings.iter().try_fold(task.clone(), |task, knob| knob::task_with(knob, task))?;
         }
         request.dma_latency = dma_latency(settings).unwrap_or(request.dma_latency);
-        self.with(settings, || {
+        self.measure_with_settings(settings, || {
             let measurement = Measurement::prepare(request)?;
             let Recording { writer, watch, interrupted } = recording;
             let writer = writer(measurement.info());
@@ -70,47 +70,47 @@ impl Machine {
     }
 
     /// The same for a thread that runs already, which keeps its own settings.
-    pub(super) fn watch_with(
+    pub(super) fn watch_with_settings(
         &self,
         settings: &[&Offered],
-        running: &Running,
+        running: &RunningThread,
         duration_ns: i64,
         interrupted: &AtomicBool,
     ) -> Result<(MeasuredRun, Vec<String>), Error> {
-        self.with(settings, || {
+        self.measure_with_settings(settings, || {
             let latency = dma_latency(settings).unwrap_or_default();
-            let _held = latency.hold().map_err(|error| refused(Knob::IdleLatency, &error))?;
+            let _held = latency.hold().map_err(|error| knob_refused(Knob::IdleLatency, &error))?;
             running.measure(duration_ns, interrupted)
         })
     }
 
     /// Sets a knob and puts it back; the error gives the reason why it cannot be set.
-    pub(super) fn try_out(&self, offered: &Offered) -> Result<(), String> {
+    pub(super) fn try_knob(&self, offered: &Offered) -> Result<(), String> {
         if !knob::touches_machine(offered) {
             return Ok(());
         }
-        let mut machine = self.alter().map_err(|error| error.to_string())?;
-        let outcome = knob::set(offered, &mut machine).map_err(|error| error.to_string());
+        let mut machine = self.begin_alteration().map_err(|error| error.to_string())?;
+        let outcome = knob::apply(offered, &mut machine).map_err(|error| error.to_string());
         machine.end().into_iter().next().map_or(outcome, Err)
     }
 
-    fn alter(&self) -> Result<Alteration, Error> {
+    fn begin_alteration(&self) -> Result<Alteration, Error> {
         Alteration::begin(&self.root, &self.cpus, &self.facts.usable(), &self.spared)
     }
 
     /// Measures with settings on, and puts everything back.
-    fn with(
+    fn measure_with_settings(
         &self,
         settings: &[&Offered],
         measure: impl FnOnce() -> Result<MeasuredRun, Error>,
     ) -> Result<(MeasuredRun, Vec<String>), Error> {
         let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
-            true => Some(self.alter()?),
+            true => Some(self.begin_alteration()?),
             false => None,
         };
         if let Some(machine) = &mut machine {
             for knob in settings {
-                knob::set(knob, machine).map_err(|error| refused(knob.knob, &error))?;
+                knob::apply(knob, machine).map_err(|error| knob_refused(knob.knob, &error))?;
             }
         }
         let measured = measure()?;
@@ -127,7 +127,7 @@ fn dma_latency(settings: &[&Offered]) -> Option<DmaLatency> {
 }
 
 /// A knob that was set before is refused.
-fn refused(knob: Knob, cause: &io::Error) -> Error {
+fn knob_refused(knob: Knob, cause: &io::Error) -> Error {
     Error::refused(format!(
         "{knob} could be set before, and now it cannot ({cause}): leave it out with --only"
     ))

@@ -9,14 +9,14 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, SystemFacts};
 use serde::{Deserialize, Serialize};
 
-use super::{TuneRequest, Tuning, tail};
+use super::{TuneRequest, Tuning, percentile_for_blocks};
 use crate::check::check;
 use crate::experiment::engine::Experiment;
 use crate::facts::{self, Root};
 
 /// The starts so far, kept over restarts of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptBoots {
     /// The task, as `--task` takes it.
     pub task: String,
     /// The thread that is watched in its place.
@@ -29,10 +29,10 @@ pub struct Kept {
     pub starts: Vec<Boot>,
 }
 
-impl Kept {
+impl KeptBoots {
     /// Nothing is measured yet.
-    pub fn begin(request: &TuneRequest) -> Self {
-        Kept {
+    pub fn new(request: &TuneRequest) -> Self {
+        KeptBoots {
             task: request.task.to_string(),
             watch: request.watch.clone(),
             loads: request.loads.iter().map(ToString::to_string).collect(),
@@ -42,25 +42,25 @@ impl Kept {
     }
 
     /// True if the request measures the same.
-    pub fn is_of(&self, request: &TuneRequest) -> bool {
-        Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
+    pub fn is_for(&self, request: &TuneRequest) -> bool {
+        KeptBoots { starts: self.starts.clone(), ..KeptBoots::new(request) } == *self
     }
 }
 
 /// The start that this machine is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThisStart {
+pub struct CurrentBoot {
     boot: String,
     way: Way,
 }
 
-impl ThisStart {
+impl CurrentBoot {
     /// Reads it from the kernel; a person may give it a name.
-    pub fn now(name: Option<&str>) -> Result<Self, Error> {
-        Self::new(&Root::system(), name)
+    pub fn from_kernel(name: Option<&str>) -> Result<Self, Error> {
+        Self::from_root(&Root::system(), name)
     }
 
-    fn new(root: &Root, name: Option<&str>) -> Result<Self, Error> {
+    fn from_root(root: &Root, name: Option<&str>) -> Result<Self, Error> {
         let kernel = facts::read(root).kernel;
         let known = |text: Option<String>, what| {
             text.ok_or_else(|| {
@@ -70,18 +70,18 @@ impl ThisStart {
             })
         };
         let release = known(kernel.release, "the kernel's release")?;
-        let boot = known(root.text(BOOT).filter(|text| !text.is_empty()), BOOT)?;
+        let boot = known(root.text(BOOT_ID_FILE).filter(|text| !text.is_empty()), BOOT_ID_FILE)?;
         let way = Way {
             kernel: format!("{release} {}", kernel.version.unwrap_or_default()).trim().to_owned(),
             command_line: known(kernel.command_line, "the kernel's command line")?,
             name: name.map(Into::into),
         };
-        Ok(ThisStart { boot, way })
+        Ok(CurrentBoot { boot, way })
     }
 
     /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
     /// ways at most.
-    fn fits(&self, starts: &[Boot]) -> Result<bool, Error> {
+    fn was_begun(&self, starts: &[Boot]) -> Result<bool, Error> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             if known.way == self.way {
                 return Ok(true);
@@ -108,11 +108,11 @@ impl ThisStart {
 }
 
 /// The kernel's number for a start of the machine.
-const BOOT: &str = "proc/sys/kernel/random/boot_id";
+const BOOT_ID_FILE: &str = "proc/sys/kernel/random/boot_id";
 
 /// The kernel's identifier of this boot; `None` if it does not report one.
-pub fn boot() -> Option<String> {
-    Root::system().text(BOOT).filter(|text| !text.is_empty())
+pub fn boot_id() -> Option<String> {
+    Root::system().text(BOOT_ID_FILE).filter(|text| !text.is_empty())
 }
 
 impl Tuning {
@@ -124,9 +124,9 @@ impl Tuning {
     /// blocks.
     pub fn measure_start(
         mut self,
-        this: &ThisStart,
-        kept: &mut Kept,
-        keep: &mut dyn FnMut(&Kept) -> Result<(), Error>,
+        this: &CurrentBoot,
+        kept: &mut KeptBoots,
+        keep: &mut dyn FnMut(&KeptBoots) -> Result<(), Error>,
         experiment: &mut Experiment<'_>,
     ) -> Result<BootComparison, Error> {
         let budget_ns = self.request.budget_ns;
@@ -134,17 +134,17 @@ impl Tuning {
             return Err(Error::bad_use(format!(
                 "--budget {} is too short to tell what a start of the machine is like: give {} or more",
                 Exact(budget_ns),
-                Exact(least_ns(self.task.period_ns))
+                Exact(shortest_budget_ns(self.task.period_ns))
             )));
         };
-        (self.block_ns, self.tail) = (block_ns, tail(block_ns, self.task.period_ns));
-        if !this.fits(&kept.starts)? {
+        (self.block_ns, self.tail) = (block_ns, percentile_for_blocks(block_ns, self.task.period_ns));
+        if !this.was_begun(&kept.starts)? {
             let measured = crate::prepare::now_utc();
             let (boot, way) = (this.boot.clone(), this.way.clone());
             kept.starts.push(Boot { boot, measured, way, blocks: Vec::new() });
         }
         let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
-        experiment.plan(budget_ns);
+        experiment.set_total_time(budget_ns);
         experiment.begin(TrialStep::ThisStart);
         let interrupted = experiment.interrupted();
         let mut pace = Pace::planned(block_ns + BLOCK_OVERHEAD_NS);
@@ -152,27 +152,31 @@ impl Tuning {
             if n >= FEWEST_OF_START && !pace.has_time(1, budget_ns) {
                 break;
             }
-            let Some((block, took_ns)) = experiment.part(|| self.timed(&[], interrupted))? else { break };
+            let Some((block, took_ns)) =
+                experiment.next_part(|| self.measure_timed_block(&[], interrupted))?
+            else {
+                break;
+            };
             pace.took(took_ns);
             kept.starts[at].blocks.push(block);
             keep(kept)?;
-            experiment.took(took_ns);
+            experiment.add_elapsed(took_ns);
         }
-        let task = self.described();
+        let task = self.task_option_text();
         let found = BootComparison::new(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
         Ok(BootComparison { watched: self.running.map(|running| running.watched), ..found })
     }
 }
 
 /// The shortest budget for one start.
-fn least_ns(period_ns: i64) -> i64 {
+fn shortest_budget_ns(period_ns: i64) -> i64 {
     let longer = (1..).map(|n| n * 4 * BLOCK_OVERHEAD_NS);
     longer.take(100_000).find(|ns| blocks_of_start(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
 }
 
 /// Parameters of the kernel's command line that no setting of a running machine replaces, and whether counted
 /// instructions show their effect.
-const WORDS: [(&str, bool); 13] = [
+const RESTART_PARAMETERS: [(&str, bool); 13] = [
     ("isolcpus", true),
     ("nohz_full", true),
     ("rcu_nocbs", true),
@@ -190,12 +194,12 @@ const WORDS: [(&str, bool); 13] = [
 
 /// Kernel parameters and kernels worth trying over restarts: remedies of `check` that have no setting, and switching off work
 /// against attacks.
-pub(super) fn restarts(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
+pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
     let report = check(facts, cpus);
     let switchable = facts.kernel.preemption_switch == Some(true);
     let in_virtual_time = |word: &str| {
         let key = word.split('=').next()?;
-        WORDS
+        RESTART_PARAMETERS
             .iter()
             .find(|(known, _)| *known == key && !(key == "preempt" && switchable))
             .map(|(_, shows)| *shows)
@@ -235,12 +239,12 @@ mod tests {
     use jitterlab_analysis::tune::{BlockFigures, Judgement};
 
     /// A start of the machine, with this word on its command line.
-    fn started(machine: &Machine, boot: usize, word: &str) -> ThisStart {
-        machine.add(&format!("=== {BOOT}\n{boot}\n=== proc/cmdline\nquiet {word}\n"));
-        ThisStart::new(&machine.root(), None).unwrap()
+    fn started(machine: &Machine, boot: usize, word: &str) -> CurrentBoot {
+        machine.add(&format!("=== {BOOT_ID_FILE}\n{boot}\n=== proc/cmdline\nquiet {word}\n"));
+        CurrentBoot::from_root(&machine.root(), None).unwrap()
     }
 
-    fn measured(this: &ThisStart, tail_ns: i64) -> Boot {
+    fn measured(this: &CurrentBoot, tail_ns: i64) -> Boot {
         let block =
             BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
         let measured = String::new();
@@ -255,18 +259,18 @@ mod tests {
         for (boot, tail_ns) in [50_000, 21_000, 54_000, 20_000, 52_000, 19_000].into_iter().enumerate() {
             let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
             let this = started(&machine, boot, word);
-            assert!(!this.fits(&starts).unwrap());
+            assert!(!this.was_begun(&starts).unwrap());
             assert_eq!(judged(&starts).judgement, Judgement::Undecided, "after {boot} starts");
             starts.push(measured(&this, tail_ns));
-            assert!(this.fits(&starts).unwrap(), "the same start is gone on with");
+            assert!(this.was_begun(&starts).unwrap(), "the same start is gone on with");
         }
         let found = judged(&starts);
         assert_eq!((found.judgement, found.pairs, found.ways.len()), (Judgement::Helps, 3, 2), "{found:?}");
         let third = started(&machine, 9, "nohz_full=7");
-        assert!(third.fits(&starts).unwrap_err().to_string().contains("two other ways"));
+        assert!(third.was_begun(&starts).unwrap_err().to_string().contains("two other ways"));
         let renamed =
-            ThisStart { way: Way { name: Some("bios".into()), ..third.way }, ..started(&machine, 5, "") };
-        assert!(renamed.fits(&starts).unwrap_err().to_string().contains("restart it first"));
+            CurrentBoot { way: Way { name: Some("bios".into()), ..third.way }, ..started(&machine, 5, "") };
+        assert!(renamed.was_begun(&starts).unwrap_err().to_string().contains("restart it first"));
     }
 
     #[test]
@@ -278,7 +282,7 @@ mod tests {
                 Restart::Parameter { word, .. } => word,
                 Restart::RealTimeKernel => "real-time".into(),
             };
-            restarts(&facts, &cpus).into_iter().map(word).collect()
+            restart_proposals(&facts, &cpus).into_iter().map(word).collect()
         };
         let laptop = words("laptop");
         for wanted in ["isolcpus=", "nohz_full=", "rcu_nocbs=", "real-time"] {

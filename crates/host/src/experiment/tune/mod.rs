@@ -25,14 +25,14 @@ use crate::record::record;
 
 mod applied;
 mod boots;
-mod course;
+mod progress;
 mod running;
 
 use applied::Machine;
-pub use applied::{Recording, record_with};
-pub use boots::{Kept, ThisStart, boot};
-use course::{Course, Source, Timed};
-pub use running::Running;
+pub use applied::{Recording, record_with_settings};
+pub use boots::{CurrentBoot, KeptBoots, boot_id};
+use progress::{BlockSource, TimedBlock, TuneProgress};
+pub use running::RunningThread;
 
 /// Case of an error: the budget does not allow to try even one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +43,11 @@ const FEWEST_FOR_P99_9: i64 = 2_000;
 
 /// Share of a block that the host of a virtual machine may take: a block with more is measured again, since it says nothing
 /// of the settings.
-const MOST_STOLEN: f64 = 0.005;
+const MAX_STOLEN_SHARE: f64 = 0.005;
 /// Measurements of a block at most.
-const TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 /// Discarded measurements beyond the number of good ones, after which none is discarded: such a host always takes part.
-const MOST_DISCARDED: usize = 4;
+const MAX_DISCARDED: usize = 4;
 
 /// A task to tune, and the settings to try.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub struct TuneRequest {
     /// The name of a thread that runs already, to be watched in the task's place.
     pub watch: Option<String>,
     /// The same where it was found already.
-    pub running: Option<Running>,
+    pub running: Option<RunningThread>,
     /// Loads that run next to it in every block.
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
@@ -79,11 +79,11 @@ pub struct Tuning {
     /// The task with nothing left open.
     task: TaskSpec,
     /// The thread that runs already, if one is tuned.
-    running: Option<Running>,
+    running: Option<RunningThread>,
     tail: Percentile,
     offered: Vec<Offered>,
     left: Vec<KnobLeft>,
-    course: Course,
+    progress: TuneProgress,
     /// Length of a block.
     block_ns: i64,
     notes: Vec<TuneNote>,
@@ -101,7 +101,7 @@ impl Tuning {
         let root = Root::system();
         let facts = facts::read(&root);
         let found = request.running.clone().map(Ok);
-        let find = || request.watch.as_deref().map(|name| Running::find(name, interrupted));
+        let find = || request.watch.as_deref().map(|name| RunningThread::find(name, interrupted));
         let running = found.or_else(find).transpose()?;
         let (task, cpus, warnings) = match &running {
             Some(running) => (running.task.clone(), running.cpus.clone(), Vec::new()),
@@ -121,7 +121,7 @@ impl Tuning {
         let process = running.as_ref().map_or("self".into(), |running| running.watched.process.to_string());
         let of_task = (&task, process.as_str());
         let (offered, mut left) =
-            knob::offers(&machine.root, &machine.facts, &machine.cpus, of_task, &wanted);
+            knob::applicable_knobs(&machine.root, &machine.facts, &machine.cpus, of_task, &wanted);
         let foreign = request.wanted.iter().copied().filter(of_program);
         left.extend(foreign.map(|knob| KnobLeft { knob, why: LeftOut::OfProgram }));
         let remedied = |knob: Knob| request.why.as_ref().and_then(|why| remedies(knob, why));
@@ -132,7 +132,7 @@ impl Tuning {
                 continue;
             }
             let tried = knob::try_task(&offered, &task);
-            match tried.and_then(|()| machine.try_out(&offered)) {
+            match tried.and_then(|()| machine.try_knob(&offered)) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
@@ -140,8 +140,8 @@ impl Tuning {
         able.sort_by(|a: &Offered, b| {
             in_order((a.knob, remedied(a.knob).as_ref()), (b.knob, remedied(b.knob).as_ref()))
         });
-        if !fits_one(request.budget_ns, task.period_ns) && !able.is_empty() {
-            let least_ns = least_ns(request.budget_ns, task.period_ns);
+        if !allows_one_knob(request.budget_ns, task.period_ns) && !able.is_empty() {
+            let least_ns = shortest_budget_ns(request.budget_ns, task.period_ns);
             return Err(Error::bad_use(format!(
                 "--budget {} is too short to try one setting and prove it: give {} or more",
                 Exact(request.budget_ns),
@@ -163,7 +163,7 @@ impl Tuning {
             tail: P99,
             offered: able,
             left,
-            course: Course::default(),
+            progress: TuneProgress::default(),
             block_ns: 0,
             notes,
             discarded: 0,
@@ -179,20 +179,20 @@ impl Tuning {
             return Ok(());
         }
         let interrupted = experiment.interrupted();
-        let Some(course) = experiment.part(|| self.planned_course(interrupted))? else { return Ok(()) };
-        self.course = course;
-        let plan = self.course.plan();
+        let Some(progress) = experiment.next_part(|| self.plan_progress(interrupted))? else { return Ok(()) };
+        self.progress = progress;
+        let plan = self.progress.plan();
         let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
         self.left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
         self.block_ns = plan.map_or(0, |plan| plan.block_ns);
-        self.tail = if self.course.far { P99_9 } else { P99 };
+        self.tail = if self.progress.uses_p99_9 { P99_9 } else { P99 };
         Ok(())
     }
 
-    fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, Error> {
-        let ([near, far], overhead_ns) = self.pilot(interrupted)?;
+    fn plan_progress(&mut self, interrupted: &AtomicBool) -> Result<TuneProgress, Error> {
+        let ([near, uses_p99_9], overhead_ns) = self.measure_pilot_blocks(interrupted)?;
         // Until now time went by as well.
-        let left_ns = self.request.budget_ns - nanoseconds(self.begun);
+        let left_ns = self.request.budget_ns - elapsed_ns(self.begun);
         let period_ns = self.task.period_ns;
         let plan = |pilot, knobs, budget_ns, overhead_ns| {
             let plan = TunePlan::new(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
@@ -209,15 +209,15 @@ impl Tuning {
         let is_as_good = |(plan, _): &(TunePlan, i64)| {
             plan.knobs == knobs && plan.decides() && plan.block_ns / period_ns >= FEWEST_FOR_P99_9
         };
-        let far = planned(far).filter(is_as_good);
+        let uses_p99_9 = planned(uses_p99_9).filter(is_as_good);
         let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-        Ok(Course::begin(far.or(near), seed, far.is_some()))
+        Ok(TuneProgress::new(uses_p99_9.or(near), seed, uses_p99_9.is_some()))
     }
 
     /// Measures pilot blocks of the start, judged by p99 and by p99.9, and the average time that a block takes
     /// beyond its measurement, setting and putting back included. For this time two blocks have a knob set: the
     /// first and the last knob to try.
-    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), Error> {
+    fn measure_pilot_blocks(&mut self, interrupted: &AtomicBool) -> Result<([Pilot; 2], i64), Error> {
         let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
         let usual = TunePlan::new(
@@ -225,24 +225,25 @@ impl Tuning {
             self.request.budget_ns,
             self.task.period_ns,
             BLOCK_OVERHEAD_NS,
-            UNKNOWN,
+            UNMEASURED_PILOT,
         );
         self.block_ns = usual.map_or(shortest_ns, |plan| plan.block_ns).max(shortest_ns);
         let (mut start, mut overheads) = (Vec::new(), Vec::new());
         for _ in 0..PILOTS {
             let begin = Instant::now();
-            start.push(self.measured(&[], interrupted)?.0);
-            overheads.push(nanoseconds(begin) - self.block_ns);
+            start.push(self.measure_unstolen_block(&[], interrupted)?.0);
+            overheads.push(elapsed_ns(begin) - self.block_ns);
         }
         let pilots = [P99, P99_9].map(|tail| {
-            let blocks: Vec<BlockFigures> = start.iter().map(|block| self.figures(block, tail)).collect();
+            let blocks: Vec<BlockFigures> =
+                start.iter().map(|block| self.block_figures(block, tail)).collect();
             Pilot::from_blocks(&blocks)
         });
         let last = self.offered.len() - 1;
         self.block_ns = shortest_ns;
         for set in [0, last] {
             let on: Vec<bool> = (0..=last).map(|knob| knob == set).collect();
-            overheads.push(self.timed(&on, interrupted)?.1 - shortest_ns);
+            overheads.push(self.measure_timed_block(&on, interrupted)?.1 - shortest_ns);
         }
         let mean = |of: &[i64]| of.iter().map(|ns| (*ns).max(0)).sum::<i64>() / of.len().max(1) as i64;
         let (without, with) = overheads.split_at(PILOTS);
@@ -251,11 +252,11 @@ impl Tuning {
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
     pub fn planned(&self) -> Option<TunePlan> {
-        self.course.plan()
+        self.progress.plan()
     }
 
     /// Name of the percentile of a block that is compared.
-    pub fn tail(&self) -> &str {
+    pub fn percentile_name(&self) -> &str {
         self.tail.name
     }
 
@@ -270,16 +271,16 @@ impl Tuning {
     /// A block that cannot be measured, a knob that is refused all at once. The machine is as it was in any case.
     pub fn measure(mut self, experiment: &mut Experiment<'_>) -> Result<TuneResult, Error> {
         let knobs = self.offered.len();
-        let mut course = self.course;
-        experiment.plan(course.plan().map_or(0, |plan| plan.budget_ns));
+        let mut progress = self.progress;
+        experiment.set_total_time(progress.plan().map_or(0, |plan| plan.budget_ns));
         let interrupted = experiment.interrupted();
-        let mut block = |on: &[bool]| self.timed(on, interrupted);
-        let mut source = Source { experiment, block: &mut block };
-        let screening = course.screen(knobs, &mut source)?;
+        let mut block = |on: &[bool]| self.measure_timed_block(on, interrupted);
+        let mut source = BlockSource { experiment, block: &mut block };
+        let screening = progress.screen(knobs, &mut source)?;
         let found = screening.found();
         let kept: Vec<bool> = found.iter().map(|of| of.judgement() == Judgement::Helps).collect();
         let wanted = kept.contains(&true) && !source.experiment.is_interrupted();
-        let proof = if wanted { course.prove(&kept, &mut source)? } else { None };
+        let proof = if wanted { progress.prove(&kept, &mut source)? } else { None };
         let blocks = proof
             .iter()
             .chain([&screening])
@@ -288,7 +289,7 @@ impl Tuning {
         self.notes.extend((repeated > 0).then_some(TuneNote::HostTook { repeated }));
         let set = self.offered.iter().zip(&kept).filter(|(_, kept)| **kept);
         let set = set.map(|(offered, _)| offered.knob).collect();
-        self.notes.extend(course.slower());
+        self.notes.extend(progress.slower_note());
         if interrupted.load(Ordering::Relaxed) {
             self.notes.push(TuneNote::Interrupted);
         }
@@ -299,7 +300,7 @@ impl Tuning {
             .zip(found)
             .map(|(offered, of)| KnobFound {
                 offered: offered.clone(),
-                remedies: self.remedied(offered.knob),
+                remedies: self.causes_remedied_by(offered.knob),
                 judgement: of.judgement(),
                 effects: of.effects.clone(),
                 beside: of.beside.iter().map(|at| self.offered[*at].knob).collect(),
@@ -308,34 +309,34 @@ impl Tuning {
         let rank = |found: &KnobFound| found.effects.first().map_or(1.0, |effect| effect.change);
         knobs.sort_by(|a, b| a.judgement.cmp(&b.judgement).then(rank(a).total_cmp(&rank(b))));
         Ok(TuneResult {
-            task: self.described(),
+            task: self.task_option_text(),
             watched: self.running.map(|running| running.watched),
             cpu: self.task.cpu,
             loads: self.request.loads.iter().map(ToString::to_string).collect(),
             purpose: self.request.purpose.map(|purpose| purpose.name.to_owned()),
             tail: self.tail.name.into(),
-            plan: course.plan(),
+            plan: progress.plan(),
             rounds: screening.rounds(),
-            blocks: course.blocks(),
+            blocks: progress.blocks(),
             scatter: screening.scatter(),
             why: self.request.why,
             start: median_of(&starts),
             knobs,
             left: self.left,
-            keeping: keeping(&self.machine.facts),
-            restart: boots::restarts(&self.machine.facts, &self.machine.cpus),
+            keeping: persistence_options(&self.machine.facts),
+            restart: boots::restart_proposals(&self.machine.facts, &self.machine.cpus),
             proven: proof.and_then(|proof| Proven::new(set, &proof)),
             notes: self.notes,
         })
     }
 
     /// Causes, of those found, that a knob remedies.
-    fn remedied(&self, knob: Knob) -> Option<Remedied> {
+    fn causes_remedied_by(&self, knob: Knob) -> Option<Remedied> {
         self.request.why.as_ref().and_then(|why| remedies(knob, why))
     }
 
     /// The task as `--task` takes it.
-    fn described(&self) -> String {
+    fn task_option_text(&self) -> String {
         match &self.running {
             // A running program's own wait and work are unknown.
             Some(_) => format!("name={},period={}", self.task.name, Exact(self.task.period_ns)),
@@ -344,19 +345,23 @@ impl Tuning {
     }
 
     /// A block, and its time with everything around it, in ns.
-    fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, Error> {
+    fn measure_timed_block(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<TimedBlock, Error> {
         let begin = Instant::now();
-        let (measured, repeated) = self.measured(on, interrupted)?;
-        Ok((BlockFigures { repeated, ..self.figures(&measured, self.tail) }, nanoseconds(begin)))
+        let (measured, repeated) = self.measure_unstolen_block(on, interrupted)?;
+        Ok((BlockFigures { repeated, ..self.block_figures(&measured, self.tail) }, elapsed_ns(begin)))
     }
 
     /// Measures a block with these knobs set, again where the host took the CPU; returns the number of measurements that
     /// were discarded for that.
-    fn measured(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<(MeasuredRun, usize), Error> {
+    fn measure_unstolen_block(
+        &mut self,
+        on: &[bool],
+        interrupted: &AtomicBool,
+    ) -> Result<(MeasuredRun, usize), Error> {
         let mut repeated = 0;
         loop {
-            let measured = self.measured_once(on, interrupted)?;
-            let may_repeat = repeated + 1 < TRIES && self.discarded < self.good + MOST_DISCARDED;
+            let measured = self.measure_block_once(on, interrupted)?;
+            let may_repeat = repeated + 1 < MAX_TRIES && self.discarded < self.good + MAX_DISCARDED;
             if !may_repeat || !self.is_stolen(&measured) || interrupted.load(Ordering::Relaxed) {
                 self.good += 1;
                 return Ok((measured, repeated));
@@ -371,16 +376,16 @@ impl Tuning {
         let facts = measured.run.facts_before.as_ref().zip(measured.run.facts_after.as_ref());
         let cpu = self.task.cpu.or_else(|| self.machine.cpus.first());
         let stolen = facts.and_then(|(before, after)| Disturbance::between(before, after, cpu).steal);
-        stolen.is_some_and(|share| share > MOST_STOLEN)
+        stolen.is_some_and(|share| share > MAX_STOLEN_SHARE)
     }
 
     /// Sets the knobs, measures, and puts them back.
-    fn measured_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
+    fn measure_block_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.block_ns;
         let (measured, problems) = match &self.running {
-            Some(running) => self.machine.watch_with(&set, running, block_ns, interrupted)?,
+            Some(running) => self.machine.watch_with_settings(&set, running, block_ns, interrupted)?,
             None => {
                 let request = Request {
                     duration_ns: Some(block_ns),
@@ -388,7 +393,7 @@ impl Tuning {
                     ..Request::for_tasks(vec![self.task.clone()])
                 };
                 let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
-                self.machine.record_with(&set, request, recording)?
+                self.machine.record_with_settings(&set, request, recording)?
             }
         };
         self.notes.extend(problems.into_iter().map(|what| TuneNote::NotRestored { what }));
@@ -403,7 +408,7 @@ impl Tuning {
         Ok(measured)
     }
 
-    fn figures(&self, measured: &MeasuredRun, tail: Percentile) -> BlockFigures {
+    fn block_figures(&self, measured: &MeasuredRun, tail: Percentile) -> BlockFigures {
         let summary = measured.summaries().next();
         let latency = summary.map(|summary| summary.corrected_latency);
         let max_ns = latency.and_then(|latency| latency.max_ns);
@@ -422,27 +427,28 @@ impl Tuning {
 }
 
 /// Files and parameters that keep settings over a restart of a machine.
-fn keeping(facts: &SystemFacts) -> Keeping {
+fn persistence_options(facts: &SystemFacts) -> Keeping {
     let systemd = facts.kernel.init.as_deref() == Some("systemd");
     Keeping { systemd, command_line: !facts.is_kernel_of_host() }
 }
 
 /// Time since then, in ns.
-fn nanoseconds(begin: Instant) -> i64 {
+fn elapsed_ns(begin: Instant) -> i64 {
     i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// The percentile that a block has enough values for.
-fn tail(block_ns: i64, period_ns: i64) -> Percentile {
+fn percentile_for_blocks(block_ns: i64, period_ns: i64) -> Percentile {
     if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
 }
 
 /// Before anything was measured.
-const UNKNOWN: Pilot = Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
+const UNMEASURED_PILOT: Pilot =
+    Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
 
 /// True if a budget allows one knob.
-fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
-    TunePlan::new(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNKNOWN).is_some()
+fn allows_one_knob(budget_ns: i64, period_ns: i64) -> bool {
+    TunePlan::new(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNMEASURED_PILOT).is_some()
 }
 
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
@@ -454,10 +460,10 @@ pub fn find_causes(request: &mut TuneRequest, interrupted: &AtomicBool) -> Resul
     let begin = Instant::now();
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
     if let Some(name) = &request.watch {
-        let running = Running::find(name, interrupted)?;
+        let running = RunningThread::find(name, interrupted)?;
         let measured = running.measure(length_ns, interrupted)?;
         request.running = Some(running);
-        request.budget_ns -= nanoseconds(begin);
+        request.budget_ns -= elapsed_ns(begin);
         return Ok(measured.why.into_iter().next().filter(|why| why.explained > 0));
     }
     let measured = Request {
@@ -471,13 +477,13 @@ pub fn find_causes(request: &mut TuneRequest, interrupted: &AtomicBool) -> Resul
         return Ok(None);
     }
     let measured = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
-    request.budget_ns -= nanoseconds(begin);
+    request.budget_ns -= elapsed_ns(begin);
     Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
 }
 
 /// The shortest budget for one knob.
-fn least_ns(budget_ns: i64, period_ns: i64) -> i64 {
+fn shortest_budget_ns(budget_ns: i64, period_ns: i64) -> i64 {
     const STEP_NS: i64 = 10_000_000_000;
     let longer = (1..).map(|n| (budget_ns / STEP_NS + n) * STEP_NS);
-    longer.take(100_000).find(|ns| fits_one(*ns, period_ns)).unwrap_or(i64::MAX)
+    longer.take(100_000).find(|ns| allows_one_knob(*ns, period_ns)).unwrap_or(i64::MAX)
 }

@@ -14,11 +14,11 @@ const FIND_NS: i64 = 2_000_000_000;
 const PERIODS: i64 = 40;
 const LEAST_FIND_NS: i64 = 200_000_000;
 /// With other work running, a thread may not be periodic for a moment: number of searches in a block.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// A thread that is tuned as it runs.
 #[derive(Debug, Clone)]
-pub struct Running {
+pub struct RunningThread {
     /// Its name, period and policy, as far as they were seen.
     pub(super) task: TaskSpec,
     /// The CPUs that it may use.
@@ -27,46 +27,46 @@ pub struct Running {
     pub(super) watched: Watched,
 }
 
-impl Running {
+impl RunningThread {
     /// Finds the one periodic thread of this name.
     pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, Error> {
-        let watch = Watch::find(&request(name, FIND_NS, None), interrupted)?;
-        let task = only(name, &watch.info().tasks)?;
+        let watch = Watch::find(&watch_request(name, FIND_NS, None), interrupted)?;
+        let task = only_task(name, &watch.info().tasks)?;
         let cpus = task.granted.iter().flat_map(|granted| granted.cpus.iter().copied()).collect();
-        let watched = task.watched.clone().ok_or_else(|| not_one(name, 0))?;
-        Ok(Running { task: task.spec.clone(), cpus, watched })
+        let watched = task.watched.clone().ok_or_else(|| not_one_thread(name, 0))?;
+        Ok(RunningThread { task: task.spec.clone(), cpus, watched })
     }
 
     /// Watches it for this time.
     pub(super) fn measure(&self, duration_ns: i64, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
         let find_ns = self.task.period_ns.saturating_mul(PERIODS).clamp(LEAST_FIND_NS, FIND_NS);
-        let request = request(&self.task.name, find_ns, Some(duration_ns));
+        let request = watch_request(&self.task.name, find_ns, Some(duration_ns));
         let mut tries = 1;
         let watch = loop {
             match Watch::find(&request, interrupted) {
-                Err(error) if error.is(NotWatched::NotPeriodic) && tries < TRIES => tries += 1,
+                Err(error) if error.is(NotWatched::NotPeriodic) && tries < MAX_TRIES => tries += 1,
                 found => break found?,
             }
         };
-        only(&self.task.name, &watch.info().tasks)?;
+        only_task(&self.task.name, &watch.info().tasks)?;
         record_watched(watch, None, &mut |_| (), interrupted)?.whole()
     }
 }
 
-fn request(name: &str, find_ns: i64, duration_ns: Option<i64>) -> WatchRequest {
+fn watch_request(name: &str, find_ns: i64, duration_ns: Option<i64>) -> WatchRequest {
     WatchRequest { target: Target::Thread(name.into()), find_ns, duration_ns, command: Vec::new() }
 }
 
-fn not_one(name: &str, found: usize) -> Error {
+fn not_one_thread(name: &str, found: usize) -> Error {
     Error::bad_use(format!(
         "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
     ))
 }
 
 /// The only task: figures of several are no figure of one.
-fn only<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, Error> {
+fn only_task<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, Error> {
     match tasks {
         [task] => Ok(task),
-        _ => Err(not_one(name, tasks.len())),
+        _ => Err(not_one_thread(name, tasks.len())),
     }
 }

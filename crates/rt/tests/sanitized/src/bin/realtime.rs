@@ -33,7 +33,7 @@ fn main() {
     // Smaller than the number of records, so that it is full, too.
     let (recorder, mut drain) = record::ring(1 << 10);
     let mut task = PeriodicLoop::every(Duration::from_micros(200))
-        .wake_by(Box::new(Waiting(Nanosleep::default())))
+        .with_wake_up(Box::new(Waiting(Nanosleep::default())))
         .count(2_000)
         .recorder(recorder)
         .guarded()

@@ -8,10 +8,10 @@ use jitterlab_model::{Error, Policy, TaskSpec};
 /// the time under a real-time policy blocks its processor for everybody else, and one processor has to be left.
 ///
 /// ```
-/// use jitterlab_rt::polling;
+/// use jitterlab_rt::spare_processor;
 ///
 /// let task = "wake=spin,policy=fifo:50,cpu=1".parse()?;
-/// assert!(polling::check(&[task], &[1]).is_err());
+/// assert!(spare_processor::check(&[task], &[1]).is_err());
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///

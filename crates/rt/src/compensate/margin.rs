@@ -6,40 +6,47 @@ use jitterlab_model::MarginUsed;
 
 use super::QuantileTracker;
 use crate::system::System;
-use crate::wake::{Polling, Wake, WakeReport, WakeUp};
+use crate::wake::{PollingWait, Wake, WakeReport, WakeUp};
 
 /// Wakes `m` early and polls.
-pub struct Early<S: System> {
+pub struct EarlyWake<S: System> {
     inner: Box<dyn WakeUp<S>>,
     margin_ns: i64,
     tracker: Option<QuantileTracker>,
     samples: u64,
     first_due_ns: Option<i64>,
-    polling: Polling,
+    polling: PollingWait,
 }
 
-impl<S: System> Early<S> {
+impl<S: System> EarlyWake<S> {
     /// A margin that was given.
-    pub fn fixed(inner: Box<dyn WakeUp<S>>, margin_ns: i64) -> Self {
-        Early::chosen(inner, margin_ns, 0)
+    pub fn with_fixed_margin(inner: Box<dyn WakeUp<S>>, margin_ns: i64) -> Self {
+        EarlyWake::with_measured_margin(inner, margin_ns, 0)
     }
 
     /// A margin chosen from `samples` measured latencies.
-    pub fn chosen(inner: Box<dyn WakeUp<S>>, margin_ns: i64, samples: u64) -> Self {
-        Early { inner, margin_ns, tracker: None, samples, first_due_ns: None, polling: Polling::default() }
+    pub fn with_measured_margin(inner: Box<dyn WakeUp<S>>, margin_ns: i64, samples: u64) -> Self {
+        EarlyWake {
+            inner,
+            margin_ns,
+            tracker: None,
+            samples,
+            first_due_ns: None,
+            polling: PollingWait::default(),
+        }
     }
 
     /// A margin that follows the latencies, starting with one chosen from `samples` of them.
-    pub fn adaptive(inner: Box<dyn WakeUp<S>>, tracker: QuantileTracker, samples: u64) -> Self {
+    pub fn with_tracked_margin(inner: Box<dyn WakeUp<S>>, tracker: QuantileTracker, samples: u64) -> Self {
         let margin_ns = tracker.margin_ns();
-        Early { tracker: Some(tracker), ..Early::chosen(inner, margin_ns, samples) }
+        EarlyWake { tracker: Some(tracker), ..EarlyWake::with_measured_margin(inner, margin_ns, samples) }
     }
 }
 
-impl<S: System> WakeUp<S> for Early<S> {
+impl<S: System> WakeUp<S> for EarlyWake<S> {
     fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
-        if self.polling.is_going_on() {
-            return Ok(self.polling.until(system, due_ns, due_ns));
+        if self.polling.is_unfinished() {
+            return Ok(self.polling.poll_until(system, due_ns, due_ns));
         }
         let early_ns = due_ns.saturating_sub(self.margin_ns);
         self.first_due_ns.get_or_insert(due_ns);
@@ -54,11 +61,11 @@ impl<S: System> WakeUp<S> for Early<S> {
             tracker.observe(due_ns, arrived_ns > due_ns);
             self.margin_ns = tracker.margin_ns();
         }
-        Ok(self.polling.until(system, arrived_ns, due_ns))
+        Ok(self.polling.poll_until(system, arrived_ns, due_ns))
     }
 
     fn report(&self) -> WakeReport {
-        let mut course = self.tracker.as_ref().map_or(Vec::new(), QuantileTracker::course);
+        let mut course = self.tracker.as_ref().map_or(Vec::new(), QuantileTracker::margin_history);
         // Fixed, or nothing was learned from: no sleep began before its end.
         if course.is_empty() {
             course.extend(self.first_due_ns.map(|due_ns| (due_ns, self.margin_ns)));

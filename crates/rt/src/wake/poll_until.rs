@@ -10,21 +10,21 @@ const SLICE_NS: i64 = 10_000_000;
 
 /// A wait that polls, possibly in several slices.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Polling {
+pub(crate) struct PollingWait {
     begun: Option<Arrival>,
 }
 
-impl Polling {
+impl PollingWait {
     /// Returns true if a wait was cut short and is to be resumed.
     #[inline]
-    pub(crate) fn is_going_on(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         self.begun.is_some()
     }
 
     /// Polls from `arrived_ns`, a reading made just now (or from where it was cut short), until the clock shows
     /// `due_ns`, with the processor's pause hint between readings.
     #[inline]
-    pub(crate) fn until<S: System>(&mut self, system: &S, arrived_ns: i64, due_ns: i64) -> Wake {
+    pub(crate) fn poll_until<S: System>(&mut self, system: &S, arrived_ns: i64, due_ns: i64) -> Wake {
         let mut arrival = self.begun.take().unwrap_or(Arrival::at(arrived_ns));
         let slice_ends_ns = arrival.now_ns.saturating_add(SLICE_NS);
         while arrival.now_ns < due_ns {

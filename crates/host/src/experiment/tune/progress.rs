@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::{
-    BlockFigures, Experiment as Judged, Figure, Pace, Round, Row, TuneNote, TunePlan,
+    BlockFigures, Experiment as KnobExperiment, Figure, Pace, Round, Row, TuneNote, TunePlan,
 };
 use serde::{Deserialize, Serialize};
 
@@ -11,39 +11,39 @@ use jitterlab_model::Error;
 use crate::experiment::engine::Experiment;
 
 /// A block, and its time with everything around it, in ns.
-pub(super) type Timed = (BlockFigures, i64);
+pub(super) type TimedBlock = (BlockFigures, i64);
 
-pub(super) struct Source<'s, 'a> {
+pub(super) struct BlockSource<'s, 'a> {
     pub experiment: &'s mut Experiment<'a>,
     /// Measures a block with these knobs set.
-    pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, Error>,
+    pub block: &'s mut dyn FnMut(&[bool]) -> Result<TimedBlock, Error>,
 }
 
 /// The plan with its progress.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Course {
+pub(super) struct TuneProgress {
     plan: Option<TunePlan>,
     /// Seed of the order of the blocks.
     seed: u64,
     pace: Pace,
     /// True if less was measured than planned, because the time was over.
-    cut: bool,
+    cut_short: bool,
     /// True if blocks are compared by p99.9, false if by p99.
-    pub(super) far: bool,
+    pub(super) uses_p99_9: bool,
 }
 
-impl Default for Course {
+impl Default for TuneProgress {
     /// An empty course.
     fn default() -> Self {
-        Course::begin(None, 0, false)
+        TuneProgress::new(None, 0, false)
     }
 }
 
-impl Course {
+impl TuneProgress {
     /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
-    pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64, far: bool) -> Self {
+    pub(super) fn new(planned: Option<(TunePlan, i64)>, seed: u64, uses_p99_9: bool) -> Self {
         let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
-        Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false, far }
+        TuneProgress { plan: planned.map(|(plan, _)| plan), seed, pace, cut_short: false, uses_p99_9 }
     }
 
     pub(super) fn plan(&self) -> Option<TunePlan> {
@@ -56,17 +56,21 @@ impl Course {
     }
 
     /// Note that less was measured than planned, if blocks took longer.
-    pub(super) fn slower(&self) -> Option<TuneNote> {
+    pub(super) fn slower_note(&self) -> Option<TuneNote> {
         let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.each_ns());
-        (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
+        (self.cut_short && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
     /// Runs the screening rounds over `knobs` knobs.
-    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, Error> {
-        let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, Figure::Tail, self.seed)) };
-        let mut screening = Judged::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
+    pub(super) fn screen(
+        &mut self,
+        knobs: usize,
+        source: &mut BlockSource<'_, '_>,
+    ) -> Result<KnobExperiment, Error> {
+        let Some(plan) = self.plan else { return Ok(KnobExperiment::new(knobs, 0, Figure::Tail, self.seed)) };
+        let mut screening = KnobExperiment::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
         let step = |round| TrialStep::KnobRound { round, of: plan.rounds.max(round) };
-        self.rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
+        self.run_rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
         Ok(screening)
     }
 
@@ -74,36 +78,36 @@ impl Course {
     pub(super) fn prove(
         &mut self,
         kept: &[bool],
-        source: &mut Source<'_, '_>,
-    ) -> Result<Option<Judged>, Error> {
+        source: &mut BlockSource<'_, '_>,
+    ) -> Result<Option<KnobExperiment>, Error> {
         let Some(plan) = self.plan else { return Ok(None) };
-        let mut proof = Judged::new(1, 2 * plan.pairs, plan.pilot.figure, self.seed.wrapping_add(1));
+        let mut proof = KnobExperiment::new(1, 2 * plan.pairs, plan.pilot.figure, self.seed.wrapping_add(1));
         let knobs = kept.iter().filter(|kept| **kept).count();
         let settings = |row: &Row| -> Vec<bool> { kept.iter().map(|kept| *kept && row.on[0]).collect() };
-        self.rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
+        self.run_rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
         Ok(Some(proof))
     }
 
     /// Rounds until everything is decided, or a further one would not fit into the time.
-    fn rounds(
+    fn run_rounds(
         &mut self,
-        judged: &mut Judged,
+        judged: &mut KnobExperiment,
         until_ns: i64,
         step: &dyn Fn(usize) -> TrialStep,
         settings: impl Fn(&Row) -> Vec<bool>,
-        source: &mut Source<'_, '_>,
+        source: &mut BlockSource<'_, '_>,
     ) -> Result<(), Error> {
         let mut last = None;
         while let Some(round) = judged.next_round() {
             if !self.pace.has_time(round.rows.len(), until_ns) {
-                self.cut = true;
+                self.cut_short = true;
                 break;
             }
             let step = step(judged.rounds() + 1);
             if last.replace(step.clone()) != Some(step.clone()) {
                 source.experiment.begin(step);
             }
-            let Some(blocks) = self.round(&round, &settings, source)? else { break };
+            let Some(blocks) = self.run_round(&round, &settings, source)? else { break };
             judged.add(round, blocks);
         }
         judged.conclude();
@@ -111,23 +115,23 @@ impl Course {
     }
 
     /// The blocks of a round; `None` if it was interrupted, or all the time was over before its end.
-    fn round(
+    fn run_round(
         &mut self,
         round: &Round,
         settings: &impl Fn(&Row) -> Vec<bool>,
-        source: &mut Source<'_, '_>,
+        source: &mut BlockSource<'_, '_>,
     ) -> Result<Option<Vec<BlockFigures>>, Error> {
         let budget_ns = self.plan.map_or(0, |plan| plan.budget_ns);
         let mut blocks = Vec::with_capacity(round.rows.len());
         for row in &round.rows {
             if !self.pace.has_time(1, budget_ns) {
-                self.cut = true;
+                self.cut_short = true;
                 return Ok(None);
             }
-            let block = source.experiment.part(|| (source.block)(&settings(row)))?;
+            let block = source.experiment.next_part(|| (source.block)(&settings(row)))?;
             let Some((figures, took_ns)) = block else { return Ok(None) };
             self.pace.took(took_ns);
-            source.experiment.took(took_ns);
+            source.experiment.add_elapsed(took_ns);
             blocks.push(figures);
         }
         Ok(Some(blocks))
@@ -138,7 +142,7 @@ impl Course {
 mod tests {
     use super::*;
     use jitterlab_analysis::tune::{Judgement, Pilot};
-    use jitterlab_trace::Parts;
+    use jitterlab_trace::FinishedParts;
     use std::sync::atomic::AtomicBool;
 
     const S: i64 = 1_000_000_000;
@@ -150,8 +154,8 @@ mod tests {
         plan: TunePlan,
         measured_ns: i64,
         overhead_ns: impl Fn(usize) -> i64,
-    ) -> (i64, i64, Course, Judged, Option<Judged>) {
-        let mut course = Course::begin(Some((plan, measured_ns)), 7, false);
+    ) -> (i64, i64, TuneProgress, KnobExperiment, Option<KnobExperiment>) {
+        let mut progress = TuneProgress::new(Some((plan, measured_ns)), 7, false);
         let (mut clock_ns, mut longest_ns, mut n) = (0, 0, 0);
         let mut block = |on: &[bool]| {
             let took_ns = plan.block_ns + overhead_ns(n);
@@ -170,11 +174,11 @@ mod tests {
             ))
         };
         let (mut tell, interrupted) = (|_: &_| (), AtomicBool::new(false));
-        let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
-        let mut source = Source { experiment: &mut experiment, block: &mut block };
-        let screening = course.screen(plan.knobs, &mut source).unwrap();
-        let proof = course.prove(&[true, false, false][..plan.knobs], &mut source).unwrap();
-        (clock_ns, longest_ns, course, screening, proof)
+        let mut experiment = Experiment::new(FinishedParts::without_file(), &mut tell, &interrupted);
+        let mut source = BlockSource { experiment: &mut experiment, block: &mut block };
+        let screening = progress.screen(plan.knobs, &mut source).unwrap();
+        let proof = progress.prove(&[true, false, false][..plan.knobs], &mut source).unwrap();
+        (clock_ns, longest_ns, progress, screening, proof)
     }
 
     #[test]
@@ -190,15 +194,15 @@ mod tests {
             (&|n| if n < 20 { S / 2 } else { 9 * S }, true),
         ];
         for (overhead_ns, slower) in cases {
-            let (clock_ns, longest_ns, course, ..) = played(quick, S / 2, overhead_ns);
-            assert!(clock_ns <= budget_ns + longest_ns, "{clock_ns} {course:?}");
-            assert_eq!(course.slower().is_some(), slower, "{course:?}");
+            let (clock_ns, longest_ns, progress, ..) = played(quick, S / 2, overhead_ns);
+            assert!(clock_ns <= budget_ns + longest_ns, "{clock_ns} {progress:?}");
+            assert_eq!(progress.slower_note().is_some(), slower, "{progress:?}");
         }
         // A pilot block makes a plan that can be kept to: fewer blocks, but with a result.
         let slow = TunePlan::new(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
         assert!(slow.rounds < quick.rounds, "{slow:?}");
-        let (clock_ns, _, course, screening, proof) = played(slow, 4 * S, |_| 4 * S);
-        assert!(clock_ns <= budget_ns && course.slower().is_none(), "{clock_ns} {course:?}");
+        let (clock_ns, _, progress, screening, proof) = played(slow, 4 * S, |_| 4 * S);
+        assert!(clock_ns <= budget_ns && progress.slower_note().is_none(), "{clock_ns} {progress:?}");
         assert_eq!(screening.found()[0].judgement(), Judgement::Helps, "{screening:?}");
         assert!(proof.is_some_and(|proof| proof.found()[0].judgement() == Judgement::Helps));
     }

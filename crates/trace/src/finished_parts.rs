@@ -17,19 +17,19 @@ use serde::de::DeserializeOwned;
 
 use crate::codec::{self, RowEncoder};
 use crate::error::{being_recorded, not_a_run_file};
-use crate::frame::{Kind, PARTS, put, whole_frames};
+use crate::frame::{Kind, PARTS_MAGIC, put, whole_frames};
 
 /// The largest file that is gone on with.
 const LARGEST_BYTES: u64 = 4 << 30;
 
 /// The parts of one measurement, in the order they are measured.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct FinishedParts {
     /// Location of the kept parts; `None` if they are not wanted or not possible.
     kept: Option<Kept>,
     /// Parts that an earlier call measured, the next one last.
     before: Vec<Part>,
-    found: usize,
+    found_count: usize,
     /// Number of parts on the disk.
     on_disk: usize,
 }
@@ -47,9 +47,9 @@ struct Part {
     rows: Vec<Activation>,
 }
 
-impl Parts {
+impl FinishedParts {
     /// Creates it without a file: no part is kept.
-    pub fn nowhere() -> Self {
+    pub fn without_file() -> Self {
         Self::default()
     }
 
@@ -59,7 +59,7 @@ impl Parts {
     /// # Errors
     /// The folder cannot be written, or the same command runs there right now.
     pub fn new(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, Error> {
-        let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", identity(request)));
+        let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", request_hash(request)));
         let failed = |action: &'static str| Error::file(action, &path);
         // A link of this name is not ours, whatever it leads to.
         let options = || File::options().read(true).append(true).custom_flags(O_NOFOLLOW).to_owned();
@@ -71,12 +71,12 @@ impl Parts {
         if file.try_lock().is_err() {
             return Err(being_recorded(&path));
         }
-        let mut parts = Parts::nowhere();
+        let mut parts = FinishedParts::without_file();
         let mut bytes = Vec::new();
         (&file).take(LARGEST_BYTES).read_to_end(&mut bytes).map_err(failed("read"))?;
-        let good_bytes = match bytes.strip_prefix(PARTS) {
+        let good_bytes = match bytes.strip_prefix(PARTS_MAGIC) {
             Some(frames) => parts.read(frames),
-            None if PARTS.starts_with(&bytes) => 0,
+            None if PARTS_MAGIC.starts_with(&bytes) => 0,
             None => return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does"))),
         };
         // From here on it is ours: where the disk is full, the empty file is removed.
@@ -84,10 +84,10 @@ impl Parts {
         // A part that was cut off in the middle is measured again.
         kept.file.set_len(good_bytes).map_err(failed("write"))?;
         if good_bytes == 0 {
-            kept.file.write_all(PARTS).map_err(failed("write"))?;
+            kept.file.write_all(PARTS_MAGIC).map_err(failed("write"))?;
         }
-        parts.found = parts.before.len();
-        parts.on_disk = parts.found;
+        parts.found_count = parts.before.len();
+        parts.on_disk = parts.found_count;
         parts.before.reverse();
         parts.kept = Some(kept);
         Ok(parts)
@@ -95,7 +95,7 @@ impl Parts {
 
     /// Reads the whole parts after the beginning, and returns the position of their end.
     fn read(&mut self, frames: &[u8]) -> u64 {
-        let mut good_bytes = PARTS.len() as u64;
+        let mut good_bytes = PARTS_MAGIC.len() as u64;
         let (mut at, mut part) = (good_bytes, Part::default());
         for frame in whole_frames(frames) {
             at += frame.bytes();
@@ -117,8 +117,8 @@ impl Parts {
     }
 
     /// Returns the number of parts that an earlier call had measured.
-    pub fn found(&self) -> usize {
-        self.found
+    pub fn found_count(&self) -> usize {
+        self.found_count
     }
 
     /// Returns the path of the kept parts.
@@ -183,14 +183,14 @@ impl Parts {
 impl Drop for Kept {
     /// A file without a part is of no use to anybody.
     fn drop(&mut self) {
-        if self.file.metadata().is_ok_and(|m| m.len() <= PARTS.len() as u64) {
+        if self.file.metadata().is_ok_and(|m| m.len() <= PARTS_MAGIC.len() as u64) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 /// A number for everything that decides the measurement, valid on this machine until its restart (FNV-1a).
-fn identity(request: &impl Serialize) -> u64 {
+fn request_hash(request: &impl Serialize) -> u64 {
     let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let request = serde_json::to_vec(request).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION").as_bytes();
@@ -208,26 +208,26 @@ mod tests {
         (from..from + 70_000).map(row).collect()
     }
 
-    fn all(parts: &mut Parts) -> Vec<(String, Vec<Activation>)> {
+    fn all(parts: &mut FinishedParts) -> Vec<(String, Vec<Activation>)> {
         std::iter::from_fn(|| parts.next_kept()).collect()
     }
 
     #[test]
     fn the_same_command_goes_on_wherever_it_was_killed() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Parts::new(folder.path(), "try", &("1ms", 5)).unwrap();
+        let open = || FinishedParts::new(folder.path(), "try", &("1ms", 5)).unwrap();
         let mut parts = open();
         for (n, value) in ["one", "two"].iter().enumerate() {
             parts.keep(value, &rows(n as u64)).unwrap();
         }
         let path = parts.path().unwrap().to_path_buf();
-        let again = Parts::new(folder.path(), "try", &("1ms", 5));
+        let again = FinishedParts::new(folder.path(), "try", &("1ms", 5));
         assert!(again.is_err_and(|e| e.is(crate::FileProblem::BeingRecorded)));
         drop(parts);
         let bytes = fs::read(&path).unwrap();
         let first = {
             let mut parts = open();
-            assert_eq!(parts.found(), 2);
+            assert_eq!(parts.found_count(), 2);
             all(&mut parts)
         };
         assert_eq!(first, [("one".to_owned(), rows(0)), ("two".to_owned(), rows(1))]);
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(all(&mut parts), first[..whole], "{cut}");
             parts.keep(&"again", &[]).unwrap();
             drop(parts);
-            assert_eq!(open().found(), whole + 1);
+            assert_eq!(open().found_count(), whole + 1);
         }
         assert_eq!(open().close(false).unwrap(), 1);
         assert_eq!(open().close(true).unwrap(), 0);
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn another_command_is_another_file_and_none_is_left_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let open = |request: &str| Parts::new(folder.path(), "try", &request).unwrap();
+        let open = |request: &str| FinishedParts::new(folder.path(), "try", &request).unwrap();
         let mut one = open("one");
         one.keep(&1, &[]).unwrap();
-        assert_eq!(open("two").found(), 0);
+        assert_eq!(open("two").found_count(), 0);
         drop(one);
-        assert_eq!((open("one").found(), open("two").found()), (1, 0));
+        assert_eq!((open("one").found_count(), open("two").found_count()), (1, 0));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert_eq!(Parts::nowhere().next_kept::<u8>(), None);
+        assert_eq!(FinishedParts::without_file().next_kept::<u8>(), None);
     }
 }
