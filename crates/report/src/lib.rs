@@ -39,6 +39,7 @@ pub mod run_view;
 mod sample;
 pub mod schema;
 pub mod section;
+mod side_by_side;
 pub mod summary;
 pub mod table;
 mod terminal;

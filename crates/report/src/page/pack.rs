@@ -58,7 +58,7 @@ impl Packer {
     ///
     /// # Errors
     /// Never in practice: the bytes go to memory.
-    pub fn finish(self) -> io::Result<String> {
+    pub fn packed(&self) -> io::Result<String> {
         compressed(&self.bytes)
     }
 }
@@ -68,7 +68,7 @@ impl Packer {
 /// # Errors
 /// Never in practice: the bytes go to memory.
 pub fn compressed(bytes: &[u8]) -> io::Result<String> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::best());
+    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::default());
     packed.write_all(bytes)?;
     Ok(STANDARD.encode(packed.finish()?))
 }
@@ -101,7 +101,7 @@ mod tests {
             let mut packer = Packer::default();
             let first = packer.column(wandering.iter().copied());
             let second = packer.advancing(advancing.iter().copied());
-            let text = packer.finish().unwrap();
+            let text = packer.packed().unwrap();
             let mut bytes = Vec::new();
             GzDecoder::new(&STANDARD.decode(text).unwrap()[..]).read_to_end(&mut bytes).unwrap();
             prop_assert_eq!(unpack(&bytes, first), wandering);

@@ -12,6 +12,7 @@ use super::{PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
 use crate::section::{Detail, Piece, Section};
+use crate::side_by_side::side_by_side;
 use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
 use jitterlab_model::Error;
 
@@ -70,10 +71,8 @@ pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
         sections.iter().flat_map(|section| figures(&section.id, &section.pieces)).collect();
     let all = json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
     let charts = serde_json::to_vec(&all).map_err(not_written)?;
-    Ok(Plots {
-        charts: compressed(&charts).map_err(not_written)?,
-        columns: packer.finish().map_err(not_written)?,
-    })
+    let (charts, columns) = side_by_side(|| compressed(&charts), || packer.packed());
+    Ok(Plots { charts: charts.map_err(not_written)?, columns: columns.map_err(not_written)? })
 }
 
 fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {

@@ -2,9 +2,7 @@
 
 mod read;
 
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread;
 
 use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
@@ -14,6 +12,8 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::scan::series::Series;
 use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
+
+use crate::side_by_side::side_by_side;
 
 pub use read::read;
 
@@ -73,15 +73,4 @@ impl PageTask {
         );
         PageTask { number, measured, series, scan, patterns, prediction }
     }
-}
-
-/// Results of two computations, the second on another processor where a thread can be made.
-fn side_by_side<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
-    thread::scope(|scope| {
-        let beside = thread::Builder::new().spawn_scoped(scope, &second);
-        let first = first();
-        let second = beside
-            .map_or_else(|_| second(), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        (first, second)
-    })
 }

@@ -1,0 +1,15 @@
+//! Work of a page on two processors.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Results of two computations, the second on another processor where a thread can be made.
+pub(crate) fn side_by_side<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+    thread::scope(|scope| {
+        let beside = thread::Builder::new().spawn_scoped(scope, &second);
+        let first = first();
+        let second = beside
+            .map_or_else(|_| second(), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (first, second)
+    })
+}
