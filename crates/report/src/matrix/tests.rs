@@ -109,7 +109,7 @@ fn a_host_of_64_cpus_is_planned_shown_and_explained() {
     // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
     let affordable = 3_600 / (10 * 2 * 3);
     let proposal = propose(&facts, &facts.usable(), 2, affordable);
-    let chosen = super::cpu_choice_sentence(&proposal, "");
+    let chosen = cpu_choice_sentence(&proposal, "");
     assert!(chosen.contains("of 64 CPUs"), "{chosen}");
     let places = placements(&proposal.cpus, 2);
     assert!((9..=affordable).contains(&places.len()), "{}", places.len());
