@@ -165,7 +165,7 @@ fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
             open: None,
         })
         .collect();
-    let whole: Vec<bool> = (0..info.tasks.len()).map(|task| run.keeps_all(task)).collect();
+    let whole: Vec<bool> = (0..info.tasks.len()).map(|task| run.keeps_all_rows(task)).collect();
     run.for_each_batch(Columns::ALL, |task, rows| {
         if whole[task] {
             cutters[task].push_all(rows, &mut done);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::summary::{P50, P99, P99_9, P99_99};
-use jitterlab_analysis::verdict::Decision;
+use jitterlab_analysis::verdict::DecidingFigure;
 use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
@@ -434,10 +434,10 @@ fn leading(of: &LeadingCause) -> String {
 
 /// The figure that decides about a machine.
 fn decided(machine: &MachineAnswer) -> Option<String> {
-    let Decision { seen, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
+    let DecidingFigure { measured, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
     Some(match limit.measure {
-        Measure::Missed => format!("{} missed", plural(whole(*seen), "due time")),
-        of => format!("{} {}", measure(of), time(*seen as f64)),
+        Measure::Missed => format!("{} missed", plural(whole(*measured), "due time")),
+        of => format!("{} {}", measure(of), time(*measured as f64)),
     })
 }
 
@@ -455,7 +455,7 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
             Cell::from(machine.machine.as_str()),
             Cell::Verdict { fitness: machine.fitness, text: purpose::word(machine.fitness).into() },
             Cell::new(decides.map(|by| measure(by.limit.measure)), Cell::from),
-            Cell::new(decides.map(|by| (by.limit.measure, by.seen)), |(of, seen)| value(of, seen)),
+            Cell::new(decides.map(|by| (by.limit.measure, by.measured)), |(of, seen)| value(of, seen)),
             Cell::new(decides.map(|by| by.limit), |limit| value(limit.measure, limit.limited)),
             largest(|task| task.p999_ns),
             Cell::new(missed, Cell::Count),

@@ -212,7 +212,8 @@ impl McuPins {
     /// Judges the requirements, pin by pin.
     pub fn decide(&self, file: String, requirements: &[Requirement]) -> Outlook {
         let tasks = self.info.tasks.iter().zip(&self.pins);
-        let tasks = tasks.map(|(task, pin)| TaskOutlook::decided(task, &pin.activations, requirements));
+        let tasks =
+            tasks.map(|(task, pin)| TaskOutlook::from_activations(task, &pin.activations, requirements));
         Outlook { file, tasks: tasks.collect(), warnings: Vec::new() }
     }
 }

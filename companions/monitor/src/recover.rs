@@ -88,7 +88,7 @@ fn counted(
 ) -> Result<Option<Hour>, Error> {
     let info = reader.info();
     let asked: Vec<&'static Purpose> =
-        beginning.purposes.iter().filter_map(|name| Purpose::named(name)).collect();
+        beginning.purposes.iter().filter_map(|name| Purpose::by_name(name)).collect();
     let mut counters: Vec<TaskCounter> =
         info.tasks.iter().map(|run| TaskCounter::new(&run.spec.name, run.spec.period_ns, &asked)).collect();
     let mut sums: Vec<(TimingStats, Option<i64>)> =

@@ -86,7 +86,7 @@ fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
         run.result = Some(task.result(0, totals.utc_ns.1 - totals.utc_ns.0));
         all.push(stats);
     }
-    MeasuredRun::new(info, &all, None).judged_for(purpose)
+    MeasuredRun::new(info, &all, None).with_verdict_for(purpose)
 }
 
 fn granted(task: &HourTask) -> Option<Granted> {

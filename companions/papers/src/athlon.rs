@@ -16,7 +16,7 @@ use crate::systems::{Kernels, System};
 use crate::words::Reproduction;
 use jitterlab_analysis::matrix::{
     Answer, CellMeasurement, CellSetting, CellStatistic, CellTiming, Matrix, MatrixIndex, Observation,
-    condition_effect, exceptions, propose, same_cpu,
+    condition_effect, outlier_cpus, propose, same_cpu,
 };
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
@@ -28,7 +28,7 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
-use jitterlab_report::matrix::{observation, proposal};
+use jitterlab_report::matrix::{cpu_choice_sentence, observation_sentence};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::FinishedParts;
 
@@ -193,11 +193,12 @@ fn means(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
 }
 
 fn in_words(answer: Option<&Observation>) -> String {
-    answer.map_or_else(|| "nothing was measured".into(), |of| observation("", of).trim_start().into())
+    answer
+        .map_or_else(|| "nothing was measured".into(), |of| observation_sentence("", of).trim_start().into())
 }
 
 fn standing_out(matrix: &Matrix) -> Exceptions {
-    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, ERROR))
+    (matrix.cpus_of(0).len() >= 3).then(|| outlier_cpus(matrix, NO_LOAD, ERROR))
 }
 
 /// As many pairs as the report's machine had.
@@ -229,7 +230,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 }
 
 fn finish(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
-    let (left, duration_ns) = (index.left(), index.duration_ns);
+    let (left, duration_ns) = (index.cells_left(), index.duration_ns);
     let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
     at.finish(&found, found.evidence())
 }
@@ -270,7 +271,7 @@ fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Erro
     }
     let chosen = propose(facts, &usable, 2, PAIRS);
     if chosen.is_part() {
-        (at.tell)(&proposal(&chosen, "`jitterlab matrix` takes others"));
+        (at.tell)(&cpu_choice_sentence(&chosen, "`jitterlab matrix` takes others"));
     }
     // CPUs of the report's hogs: two of those that the system may use.
     let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
@@ -426,7 +427,7 @@ mod tests {
         let Effect::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
         assert!(hogs.factor > 0.8 && (-1_150.0..=-1_050.0).contains(&change_ns), "{change_ns}");
         for condition in ["none", "hog@0-1"] {
-            let found = exceptions(&m, condition, CellStatistic::PeriodError);
+            let found = outlier_cpus(&m, condition, CellStatistic::PeriodError);
             assert_eq!(found.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(), [0], "{condition}");
             assert!(found[0].1 > 1.5);
         }
@@ -435,7 +436,9 @@ mod tests {
         assert_eq!((r.probability, r.statistic), (None, CellStatistic::PeriodError));
         // In each row and column of the servo's table the diagonal is the lowest.
         for cpu in 0..4u16 {
-            let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
+            let at = |servo, base| {
+                m.over_repetitions(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap()
+            };
             assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
         }
         // Beside hogs the base thread's is the lowest of its row on CPUs 1 and 3 alone.

@@ -12,9 +12,9 @@ use jitterlab_analysis::Statistics;
 use jitterlab_analysis::clusters::{LatencyCluster, latency_clusters};
 use jitterlab_analysis::compensation::nist::optimum;
 use jitterlab_analysis::compensation_trial::TrialStep;
-use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::expectation::{LoadPoint, ServiceTime, latency_law};
+use jitterlab_analysis::expectation::{LoadPoint, ServiceTime, latency_distribution};
 use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_analysis::nist_deviations::Deviations;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::summary::P50;
@@ -164,9 +164,13 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let (load_curve, missing) = measure_load_curve(&mut bench, &service, &long)?;
 
     bench.begin_step(TrialStep::NistTurns);
-    let recommendation =
-        recommend(&latency_law(&Block::views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
-            .ok_or_else(too_few)?;
+    let recommendation = recommend(
+        &latency_distribution(&Block::views(PERIOD_NS, &long)),
+        PERIOD_NS,
+        DEFAULT_WISH,
+        service.often_ns,
+    )
+    .ok_or_else(too_few)?;
     let margin_ns = recommendation.margin_ns;
     let compensated = bench.with_compensation(Compensation::Margin { margin_ns });
     let blocks = bench.measure_all_in_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;

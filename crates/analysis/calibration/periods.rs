@@ -81,7 +81,7 @@ pub enum Periodic {
 }
 
 impl Periodic {
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> String {
         match self {
             Periodic::Comb { period, jitter, missing } => {

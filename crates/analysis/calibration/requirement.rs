@@ -90,7 +90,7 @@ pub enum Breaking {
 }
 
 impl Breaking {
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> String {
         match self {
             Breaking::Singly(number) => format!("{number} singly"),

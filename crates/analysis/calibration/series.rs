@@ -114,7 +114,7 @@ pub enum Process {
     Early,
     /// The logarithm is fractional Gaussian noise with this exponent (Hurst).
     Fractional(f64),
-    /// The same, weaker, in exponential noise.
+    /// A weaker period in exponential noise.
     FractionalInNoise(f64),
     /// The scale of exponential latencies is fractional Gaussian noise.
     FractionalScale,
@@ -133,7 +133,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> String {
         let seconds = |s: f64| if s < 1.0 { format!("{} ms", s * 1e3) } else { format!("{s} s") };
         match self {
@@ -365,7 +365,7 @@ impl Process {
         }
     }
 
-    /// Returns its quantile with this share above it.
+    /// Returns the quantile with this share above it.
     pub fn quantile(self, above: f64) -> f64 {
         let (mut low, mut high) = (-1e6, 1e12);
         for _ in 0..200 {
@@ -375,7 +375,7 @@ impl Process {
         high
     }
 
-    /// Returns its mean.
+    /// Returns the mean.
     pub fn mean(self) -> f64 {
         let log_normal = |sd: f64| LEVEL_NS * (sd * sd / 2.0).exp();
         match self {

@@ -1,7 +1,7 @@
 //! Error rates and power of an experiment over settings: effects reported without reason, and those found.
 
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Figure, Judgement, LEVEL, PILOTS, Pilot, SettingFound,
+    BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Figure, LEVEL, PILOTS, Pilot, SettingResult, SettingVerdict,
     TunePlan,
 };
 
@@ -24,7 +24,7 @@ pub const BLOCKS: [Blocks; 6] =
     [Blocks::White, Blocks::Wandering, Blocks::Bursts, Blocks::Drift, Blocks::HeavyTail, Blocks::Coarse];
 
 impl Blocks {
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Blocks::White => "white, 10 %",
@@ -105,16 +105,16 @@ impl Machine {
         experiment.conclude();
     }
 
-    fn tune(&mut self, rounds: usize, seed: u64) -> Vec<Judgement> {
+    fn tune(&mut self, rounds: usize, seed: u64) -> Vec<SettingVerdict> {
         let settings = self.effects.len();
         let mut experiment = Experiment::new(settings, (settings + 1) * rounds, Figure::Tail, seed);
         self.rounds(&mut experiment, 0.0, <[bool]>::to_vec);
-        experiment.found().iter().map(SettingFound::judgement).collect()
+        experiment.found().iter().map(SettingResult::judgement).collect()
     }
 
     /// Runs pilot blocks, plan, rounds and proof. Returns the judgement of each setting that was tried, and true if the proof
     /// carries what is kept.
-    fn whole(&mut self, minutes: i64, missed: f64, seed: u64) -> Option<(Vec<Judgement>, bool)> {
+    fn whole(&mut self, minutes: i64, missed: f64, seed: u64) -> Option<(Vec<SettingVerdict>, bool)> {
         let settings = self.effects.len();
         let pilots: Vec<BlockFigures> =
             (0..PILOTS).map(|_| self.block(&vec![false; settings], missed)).collect();
@@ -123,8 +123,10 @@ impl Machine {
         let mut screening = Experiment::new(plan.knobs, plan.blocks(), pilot.figure, seed);
         let all = |on: &[bool]| -> Vec<bool> { (0..settings).map(|at| on.get(at) == Some(&true)).collect() };
         self.rounds(&mut screening, missed, all);
-        let judgements: Vec<Judgement> = screening.found().iter().map(SettingFound::judgement).collect();
-        let kept: Vec<bool> = judgements.iter().map(|judgement| *judgement == Judgement::Helps).collect();
+        let judgements: Vec<SettingVerdict> =
+            screening.found().iter().map(SettingResult::judgement).collect();
+        let kept: Vec<bool> =
+            judgements.iter().map(|judgement| *judgement == SettingVerdict::Helps).collect();
         if !kept.contains(&true) {
             return Some((judgements, false));
         }
@@ -133,7 +135,7 @@ impl Machine {
             (0..settings).map(|at| on[0] && kept.get(at) == Some(&true)).collect()
         };
         self.rounds(&mut proof, missed, together);
-        Some((judgements, proof.found()[0].judgement() == Judgement::Helps))
+        Some((judgements, proof.found()[0].judgement() == SettingVerdict::Helps))
     }
 }
 
@@ -166,11 +168,12 @@ pub fn whole(
         let mut machine = Machine::new(blocks, effects.clone(), seed * 10_000 + n);
         machine.scatter = scatter;
         let Some((judgements, proven)) = machine.whole(6, missed, seed + n) else { continue };
-        all.kept += usize::from(judgements[0] == Judgement::Helps && proven);
+        all.kept += usize::from(judgements[0] == SettingVerdict::Helps && proven);
         let others = &judgements[helping..];
-        let called = |of: &Judgement| !matches!(of, Judgement::Undecided | Judgement::NoMatter);
+        let called =
+            |of: &SettingVerdict| !matches!(of, SettingVerdict::Undecided | SettingVerdict::NoMatter);
         all.called += others.iter().filter(|judgement| called(judgement)).count();
-        all.wrong += others.iter().filter(|of| **of == Judgement::Helps && proven).count();
+        all.wrong += others.iter().filter(|of| **of == SettingVerdict::Helps && proven).count();
     }
     all
 }
@@ -188,7 +191,9 @@ pub const WHOLE: [(Blocks, f64, f64); 7] = [
 
 /// Returns the rate of experiments that report an effect of any setting, where `knobs` settings have none.
 pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
-    let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
+    let says = |judgement: &SettingVerdict| {
+        !matches!(judgement, SettingVerdict::Undecided | SettingVerdict::NoMatter)
+    };
     let wrong = (0..repeats as u64).filter(|n| {
         let found = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n).tune(rounds, seed + n);
         found.iter().any(says)
@@ -199,7 +204,9 @@ pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: 
 /// Returns the rate of experiments that report an effect of a setting without one. The first of `knobs`
 /// settings removes a program that occupies the processor; the others have no effect.
 pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
-    let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
+    let says = |judgement: &SettingVerdict| {
+        !matches!(judgement, SettingVerdict::Undecided | SettingVerdict::NoMatter)
+    };
     let wrong = (0..repeats as u64).filter(|n| {
         let mut machine = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n);
         machine.hog = true;
@@ -226,9 +233,9 @@ pub fn power(
     let found = (0..repeats as u64).filter(|n| {
         let mut machine = Machine::new(Blocks::White, effects.clone(), seed * 10_000 + n);
         machine.scatter = scatter;
-        machine.tune(plan.rounds, seed + n)[0] == Judgement::Harms
+        machine.tune(plan.rounds, seed + n)[0] == SettingVerdict::Harms
     });
-    Some((found.count() as f64 / repeats as f64, plan.shows(scatter)))
+    Some((found.count() as f64 / repeats as f64, plan.detectable_change(scatter)))
 }
 
 /// Experiments over ten settings, one of which is a tenth better and one a tenth worse.
@@ -249,9 +256,9 @@ pub fn tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> Found
     let mut all = Found { repeats, ..Found::default() };
     for n in 0..repeats as u64 {
         let found = Machine::new(blocks, effects.clone(), seed * 10_000 + n).tune(rounds, seed + n);
-        all.better += usize::from(found[7] == Judgement::Helps);
-        all.worse += usize::from(found[3] == Judgement::Harms);
-        all.swapped += usize::from(found[3] == Judgement::Helps || found[7] == Judgement::Harms);
+        all.better += usize::from(found[7] == SettingVerdict::Helps);
+        all.worse += usize::from(found[3] == SettingVerdict::Harms);
+        all.swapped += usize::from(found[3] == SettingVerdict::Helps || found[7] == SettingVerdict::Harms);
     }
     all
 }

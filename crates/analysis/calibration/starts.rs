@@ -1,6 +1,8 @@
 //! Error rates and power of the comparison of two ways to start a machine, by their starts.
 
-use jitterlab_analysis::tune::{BlockFigures, Boot, BootComparison, Judgement, LEVEL, MOST_STARTS, Way};
+use jitterlab_analysis::tune::{
+    BlockFigures, Boot, BootComparison, BootConfiguration, LEVEL, MOST_BOOTS, SettingVerdict,
+};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
@@ -21,7 +23,7 @@ pub const BOOTS: [Boots; 6] =
     [Boots::White, Boots::TwoModes, Boots::Seldom, Boots::HeavyTail, Boots::Wandering, Boots::Drift];
 
 impl Boots {
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Boots::White => "white, 10 %",
@@ -53,24 +55,24 @@ fn judged(boots: Boots, effect: f64, seed: u64) -> BootComparison {
         let tail_ns = (50_000.0 * (deviation + if second { effect } else { 0.0 }).exp()) as i64;
         let block =
             BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
-        let way = Way { kernel: String::new(), command_line: second.to_string(), name: None };
+        let way = BootConfiguration { kernel: String::new(), command_line: second.to_string(), name: None };
         Boot { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
     };
-    let starts: Vec<Boot> = (0..2 * MOST_STARTS).map(&mut start).collect();
+    let starts: Vec<Boot> = (0..2 * MOST_BOOTS).map(&mut start).collect();
     BootComparison::new(String::new(), Vec::new(), "p99".into(), &starts)
 }
 
 /// Trials over ways that do not differ, in which one is called better or worse.
 pub fn nulls(boots: Boots, repeats: usize, seed: u64) -> Rate {
     let called = (0..repeats as u64)
-        .filter(|n| judged(boots, 0.0, seed * 1_000_000 + n).judgement != Judgement::Undecided);
+        .filter(|n| judged(boots, 0.0, seed * 1_000_000 + n).judgement != SettingVerdict::Undecided);
     Rate { count: called.count(), of: repeats, bound: LEVEL }
 }
 
 /// Returns the share of experiments that find a second way to be better, where it is by this factor.
 pub fn power(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
     let found = (0..repeats as u64)
-        .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == Judgement::Helps);
+        .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == SettingVerdict::Helps);
     found.count() as f64 / repeats as f64
 }
 

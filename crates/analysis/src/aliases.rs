@@ -20,9 +20,9 @@ const HARMONICS: u32 = 60;
 const WITHIN: [(f64, usize); 2] = [(0.8, 600), (0.4, 1_000)];
 /// The largest share of the period that a disturbance takes.
 const WIDEST: f64 = 0.3;
-/// Factor of the width within which two arcs count as equally narrow; the lower harmonic is then preferred.
+/// Factor of the width within which two windows count as equally narrow; the lower harmonic is then preferred.
 const AS_NARROW: f64 = 1.15;
-/// Least share of the latency's variance that a straight tooth explains.
+/// Least share of the latency's variance that a linear ramp explains.
 const STRAIGHT: f64 = 0.6;
 /// Largest relative difference between the period by the slope and the named one.
 const NAMED: f64 = 0.25;
@@ -37,8 +37,8 @@ const LISTED: usize = 4;
 
 /// A disturbance that may have one of several periods, by a task's starts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Disturber {
-    /// Its period in ns, if the shape of the latencies determines it.
+pub struct AliasedDisturbance {
+    /// Period in ns, if the shape of the latencies determines it.
     pub period_ns: Option<f64>,
     /// Periods that are equally possible by these starts, in ns, the longest first.
     pub candidates_ns: Vec<f64>,
@@ -49,43 +49,51 @@ pub struct Disturber {
 /// Returns the disturbances behind these lines whose true period differs from that of the line. Late starts
 /// are those of the `largest` latencies above `late_ns`; `period_ns` is the task's period.
 #[must_use]
-pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64) -> Vec<Disturber> {
+pub fn aliased_disturbances(
+    lines: &[Line],
+    largest: &[Peak],
+    late_ns: f64,
+    period_ns: f64,
+) -> Vec<AliasedDisturbance> {
     let mut late: Vec<Peak> =
         largest.iter().filter(|peak| peak.latency_ns as f64 > late_ns).copied().collect();
     late.sort_by_key(|peak| peak.index);
     let mut left: Vec<&Line> = lines.iter().collect();
     let mut found = Vec::new();
     while found.len() < MOST && late.len() >= FEWEST {
-        let Some((arc, disturber)) = strongest(&left[..left.len().min(STRONGEST)], &late, period_ns) else {
+        let Some((window, find_disturbance)) =
+            first_disturbance(&left[..left.len().min(STRONGEST)], &late, period_ns)
+        else {
             break;
         };
-        let of_it: Vec<f64> = left.iter().filter(|line| arc.explains(line)).map(|line| line.period).collect();
-        left.retain(|line| !arc.explains(line));
-        late.retain(|peak| !arc.is_near(peak));
+        let of_it: Vec<f64> =
+            left.iter().filter(|line| window.explains(line)).map(|line| line.period).collect();
+        left.retain(|line| !window.explains(line));
+        late.retain(|peak| !window.is_near(peak));
         // The strongest line may be an alias where the line at the period itself is weaker.
         let is_line = |ns: f64| of_it.first().is_some_and(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
         let is_new = !of_it.is_empty()
-            && match disturber.period_ns {
+            && match find_disturbance.period_ns {
                 Some(ns) => !is_line(ns),
                 // Without a shape, a slow line is taken at its apparent period.
-                None => arc.phi > FAST,
+                None => window.phi > FAST,
             };
-        found.push((is_new, Disturber { lines: of_it, ..disturber }));
+        found.push((is_new, AliasedDisturbance { lines: of_it, ..find_disturbance }));
     }
-    found.into_iter().filter(|(is_new, _)| *is_new).map(|(_, disturber)| disturber).collect()
+    found.into_iter().filter(|(is_new, _)| *is_new).map(|(_, find_disturbance)| find_disturbance).collect()
 }
 
 /// Position of a disturbance within its cycles.
-struct Arc {
+struct PhaseWindow {
     /// Cycles from one start to the next, without whole ones.
     phi: f64,
     from: f64,
     width: f64,
 }
 
-impl Arc {
-    /// Returns the narrowest arc that holds this share of the late starts.
-    fn narrowest(late: &[Peak], phi: f64, within: f64) -> Arc {
+impl PhaseWindow {
+    /// Returns the narrowest window that holds this share of the late starts.
+    fn narrowest(late: &[Peak], phi: f64, within: f64) -> PhaseWindow {
         let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
         phases.sort_by(f64::total_cmp);
         let held = ((phases.len() as f64 * within).ceil() as usize).max(1);
@@ -95,17 +103,17 @@ impl Arc {
             phases[place] + turns as f64 - phases[k]
         };
         let best = (0..phases.len()).min_by(|a, b| width(*a).total_cmp(&width(*b))).unwrap_or(0);
-        Arc { phi, from: phases[best], width: width(best) }
+        PhaseWindow { phi, from: phases[best], width: width(best) }
     }
 
-    /// Returns the position of a start within the arc, in cycles from the beginning of the arc.
-    fn place(&self, peak: &Peak) -> f64 {
+    /// Returns the position of a start within the window, in cycles from the beginning of the window.
+    fn position_in_window(&self, peak: &Peak) -> f64 {
         ((peak.index as f64 * self.phi).fract() - self.from).rem_euclid(1.0)
     }
 
     fn is_near(&self, peak: &Peak) -> bool {
         let reach = 0.3 * self.width;
-        (self.place(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
+        (self.position_in_window(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
     }
 
     /// True if a line is an alias of one of its harmonics.
@@ -117,11 +125,12 @@ impl Arc {
         })
     }
 
-    /// Returns the slope of the latency within the arc, in ns per cycle, and the share of the variance that
+    /// Returns the slope of the latency within the window, in ns per cycle, and the share of the variance that
     /// it explains.
-    fn slope(&self, late: &[Peak]) -> Option<(f64, f64)> {
+    fn fit_ramp(&self, late: &[Peak]) -> Option<(f64, f64)> {
         let inside = |peak: &Peak| {
-            (self.place(peak) <= self.width).then(|| (self.place(peak), peak.latency_ns as f64))
+            (self.position_in_window(peak) <= self.width)
+                .then(|| (self.position_in_window(peak), peak.latency_ns as f64))
         };
         let mut points: Vec<(f64, f64)> = late.iter().filter_map(inside).collect();
         for _ in 0..2 {
@@ -142,12 +151,16 @@ impl Arc {
 
 /// Returns the disturbance behind the first of these lines that has one, preferring one whose period is
 /// determined by its shape.
-fn strongest(lines: &[&Line], late: &[Peak], period_ns: f64) -> Option<(Arc, Disturber)> {
+fn first_disturbance(
+    lines: &[&Line],
+    late: &[Peak],
+    period_ns: f64,
+) -> Option<(PhaseWindow, AliasedDisturbance)> {
     let mut first = None;
     for of in WITHIN {
         for line in lines {
-            match disturber(line, late, period_ns, of) {
-                named @ Some((_, Disturber { period_ns: Some(_), .. })) => return named,
+            match find_disturbance(line, late, period_ns, of) {
+                named @ Some((_, AliasedDisturbance { period_ns: Some(_), .. })) => return named,
                 found => first = first.or(found),
             }
         }
@@ -157,46 +170,48 @@ fn strongest(lines: &[&Line], late: &[Peak], period_ns: f64) -> Option<(Arc, Dis
 
 /// Returns the disturbance behind a line, from the share `within` of the late starts; the first `first` of
 /// them are searched.
-fn disturber(
+fn find_disturbance(
     line: &Line,
     late: &[Peak],
     period_ns: f64,
     (within, first): (f64, usize),
-) -> Option<(Arc, Disturber)> {
+) -> Option<(PhaseWindow, AliasedDisturbance)> {
     let frequency = 1.0 / line.period;
     let first = &late[..late.len().min(first)];
-    let mut best: Option<Arc> = None;
+    let mut best: Option<PhaseWindow> = None;
     for h in 1..=HARMONICS {
         for phi in (0..h).flat_map(|a| [f64::from(a) + frequency, f64::from(a) - frequency]) {
             let phi = phi / f64::from(h);
             if !(1e-6..=0.5).contains(&phi) {
                 continue;
             }
-            let arc = Arc::narrowest(first, phi, within);
-            if best.as_ref().is_none_or(|best| arc.width * AS_NARROW < best.width) {
-                best = Some(arc);
+            let window = PhaseWindow::narrowest(first, phi, within);
+            if best.as_ref().is_none_or(|best| window.width * AS_NARROW < best.width) {
+                best = Some(window);
             }
         }
     }
     let n = (late.last()?.index - late.first()?.index) as f64;
-    let mut arc = best.filter(|arc| arc.width <= WIDEST)?;
+    let mut window = best.filter(|window| window.width <= WIDEST)?;
     for step in [0.5, 0.125, 1.0 / 32.0] {
-        let around = (-4..=4).map(|k| Arc::narrowest(late, arc.phi + f64::from(k) * step / n, within));
-        arc = around.min_by(|a, b| a.width.total_cmp(&b.width))?;
+        let around =
+            (-4..=4).map(|k| PhaseWindow::narrowest(late, window.phi + f64::from(k) * step / n, within));
+        window = around.min_by(|a, b| a.width.total_cmp(&b.width))?;
     }
-    if arc.width > WIDEST {
+    if window.width > WIDEST {
         return None;
     }
-    // The straightest tooth near it.
-    let near = |k: i32| Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n, within);
-    let teeth = (-15..=15).filter_map(|k| near(k).slope(late));
-    let tooth = teeth.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|tooth| tooth.1 >= STRAIGHT);
+    // The straightest linear ramp near it.
+    let near = |k: i32| PhaseWindow::narrowest(late, window.phi + 0.1 * f64::from(k) / n, within);
+    let linear_ramps = (-15..=15).filter_map(|k| near(k).fit_ramp(late));
+    let linear_ramp =
+        linear_ramps.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|linear_ramp| linear_ramp.1 >= STRAIGHT);
     let of = |sign: f64| {
-        let all = (0..).map(move |j| f64::from(j) + sign * arc.phi).skip_while(|cycles| *cycles <= 0.0);
+        let all = (0..).map(move |j| f64::from(j) + sign * window.phi).skip_while(|cycles| *cycles <= 0.0);
         let all = all.map(|cycles| period_ns / cycles).take_while(|ns| *ns >= PLAUSIBLE[0]);
         all.filter(|ns| *ns <= PLAUSIBLE[1]).collect::<Vec<f64>>()
     };
-    let named = tooth.and_then(|(slope, _)| {
+    let named = linear_ramp.and_then(|(slope, _)| {
         let by_slope = slope.abs();
         let mut all = of(if slope < 0.0 { 1.0 } else { -1.0 });
         let apart = |ns: &f64| (ns / by_slope).ln().abs();
@@ -208,7 +223,7 @@ fn disturber(
     let mut candidates_ns: Vec<f64> = of(1.0).into_iter().chain(of(-1.0)).collect();
     candidates_ns.sort_by(|a, b| b.total_cmp(a));
     candidates_ns.truncate(LISTED);
-    Some((arc, Disturber { period_ns: named, candidates_ns, lines: Vec::new() }))
+    Some((window, AliasedDisturbance { period_ns: named, candidates_ns, lines: Vec::new() }))
 }
 
 #[cfg(test)]
@@ -249,7 +264,7 @@ mod tests {
         ] {
             for seed in 1..4 {
                 let (lines, peaks) = met(t, &[(p, w)], 40_000, seed);
-                let found = disturbers(&lines, &peaks, 6_000.0, t);
+                let found = aliased_disturbances(&lines, &peaks, 6_000.0, t);
                 for ns in found.iter().filter_map(|found| found.period_ns) {
                     assert!((ns / p - 1.0).abs() < 1e-3, "{t} {p} {w}: {found:?}");
                     named += 1;
@@ -266,7 +281,7 @@ mod tests {
         for seed in 1..6 {
             let (lines, peaks) = met(250e3, &[(periods[0], 25e3), (periods[1], 40e3)], 40_000, seed);
             // The other disturbance's own period may be its strongest line, which then explains it fully.
-            let found = disturbers(&lines, &peaks, 6_000.0, 250e3);
+            let found = aliased_disturbances(&lines, &peaks, 6_000.0, 250e3);
             assert!(!found.is_empty(), "{seed}");
             for ns in found.iter().filter_map(|found| found.period_ns) {
                 assert!(periods.iter().any(|p| (ns / p - 1.0).abs() < 1e-3), "{found:?}");
@@ -285,6 +300,6 @@ mod tests {
             })
             .collect();
         Peak::largest_first(&mut peaks, 4_096);
-        assert_eq!(disturbers(&lines, &peaks, 0.0, 250e3), []);
+        assert_eq!(aliased_disturbances(&lines, &peaks, 0.0, 250e3), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Slow changes of a run's level beyond its jumps and its drift, whatever their form: straight lines between
 //! the levels of 64 parts.
 
-use crate::drift::Course;
+use crate::drift::LevelTrend;
 use crate::least_squares::{interpolated, median};
 use crate::scan::TaskScan;
 
@@ -11,8 +11,7 @@ const PARTS: usize = 64;
 /// Stretches of latencies, each with its first place on the grid.
 pub(crate) type Stretches = Vec<(u64, Vec<f64>)>;
 
-/// Returns the stretches less a level.
-pub(crate) fn without(mut stretches: Stretches, level: impl Fn(f64) -> f64) -> Stretches {
+pub(crate) fn subtract_level(mut stretches: Stretches, level: impl Fn(f64) -> f64) -> Stretches {
     let each = stretches.iter_mut().flat_map(|(first, values)| (*first..).zip(values));
     each.for_each(|(index, value)| *value -= level(index as f64));
     stretches
@@ -20,19 +19,19 @@ pub(crate) fn without(mut stretches: Stretches, level: impl Fn(f64) -> f64) -> S
 
 /// The slow level of a run beyond its course.
 #[derive(Debug, Clone)]
-pub(crate) struct Background {
+pub(crate) struct SlowLevel {
     /// Middles of the parts on the grid, and the difference of the level from the course there.
     points: Vec<(f64, f64)>,
 }
 
-impl Background {
+impl SlowLevel {
     /// Computes the background of a scan whose level takes this course.
-    pub fn from_scan(scan: &TaskScan, course: &Course) -> Self {
+    pub fn from_scan(scan: &TaskScan, level_trend: &LevelTrend) -> Self {
         let (length, parts) = scan.full_parts();
         let joint = parts.len().div_ceil(PARTS).max(1);
         let left = parts.iter().filter_map(|(number, part)| {
             let middle = (*number as f64 + 0.5) * length as f64;
-            Some((middle, part.level_ns()? - course.at(middle)))
+            Some((middle, part.level_ns()? - level_trend.level_at(middle)))
         });
         let left: Vec<(f64, f64)> = left.collect();
         let point = |group: &[(f64, f64)]| {
@@ -42,11 +41,11 @@ impl Background {
         let mut points: Vec<(f64, f64)> = left.chunks(joint).filter_map(point).collect();
         let usual = median(&mut points.iter().map(|p| p.1).collect::<Vec<f64>>()).unwrap_or(0.0);
         points.iter_mut().for_each(|point| point.1 -= usual);
-        Background { points }
+        SlowLevel { points }
     }
 
     /// Returns the difference of the level from the course at a position on the grid.
-    pub fn off(&self, index: f64) -> f64 {
+    pub fn level_at(&self, index: f64) -> f64 {
         interpolated(&self.points, index)
     }
 }
@@ -68,9 +67,9 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let level = Course::new(&[], None, 1, Vec::new());
-        let background = Background::from_scan(&scan, &level);
-        let left = without(scan.windows.stretches(), |index| background.off(index));
+        let level = LevelTrend::new(&[], None, 1, Vec::new());
+        let background = SlowLevel::from_scan(&scan, &level);
+        let left = subtract_level(scan.windows.stretches(), |index| background.level_at(index));
         let inner = &left[0].1[1_000..63_000];
         let (low, high) = inner.iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));
         assert!(high - low < 700.0 && (36_000.0..38_000.0).contains(&low), "{low} {high}");

@@ -43,13 +43,13 @@ pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     let most = peaks.len().min(MOST).min(usize::try_from(length).map_or(usize::MAX, |n| n.saturating_sub(1)));
     let mut tried: Vec<usize> = SIZES.into_iter().filter(|n| *n < most).collect();
     tried.extend((most >= SIZES[0]).then_some(most));
-    let all = tried.iter().filter_map(|n| among(&peaks[..*n], length, tried.len()));
+    let all = tried.iter().filter_map(|n| bursts_of(&peaks[..*n], length, tried.len()));
     let (bursty, calm): (Vec<Bursts>, Vec<Bursts>) = all.partition(|b| b.bursty);
     bursty.into_iter().max_by(|a, b| a.mean_size.total_cmp(&b.mean_size)).or_else(|| calm.into_iter().last())
 }
 
 /// Returns the bursts if exactly these are the spikes, as one of `looks` such tries.
-fn among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
+fn bursts_of(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     let mut in_time: Vec<(u64, i64)> = spikes.iter().map(|p| (p.index, p.latency_ns)).collect();
     in_time.sort_unstable();
     let positions: Vec<u64> = in_time.iter().map(|p| p.0).collect();
@@ -100,7 +100,7 @@ mod tests {
 
     /// Spikes of any size at these places, the largest first.
     fn peaks(at: impl IntoIterator<Item = u64>) -> Vec<Peak> {
-        let size = |index: u64| (crate::scan::scattered(index) >> 40) as i64;
+        let size = |index: u64| (crate::scan::position_hash(index) >> 40) as i64;
         let mut all: Vec<Peak> =
             at.into_iter().map(|index| Peak { latency_ns: size(index), index }).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));

@@ -146,20 +146,20 @@ impl Caveat {
     #[must_use]
     pub fn on(summary: &Summary, task: &TaskRun, run: &RunInfo) -> Vec<Self> {
         let mut all = Vec::new();
-        recording(summary, task, &mut all);
-        stopped(run, &mut all);
+        add_recording_caveats(summary, task, &mut all);
+        add_stop_caveats(run, &mut all);
         all.extend(Self::stood_still(run));
-        real_time(task, &mut all);
-        all.extend(moved(task));
-        machine(task, run, &mut all);
-        all.extend(concerns(run, task));
-        all.extend(throttled(task, run));
-        all.extend(replenishment_phase(summary, task));
-        all.extend(others(task, run));
+        add_real_time_caveats(task, &mut all);
+        all.extend(moved_caveat(task));
+        add_machine_caveats(task, run, &mut all);
+        all.extend(machine_change_caveats(run, task));
+        all.extend(throttled_caveat(task, run));
+        all.extend(replenishment_phase_caveat(summary, task));
+        all.extend(other_program_caveats(task, run));
         if run.load.is_none() {
-            all.push(no_load(run));
+            all.push(no_load_caveat(run));
         }
-        all.extend(measured_ns(task).map(length));
+        all.extend(measured_ns(task).map(length_caveat));
         all
     }
 }
@@ -197,7 +197,7 @@ pub fn measured_ns(task: &TaskRun) -> Option<i64> {
 }
 
 /// Describes the load of a machine on which none was started.
-fn no_load(run: &RunInfo) -> Caveat {
+fn no_load_caveat(run: &RunInfo) -> Caveat {
     let loads = facts_of(run).filter_map(|facts| facts.activity.load_1_min);
     Caveat::NoLoad {
         load_1_min: loads.max_by(f64::total_cmp),
@@ -211,7 +211,7 @@ fn facts_of(run: &RunInfo) -> impl Iterator<Item = &SystemFacts> {
 }
 
 /// Returns the effects of other programs on the task's CPUs.
-fn others(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<> {
+fn other_program_caveats(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<> {
     let cpus = cpus(task);
     let mut threads: Vec<String> = Vec::new();
     for thread in facts_of(run).flat_map(|facts| &facts.real_time_threads) {
@@ -228,7 +228,7 @@ fn others(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<>
 }
 
 /// Activations away from the one processor the task was bound to.
-fn moved(task: &TaskRun) -> Option<Caveat> {
+fn moved_caveat(task: &TaskRun) -> Option<Caveat> {
     let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
     let ([bound], Some(other)) = (granted.cpus.as_slice(), result.other_cpu) else { return None };
     let (elsewhere, executed) = (result.elsewhere, result.executed);
@@ -236,7 +236,7 @@ fn moved(task: &TaskRun) -> Option<Caveat> {
 }
 
 /// Returns the throttling of a real-time task that never gives up the processor.
-fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
+fn throttled_caveat(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
     let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
     let scheduler = &run.facts_before.as_ref()?.scheduler;
     let (runtime_us, period_us) = scheduler.rt_runtime_us.zip(scheduler.rt_period_us)?;
@@ -252,7 +252,7 @@ fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
 }
 
 /// Returns the replenishment phase in the latency of a task that SCHED_DEADLINE releases.
-fn replenishment_phase(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
+fn replenishment_phase_caveat(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
     let (least_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
     let released = task.spec.wake == WakeMethod::Deadline;
     released.then_some(Caveat::ReplenishmentPhase { least_ns, usual_ns })
@@ -266,7 +266,7 @@ fn cpus(task: &TaskRun) -> CpuSet {
     }
 }
 
-fn recording(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
+fn add_recording_caveats(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
     if let Some(records) = summary.dropped.at_least().filter(|records| *records > 0) {
         all.push(Caveat::Dropped { records });
     }
@@ -275,7 +275,7 @@ fn recording(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
     }
 }
 
-fn stopped(run: &RunInfo, all: &mut Vec<Caveat>) {
+fn add_stop_caveats(run: &RunInfo, all: &mut Vec<Caveat>) {
     let name = |task: &usize| run.tasks.get(*task).map_or_else(String::new, |task| task.spec.name.clone());
     all.extend(match &run.stop {
         Some(StopReason::Overloaded { task, overload }) => {
@@ -290,7 +290,7 @@ fn stopped(run: &RunInfo, all: &mut Vec<Caveat>) {
     });
 }
 
-fn real_time(task: &TaskRun, all: &mut Vec<Caveat>) {
+fn add_real_time_caveats(task: &TaskRun, all: &mut Vec<Caveat>) {
     let core = task.result.as_ref().and_then(|result| result.core.as_ref());
     all.extend(core.filter(|core| core.outside > 0).map(|core| Caveat::OutsideCore {
         activations: core.outside,
@@ -306,7 +306,7 @@ fn real_time(task: &TaskRun, all: &mut Vec<Caveat>) {
     }
 }
 
-fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
+fn add_machine_caveats(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
     let Some(facts) = &run.facts_before else { return };
     // A Xenomai task does not run on the Linux side, whatever its preemption model.
     let on_linux = !task.spec.wake.traits().core;
@@ -323,7 +323,7 @@ fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
 }
 
 /// Returns the changes of the machine during the run that count against this task's figures.
-fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
+fn machine_change_caveats(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
     let cpus = cpus(task);
     let both = run.facts_before.as_ref().zip(run.facts_after.as_ref());
     let changes = both.map_or_else(Vec::new, |(before, after)| facts::changes(before, after, &cpus));
@@ -335,12 +335,12 @@ fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
 #[must_use]
 pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
     let lost = task.result.as_ref().map_or(0, |r| r.dropped);
-    concerns(run, task).chain((lost > 0).then_some(Caveat::Dropped { records: lost })).collect()
+    machine_change_caveats(run, task).chain((lost > 0).then_some(Caveat::Dropped { records: lost })).collect()
 }
 
 /// Returns the caveat of the run's length, by the exact rule of three: with 95 % probability, an event never
 /// seen in a time t occurs less often than -ln(0.05)/t. Every run has it.
-fn length(run_ns: i64) -> Caveat {
+fn length_caveat(run_ns: i64) -> Caveat {
     Caveat::Length { run_ns, unseen_every_ns: run_ns as f64 / -(0.05f64.ln()) }
 }
 

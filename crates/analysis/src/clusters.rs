@@ -62,7 +62,7 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     if !latency.has_shape() {
         return Vec::new();
     }
-    let cells = cells(latency);
+    let cells = histogram_cells(latency);
     let mut edges = vec![0, cells.len()];
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };
     let range = last.to - first.from;
@@ -79,7 +79,7 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
         edges = found;
     }
     let all = latency.count() as f64;
-    edges.windows(2).map(|part| describe(&cells[part[0]..part[1]], latency, all)).collect()
+    edges.windows(2).map(|part| describe_cluster(&cells[part[0]..part[1]], latency, all)).collect()
 }
 
 /// Returns the position on an axis where bins of the histogram are about equally wide: linear up to 256 ns,
@@ -99,7 +99,7 @@ fn ns_at(coordinate: f64) -> f64 {
 
 /// Returns the occupied bins. If the time stamps are coarser than the bins, each bin is spread over two of
 /// their steps, so that the comb they make is no pattern.
-fn cells(latency: &Distribution) -> Vec<Cell> {
+fn histogram_cells(latency: &Distribution) -> Vec<Cell> {
     let bins: Vec<Bin> = latency.bins().collect();
     let step = resolution_ns(&bins);
     let cell = |bin: &Bin| {
@@ -154,8 +154,8 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
                     if windows[extents[a].0].count >= windows[extents[b].0].count { (a, b) } else { (b, a) };
                 let valley = &windows[index];
                 let peaks = [&windows[extents[high].0], &windows[extents[low].0]];
-                if is_real(valley.count, peaks[1].count, level) && !valley.is_of_the_axis(peaks, level) {
-                    found.push(valley.middle(cells));
+                if is_real(valley.count, peaks[1].count, level) && !valley.is_axis_artifact(peaks, level) {
+                    found.push(valley.split_position(cells));
                 }
                 // From here on the lower one is part of the higher one: its valley was judged.
                 let (first, last) = (extents[a].1.min(extents[b].1), extents[a].2.max(extents[b].2));
@@ -187,14 +187,13 @@ struct Window {
 }
 
 impl Window {
-    /// Returns its width in ns.
     fn width_ns(&self) -> f64 {
         ns_at(self.to) - ns_at(self.from)
     }
 
     /// True if it is a valley only on this axis, which is stretched around 0: between early and late
     /// latencies every distribution is thinner on it, even one with its peak there.
-    fn is_of_the_axis(&self, peaks: [&Window; 2], level: f64) -> bool {
+    fn is_axis_artifact(&self, peaks: [&Window; 2], level: f64) -> bool {
         let early = peaks.iter().any(|peak| peak.from < 0.0);
         let late = peaks.iter().any(|peak| peak.to > 0.0);
         let in_a_peak = |peak: &&Window| peak.count as f64 / peak.width_ns() * self.width_ns();
@@ -204,7 +203,7 @@ impl Window {
 
     /// Returns the cell before which the window is divided: behind its widest gap, or before its rarest cell
     /// if it has no gap.
-    fn middle(&self, cells: &[Cell]) -> usize {
+    fn split_position(&self, cells: &[Cell]) -> usize {
         let begin = cells.partition_point(|c| c.to < self.from).saturating_sub(1);
         let end = cells.partition_point(|c| c.from <= self.to).min(cells.len() - 1);
         let gap = |i: usize| cells[i].from - cells[i - 1].to;
@@ -243,7 +242,7 @@ fn windows(cells: &[Cell], width: f64) -> Vec<Window> {
         .collect()
 }
 
-fn describe(cells: &[Cell], latency: &Distribution, all: f64) -> LatencyCluster {
+fn describe_cluster(cells: &[Cell], latency: &Distribution, all: f64) -> LatencyCluster {
     let count: u64 = cells.iter().map(|c| c.count).sum();
     let middle = |c: &Cell| (c.low_ns as f64 + c.high_ns as f64) / 2.0;
     let mean = cells.iter().map(|c| middle(c) * c.count as f64).sum::<f64>() / count as f64;

@@ -3,7 +3,7 @@
 //! Two ways. The NIST paper (Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact on
 //! Motor Control", section 3) wakes the task every A and polls in the last of these periods: [`nist`]. The other
 //! sleeps once, to a margin m before the due time, then polls: with X the latency of that sleep and F its
-//! distribution ([`EmpiricalLaw`]), the task polls for the integral of F over \[0, m\] on average and starts late with
+//! distribution ([`EmpiricalDistribution`]), the task polls for the integral of F over \[0, m\] on average and starts late with
 //! probability 1 - F(m).
 //!
 //! Times are in any one unit, the same for all arguments; loads and probabilities are shares from 0 to 1.
@@ -35,13 +35,13 @@ pub mod nist {
 
 /// Measured latencies; all figures are exact sums over them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct EmpiricalLaw {
+pub struct EmpiricalDistribution {
     sorted: Vec<f64>,
     /// Sum of the first i latencies.
     sums: Vec<f64>,
 }
 
-impl EmpiricalLaw {
+impl EmpiricalDistribution {
     /// Creates the law from latencies in any order and unit.
     pub fn new(latencies: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = latencies.into_iter().filter(|x| x.is_finite()).collect();
@@ -51,7 +51,7 @@ impl EmpiricalLaw {
             Some(*sum)
         });
         let sums = std::iter::once(0.0).chain(running).collect();
-        EmpiricalLaw { sorted, sums }
+        EmpiricalDistribution { sorted, sums }
     }
 
     /// Returns the number of latencies.
@@ -65,7 +65,7 @@ impl EmpiricalLaw {
     }
 
     /// Returns the number of latencies up to x.
-    fn up_to(&self, x: f64) -> usize {
+    fn count_up_to(&self, x: f64) -> usize {
         self.sorted.partition_point(|y| *y <= x)
     }
 
@@ -83,7 +83,7 @@ impl EmpiricalLaw {
 
     /// Returns F(x): the share of latencies up to x.
     pub fn share_up_to(&self, x: f64) -> f64 {
-        self.up_to(x) as f64 / self.n()
+        self.count_up_to(x) as f64 / self.n()
     }
 
     /// Returns the probability of starting late with a margin m.
@@ -100,7 +100,7 @@ impl EmpiricalLaw {
     /// Returns E\[max(0, m - X)\], the mean time polled with a margin m: the integral of F over \[0, m\] if
     /// no latency is negative.
     pub fn expected_poll(&self, m: f64) -> f64 {
-        let below = self.up_to(m);
+        let below = self.count_up_to(m);
         (m * below as f64 - self.sums[below]) / self.n()
     }
 }
@@ -163,12 +163,12 @@ mod tests {
 
     #[test]
     fn measured_latencies_give_exact_sums() {
-        let measured = EmpiricalLaw::new([4.0, 1.0, 3.0, 2.0]);
+        let measured = EmpiricalDistribution::new([4.0, 1.0, 3.0, 2.0]);
         assert_eq!(measured.expected_poll(2.5), (1.5 + 0.5) / 4.0);
         assert_eq!(measured.late_probability(3.0), 0.25);
         assert_eq!((measured.quantile(0.75), measured.quantile(0.5)), (3.0, 2.0));
         assert_eq!((measured.assured_margin(0.2), measured.assured_margin(0.1)), (Some(4.0), None));
-        let none = EmpiricalLaw::new([]);
+        let none = EmpiricalDistribution::new([]);
         assert_eq!((none.expected_poll(5.0), none.quantile(0.5)), (0.0, 0.0));
         assert!(none.is_empty() && none.assured_margin(0.5).is_none());
     }
@@ -177,7 +177,7 @@ mod tests {
         /// The sums over measured latencies are the integrals of their distribution.
         #[test]
         fn sums_and_integrals_agree(latencies in prop::collection::vec(0.0f64..100.0, 1..40), m in 0.0f64..120.0) {
-            let measured = EmpiricalLaw::new(latencies.iter().copied());
+            let measured = EmpiricalDistribution::new(latencies.iter().copied());
             let by_hand: f64 = latencies.iter().map(|x| (m - x).max(0.0)).sum::<f64>() / latencies.len() as f64;
             prop_assert!((measured.expected_poll(m) - by_hand).abs() < 1e-9);
         }

@@ -5,7 +5,7 @@ use jitterlab_model::{Distribution, Overload, Refusal, SystemFacts, WakeMethod, 
 use serde::Serialize;
 
 use crate::Statistics;
-use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
+use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_distribution};
 use crate::proof::Proof;
 use crate::recommendation::{CompensationRequirement, MarginChoice, recommend};
 use crate::wakeup::BlockView;
@@ -121,7 +121,7 @@ pub enum TrialStep {
     ThisStart,
     /// A cell of a matrix.
     Cell {
-        /// Its number in the plan, from 0.
+        /// Number in the plan, from 0.
         number: usize,
         /// The number of cells.
         of: usize,
@@ -161,7 +161,7 @@ impl Candidate {
         service: &ServiceTime,
     ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns;
-        let choice = recommend(&latency_law(blocks), period_ns, wish, service.often_ns)?;
+        let choice = recommend(&latency_distribution(blocks), period_ns, wish, service.often_ns)?;
         let mut all = Distribution::new();
         blocks.iter().for_each(|block| all.merge(&block.latencies()));
         Some(Candidate { wake, early_latency: Statistics::from_values(&all), choice })

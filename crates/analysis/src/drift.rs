@@ -7,8 +7,8 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::dependent_variance::{self, CorrelationTime, student_quantile};
 use crate::least_squares::median;
-use crate::long_run::{self, CorrelationTime, student};
 
 /// Chance of calling a constant level drifting, at most.
 pub const LEVEL: f64 = 2e-3;
@@ -47,19 +47,19 @@ pub struct Trend {
 /// A stretch of a series between two jumps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Segment {
-    /// Its first value.
+    /// First value.
     pub from: usize,
     /// The value after its last.
     pub to: usize,
-    /// Its median, at its middle if it drifts.
+    /// Median, at its middle if it drifts.
     pub level: f64,
 }
 
 /// Divides a series at its jumps; returns one stretch if there is none, and none without values.
 pub fn levels(values: &[f64]) -> Vec<Segment> {
-    let calm = calmed(values);
+    let calm = without_outliers(values);
     let mut edges = vec![0, values.len()];
-    divide(&calm, 0, &mut edges);
+    find_jumps(&calm, 0, &mut edges);
     edges.sort_unstable();
     let segment = |w: &[usize]| {
         let level = median(&mut values[w[0]..w[1]].to_vec())?;
@@ -69,20 +69,21 @@ pub fn levels(values: &[f64]) -> Vec<Segment> {
 }
 
 /// Finds the jump of a stretch that begins at `offset`, then the jumps on either side of it.
-fn divide(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
+fn find_jumps(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
     if values.len() < FEWEST {
         return;
     }
-    let found = AROUND.iter().filter(|w| values.len() >= LENGTHS * **w).filter_map(|w| jump(values, *w));
+    let found =
+        AROUND.iter().filter(|w| values.len() >= LENGTHS * **w).filter_map(|w| largest_jump(values, *w));
     let Some((at, _)) = found.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
     edges.push(offset + at);
-    divide(&values[..at], offset, edges);
-    divide(&values[at..], offset + at, edges);
+    find_jumps(&values[..at], offset, edges);
+    find_jumps(&values[at..], offset + at, edges);
 }
 
 /// Returns the largest abrupt step between the means of `around` values before and after a position: the
 /// position, and the size relative to the other steps.
-fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
+fn largest_jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     let mut sums = vec![0.0];
     for v in values {
         sums.push(sums[sums.len() - 1] + v);
@@ -129,7 +130,8 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
         all
     };
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let calm: Vec<f64> = levels.iter().flat_map(|level| calmed(&values[level.from..level.to])).collect();
+    let calm: Vec<f64> =
+        levels.iter().flat_map(|level| without_outliers(&values[level.from..level.to])).collect();
     let (times, seen) = (centred(&|k| k as f64), centred(&|k| calm[k]));
     let (squares, all) = (product(&times, &times), product(&seen, &seen));
     if squares <= 0.0 || all <= 0.0 {
@@ -137,13 +139,13 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     }
     let slope = product(&times, &seen) / squares;
     let left: Vec<f64> = seen.iter().zip(&times).map(|(v, t)| v - slope * t).collect();
-    let room = OF_MEAN * CorrelationTime::from_series(&left).room(left.len());
+    let room = OF_MEAN * CorrelationTime::from_series(&left).cosine_count(left.len());
     let mut drift = Trend { slope, uncertainty: None, p: None, found: false };
     if room < DEGREES || levels.len() > LEVELS {
         return Some(drift);
     }
     // The part of a cosine that the line and the levels remove is missing in the residuals, too.
-    let degrees = (room as usize).min(long_run::MOST);
+    let degrees = (room as usize).min(dependent_variance::MOST);
     let coefficient = |i: usize| {
         let cosine =
             |k: usize| (std::f64::consts::PI * i as f64 * (k as f64 + 0.5) / values.len() as f64).cos();
@@ -166,14 +168,14 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     } else {
         drift.p = Some(0.0);
     }
-    drift.uncertainty = Some(student(0.05, slow.len()) * error);
+    drift.uncertainty = Some(student_quantile(0.05, slow.len()) * error);
     drift.found = drift.p.is_some_and(|p| p < LEVEL);
     Some(drift)
 }
 
 /// Returns the values with those far off the median of their neighbourhood replaced by it: a wild part is no
 /// level, and must not bend a line.
-fn calmed(values: &[f64]) -> Vec<f64> {
+fn without_outliers(values: &[f64]) -> Vec<f64> {
     // At the ends, with neighbours on one side only, a drift would look wild.
     let rises = values.iter().zip(values.iter().skip(NEIGHBOURS)).map(|(a, b)| (b - a) / NEIGHBOURS as f64);
     let slope = median(&mut rises.collect::<Vec<f64>>()).unwrap_or(0.0);
@@ -189,44 +191,45 @@ fn calmed(values: &[f64]) -> Vec<f64> {
     calm.enumerate().map(|(k, v)| v + slope * k as f64).collect()
 }
 
-/// Course of a run's level, to subtract from its latencies: jumps, and a drift.
+/// Jumps and linear drift of a run's level over time, to subtract from its latencies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct LevelTrend {
     /// Due times in a part, and the numbers of the parts.
     part: f64,
     numbers: Vec<u64>,
     slope: f64,
     levels: Vec<Segment>,
-    /// Its level at the beginning.
+    /// Level at the beginning.
     begin: f64,
 }
 
-impl Course {
+impl LevelTrend {
     /// Computes the course of the means of equal parts of `part_due_times` due times with these numbers; only
     /// jumps and drifts that were found count.
     pub fn new(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
         let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);
-        let mut course =
-            Course { part: part_due_times as f64, numbers, slope, levels: levels.to_vec(), begin: 0.0 };
-        course.begin = course.at(course.numbers.first().map_or(0.0, |n| *n as f64 * course.part));
-        course
+        let mut level_trend =
+            LevelTrend { part: part_due_times as f64, numbers, slope, levels: levels.to_vec(), begin: 0.0 };
+        level_trend.begin =
+            level_trend.level_at(level_trend.numbers.first().map_or(0.0, |n| *n as f64 * level_trend.part));
+        level_trend
     }
 
     /// True if a jump or a drift was found.
-    pub fn moves(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         self.slope != 0.0 || self.levels.len() > 1
     }
 
     /// True if the level jumps in the part that holds this position on the grid, or in a neighbouring part.
-    pub fn jumps_near(&self, index: f64) -> bool {
+    pub fn has_jump_near(&self, index: f64) -> bool {
         let number = (index / self.part).floor();
         let jumps = self.levels.iter().skip(1).filter_map(|level| self.numbers.get(level.from));
         jumps.into_iter().any(|jump| (*jump as f64 - number).abs() <= 1.0)
     }
 
     /// Returns the level at a position on the grid, relative to the beginning.
-    pub fn at(&self, index: f64) -> f64 {
-        if !self.moves() {
+    pub fn level_at(&self, index: f64) -> f64 {
+        if !self.has_changed() {
             return 0.0;
         }
         let number = index / self.part;
@@ -311,18 +314,18 @@ mod tests {
         let mut x = white(3, 256);
         x.iter_mut().enumerate().for_each(|(k, v)| *v += 0.5 * k as f64 + if k >= 128 { 50.0 } else { 0.0 });
         let segments = levels(&x);
-        let course = Course::new(&segments, trend(&x, &segments), 10, (100..356).collect());
-        assert!(course.moves());
-        let rise = course.at(1_000.0 + 2_000.0) - course.at(1_000.0 + 500.0);
-        assert!((rise - 125.0).abs() < 3.0, "{rise}: {course:?}");
+        let level_trend = LevelTrend::new(&segments, trend(&x, &segments), 10, (100..356).collect());
+        assert!(level_trend.has_changed());
+        let rise = level_trend.level_at(1_000.0 + 2_000.0) - level_trend.level_at(1_000.0 + 500.0);
+        assert!((rise - 125.0).abs() < 3.0, "{rise}: {level_trend:?}");
     }
 
     #[test]
     fn what_a_jump_leaves_open_is_a_part_to_either_side() {
         let mut x = white(4, 200);
         x[120..].iter_mut().for_each(|v| *v += 20.0);
-        let course = Course::new(&levels(&x), None, 10, (0..200).collect());
-        let near: Vec<usize> = (0..2_000).filter(|index| course.jumps_near(*index as f64)).collect();
+        let level_trend = LevelTrend::new(&levels(&x), None, 10, (0..200).collect());
+        let near: Vec<usize> = (0..2_000).filter(|index| level_trend.has_jump_near(*index as f64)).collect();
         assert_eq!((near.first(), near.last(), near.len()), (Some(&1_190), Some(&1_219), 30));
     }
 

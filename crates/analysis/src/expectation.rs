@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::compensation::{EmpiricalLaw, nist};
+use crate::compensation::{EmpiricalDistribution, nist};
 use crate::wakeup::BlockView;
 
 /// Returns the distribution of the latencies of these blocks together.
 #[must_use]
-pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
-    EmpiricalLaw::new(blocks.iter().flat_map(|b| b.activations).map(|a| a.latency_ns() as f64))
+pub fn latency_distribution(blocks: &[BlockView<'_>]) -> EmpiricalDistribution {
+    EmpiricalDistribution::new(blocks.iter().flat_map(|b| b.activations).map(|a| a.latency_ns() as f64))
 }
 
 /// Cost of one wake-up (S in the NIST paper), measured from inside and from outside.
@@ -25,7 +25,7 @@ pub struct ServiceTime {
     pub outside_ns: f64,
     /// The period of a task that only wakes, often, in ns.
     pub often_every_ns: i64,
-    /// The same as `outside_ns` for that task, in ns: caches and processor had no time to cool down. This is
+    /// Processor time for each wake-up of that task, in ns: caches and processor had no time to cool down. This is
     /// the cost of repeated early wake-ups.
     pub often_ns: f64,
 }
@@ -41,7 +41,7 @@ impl ServiceTime {
         };
         let responses = plain.iter().flat_map(|b| b.activations).map(|a| a.response_ns() as f64);
         Some(ServiceTime {
-            inside_ns: EmpiricalLaw::new(responses).quantile(0.5),
+            inside_ns: EmpiricalDistribution::new(responses).quantile(0.5),
             outside_ns: each(plain)?,
             often_every_ns: often.period_ns,
             often_ns: each(std::slice::from_ref(often))?,
@@ -60,7 +60,7 @@ pub struct LoadPoint {
     pub polled: f64,
     /// Load by equation 1.
     pub equation_1: f64,
-    /// The same with half of the last period polled.
+    /// Load if half of the last period is polled.
     pub mean_poll: f64,
 }
 
@@ -100,7 +100,7 @@ impl MarginPoint {
     pub fn new(
         margin_ns: i64,
         blocks: &[BlockView<'_>],
-        latencies: &EmpiricalLaw,
+        latencies: &EmpiricalDistribution,
         tolerance_ns: i64,
     ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns as f64;
@@ -158,7 +158,7 @@ mod tests {
         let result = TaskResult { last_end_ns: 1_000_000, polled_ns: 16_000, ..TaskResult::default() };
         let starts = [10, 9_000].map(|start_ns| Activation { start_ns, ..Activation::default() });
         // X is 5 or 25 us: with m = 15 us half of the starts poll for 10 us, the others are late.
-        let latencies = EmpiricalLaw::new([5_000.0, 25_000.0]);
+        let latencies = EmpiricalDistribution::new([5_000.0, 25_000.0]);
         let point = MarginPoint::new(15_000, &[block(&result, &starts)], &latencies, 100).unwrap();
         assert_eq!((point.expected_polled, point.expected_late), (0.01, 0.5));
         assert_eq!((point.measured_polled, point.measured_late), (0.016, 0.5));

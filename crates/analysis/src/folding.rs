@@ -30,7 +30,7 @@ const MOST: usize = 3;
 
 /// An activation in every `period` that differs from its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Locked {
+pub struct LockedEffect {
     /// The period in due times of the task.
     pub period: u64,
     /// The position within it: the first such due time on the task's grid.
@@ -46,7 +46,7 @@ pub struct Locked {
 /// Returns the locked periods in stretches of a run, each with its first place on the grid, the strongest
 /// first. Values are scores (mean 0, standard deviation 1, `NaN` for missing values); differences are those
 /// of `latencies_ns`, the same stretches.
-pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> Vec<Locked> {
+pub fn locked_effects(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> Vec<LockedEffect> {
     let mut left: Vec<(u64, Vec<f32>)> = Vec::new();
     let mut count = 0;
     for (first, values) in scores {
@@ -56,39 +56,39 @@ pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> V
         count += wanted;
     }
     let longest = PERIODS.1.min(count / REPETITIONS);
-    let mut found: Vec<Locked> = Vec::new();
+    let mut found: Vec<LockedEffect> = Vec::new();
     for _ in 0..MOST {
-        let Some((period, phase, z)) = strongest(&left, longest) else { break };
+        let Some((period, phase, z)) = strongest_period(&left, longest) else { break };
         let all = || left.iter().map(|(first, values)| (*first, values.len() as u64));
         let repetitions =
-            all().map(|(first, n)| places(first, n, period, phase).count()).sum::<usize>() as u64;
-        let multiple = |f: &Locked| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
-        if !found.iter().any(multiple) && of_its_own(&left, period, phase) > OUT_OF_ITSELF {
-            let difference_ns = difference(latencies_ns, period, phase);
+            all().map(|(first, n)| stretch_positions(first, n, period, phase).count()).sum::<usize>() as u64;
+        let multiple = |f: &LockedEffect| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
+        if !found.iter().any(multiple) && own_z(&left, period, phase) > OUT_OF_ITSELF {
+            let difference_ns = median_difference(latencies_ns, period, phase);
             // If nearly all values are equal, the effect of a few others does not change the median.
             if difference_ns != 0.0 {
-                found.push(Locked { period, phase, difference_ns, repetitions, z });
+                found.push(LockedEffect { period, phase, difference_ns, repetitions, z });
             }
         }
         for (first, values) in &mut left {
-            places(*first, values.len() as u64, period, phase).for_each(|at| values[at] = 0.0);
+            stretch_positions(*first, values.len() as u64, period, phase).for_each(|at| values[at] = 0.0);
         }
     }
     found
 }
 
 /// Returns the indices in a stretch that belong to a position of a period.
-fn places(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item = usize> {
+fn stretch_positions(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item = usize> {
     let start = (phase + period - first % period) % period;
     (start..count).step_by(period as usize).map(|at| at as usize)
 }
 
 /// Returns the most outstanding period, its position and its z, if there is one.
-fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
-    let folded: Vec<(usize, f64, f64)> = profiles(values, longest)
+fn strongest_period(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
+    let folded: Vec<(usize, f64, f64)> = fold_at_each_period(values, longest)
         .iter()
         .map(|profile| {
-            let differences = against_neighbours(profile);
+            let differences = minus_neighbours(profile);
             let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
             let largest = differences.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
             // Of sums of n / period values.
@@ -109,10 +109,10 @@ fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f6
 }
 
 /// Returns the mean excess over the neighbours at a position of a period, in standard deviations of that mean.
-fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
+fn own_z(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     let mut over = Vec::new();
     for (first, values) in values {
-        for at in places(*first, values.len() as u64, period, phase) {
+        for at in stretch_positions(*first, values.len() as u64, period, phase) {
             let near = (NEAR..=FAR).flat_map(|by| [at.checked_sub(by), at.checked_add(by)]);
             let near: Vec<f64> =
                 near.flatten().filter_map(|at| values.get(at)).map(|v| f64::from(*v)).collect();
@@ -126,20 +126,20 @@ fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
 }
 
 /// Folds the values by every period up to the longest.
-fn profiles(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
+fn fold_at_each_period(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
     let mut profiles = vec![Vec::new(); (longest + 1).saturating_sub(PERIODS.0)];
     for period in (PERIODS.0..=longest).rev() {
         // A period occurs twice in its double, which is much shorter than the run.
         profiles[period - PERIODS.0] = match profiles.get(2 * period - PERIODS.0) {
             Some(double) => double[..period].iter().zip(&double[period..]).map(|(a, b)| a + b).collect(),
-            None => folded(values, period),
+            None => fold(values, period),
         };
     }
     profiles
 }
 
 /// Returns the sums at each position of a period.
-fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
+fn fold(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
     let mut sums = vec![0.0f32; period];
     for (first, values) in values {
         let offset = (*first % period as u64) as usize;
@@ -153,7 +153,7 @@ fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
 }
 
 /// Returns each position less the mean of the second to the fifth on either side.
-fn against_neighbours(profile: &[f32]) -> Vec<f64> {
+fn minus_neighbours(profile: &[f32]) -> Vec<f64> {
     // The profile is cyclic.
     let (begin, end) = (&profile[..FAR], &profile[profile.len() - FAR..]);
     let round: Vec<f64> = [end, profile, begin].concat().into_iter().map(f64::from).collect();
@@ -165,10 +165,10 @@ fn against_neighbours(profile: &[f32]) -> Vec<f64> {
 }
 
 /// Returns the median of the values at a position of a period minus that of its neighbours.
-fn difference(latencies_ns: &[(u64, Vec<f64>)], period: u64, phase: u64) -> f64 {
+fn median_difference(latencies_ns: &[(u64, Vec<f64>)], period: u64, phase: u64) -> f64 {
     let (mut on, mut near) = (Vec::new(), Vec::new());
     for (first, values) in latencies_ns {
-        for at in places(*first, values.len() as u64, period, phase) {
+        for at in stretch_positions(*first, values.len() as u64, period, phase) {
             on.push(values[at]);
             let around = (NEAR..=FAR).flat_map(|by| [at.checked_sub(by), at.checked_add(by)]);
             near.extend(around.flatten().filter_map(|at| values.get(at).copied()));
@@ -187,8 +187,8 @@ mod tests {
     use crate::random::Random;
     use crate::spectral_lines::normal_scores;
 
-    fn of(values: Vec<f64>, first: u64) -> Vec<Locked> {
-        locked(&[(first, normal_scores(&values))], &[(first, values)])
+    fn of(values: Vec<f64>, first: u64) -> Vec<LockedEffect> {
+        locked_effects(&[(first, normal_scores(&values))], &[(first, values)])
     }
 
     #[test]
@@ -235,13 +235,13 @@ mod tests {
             (first, values.collect::<Vec<f64>>())
         };
         let all: Vec<(u64, Vec<f64>)> = (0..16).map(|k| k * 1_048_576).map(stretch).collect();
-        let found = locked(&all, &all);
+        let found = locked_effects(&all, &all);
         assert_eq!((found[0].period, found[0].phase), (250, 3), "{found:?}");
     }
 
     #[test]
     fn nothing_has_no_period() {
-        assert!(locked(&[], &[]).is_empty());
+        assert!(locked_effects(&[], &[]).is_empty());
         assert!(of(vec![1.0; 5_000], 0).is_empty());
         // One late value among equal ones is at one place of every period.
         let mut equal = vec![7_000.0; 100_000];

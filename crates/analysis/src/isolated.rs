@@ -26,8 +26,8 @@ const NEAR: f64 = 0.2;
 
 /// Isolated latencies of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Isolated {
-    /// They, in order of time.
+pub struct IsolatedLatencies {
+    /// The latencies, in order of time.
     pub peaks: Vec<Peak>,
     /// The largest of all others, in ns.
     pub others_up_to_ns: i64,
@@ -38,7 +38,7 @@ pub struct Isolated {
 /// An even spacing of a few times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spacing {
-    /// Its length, in due times.
+    /// Length, in due times.
     pub period: f64,
     /// Times on the grid.
     pub on_grid: usize,
@@ -50,7 +50,7 @@ pub struct Spacing {
 
 /// Returns the isolated latencies among the `largest` (the largest first) of a distribution with this median.
 #[must_use]
-pub fn isolated(largest: &[Peak], median_ns: f64) -> Option<Isolated> {
+pub fn isolated_latencies(largest: &[Peak], median_ns: f64) -> Option<IsolatedLatencies> {
     // Neighbouring peaks count as one event.
     let mut events: Vec<Peak> = Vec::new();
     for peak in largest {
@@ -76,14 +76,14 @@ pub fn isolated(largest: &[Peak], median_ns: f64) -> Option<Isolated> {
     let mut sets: Vec<(usize, f64)> = (1..=MOST).filter_map(stands).collect();
     sets.sort_by(|a, b| b.1.total_cmp(&a.1));
     sets.truncate(SETS);
-    let found: Vec<Isolated> = sets
+    let found: Vec<IsolatedLatencies> = sets
         .iter()
         .map(|(k, _)| {
             let mut peaks = events[..*k].to_vec();
             peaks.sort_by_key(|peak| peak.index);
             let times: Vec<f64> = peaks.iter().map(|peak| peak.index as f64).collect();
-            let spacing = spacing(&times, LEVEL / sets.len() as f64);
-            Isolated { peaks, others_up_to_ns: events[*k].latency_ns, spacing }
+            let spacing = even_spacing(&times, LEVEL / sets.len() as f64);
+            IsolatedLatencies { peaks, others_up_to_ns: events[*k].latency_ns, spacing }
         })
         .collect();
     // An even spacing is stronger evidence than a gap.
@@ -92,8 +92,8 @@ pub fn isolated(largest: &[Peak], median_ns: f64) -> Option<Isolated> {
 }
 
 /// Returns the even spacing of times in order.
-fn spacing(times: &[f64], level: f64) -> Option<Spacing> {
-    let whole = grid(times).filter(|s| s.p <= level);
+fn even_spacing(times: &[f64], level: f64) -> Option<Spacing> {
+    let whole = closest_grid(times).filter(|s| s.p <= level);
     if times.len() < 6 {
         return whole;
     }
@@ -101,7 +101,7 @@ fn spacing(times: &[f64], level: f64) -> Option<Spacing> {
     let halved = level / 2.0;
     let but = (0..times.len()).filter_map(|out| {
         let rest: Vec<f64> = times.iter().enumerate().filter(|(k, _)| *k != out).map(|(_, t)| *t).collect();
-        let found = grid(&rest)?;
+        let found = closest_grid(&rest)?;
         Some(Spacing { p: found.p * times.len() as f64, ..found })
     });
     let but = but.filter(|s| s.p <= halved).min_by(|a, b| a.p.total_cmp(&b.p));
@@ -109,7 +109,7 @@ fn spacing(times: &[f64], level: f64) -> Option<Spacing> {
 }
 
 /// Returns the grid through the first and the last of some times that the others are nearest to.
-fn grid(times: &[f64]) -> Option<Spacing> {
+fn closest_grid(times: &[f64]) -> Option<Spacing> {
     let count = times.len();
     let (first, last) = (*times.first()?, *times.last()?);
     if count < 3 {
@@ -159,7 +159,7 @@ mod tests {
         {
             let spikes: Vec<(u64, i64)> =
                 (0..count).map(|k| (offset + k * each, 150_000 + 7_000 * k as i64)).collect();
-            let found = isolated(&peaks(gamma, &spikes, each), 7_300.0).unwrap();
+            let found = isolated_latencies(&peaks(gamma, &spikes, each), 7_300.0).unwrap();
             assert_eq!(found.peaks.len() as u64, count, "{found:?}");
             let spacing = found.spacing.unwrap();
             assert!(
@@ -169,7 +169,7 @@ mod tests {
         }
         // A stray, and a tooth that is missing.
         let spikes = [3, 19, 35, 51, 52, 67, 83, 99].map(|k| (k * 1_000 + 11, 140_000));
-        let spacing = isolated(&peaks(gamma, &spikes, 1), 7_300.0).unwrap().spacing.unwrap();
+        let spacing = isolated_latencies(&peaks(gamma, &spikes, 1), 7_300.0).unwrap().spacing.unwrap();
         assert!((spacing.period - 16_000.0).abs() < 1.0, "{spacing:?}");
     }
 
@@ -179,7 +179,7 @@ mod tests {
         for k in 0..2_000 {
             let mut times: Vec<f64> = (0..3 + k % 12).map(|_| random.uniform() * 1e5).collect();
             times.sort_by(f64::total_cmp);
-            even += usize::from(spacing(&times, LEVEL).is_some());
+            even += usize::from(even_spacing(&times, LEVEL).is_some());
         }
         assert!(even <= 16, "{even}");
     }
@@ -195,7 +195,8 @@ mod tests {
         let mut found = 0;
         for (k, tail) in tails.iter().cycle().take(40).enumerate() {
             let all = peaks(tail, &[], 100 + k as u64);
-            found += usize::from(isolated(&all, [7_300.0, 1_230.0, 2_000.0, 16_000.0][k % 4]).is_some());
+            found +=
+                usize::from(isolated_latencies(&all, [7_300.0, 1_230.0, 2_000.0, 16_000.0][k % 4]).is_some());
         }
         assert!(found <= 1, "{found}");
     }

@@ -9,9 +9,9 @@ use serde::Serialize;
 /// A line t = intercept + slope k.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
-    /// Its value at k = 0.
+    /// Value at k = 0.
     pub intercept: f64,
-    /// Its rise from one k to the next.
+    /// Rise from one k to the next.
     pub slope: f64,
 }
 
@@ -175,8 +175,8 @@ pub fn lower_envelope(points: &[(f64, f64)]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allan_and_mtie::mtie;
     use crate::tests::{agrees, lcg, sp1065_phase};
-    use crate::time_error::mtie;
     use proptest::prelude::*;
 
     fn numbered(times: Vec<f64>) -> Vec<(f64, f64)> {

@@ -31,7 +31,7 @@ pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     left.dedup();
     let mut found = Vec::new();
     while found.len() < RHYTHMS
-        && let Some((rhythm, on_grid)) = surest(&left)
+        && let Some((rhythm, on_grid)) = best_grid(&left)
     {
         left.retain(|place| !on_grid.contains(place));
         found.push(rhythm);
@@ -40,7 +40,7 @@ pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
 }
 
 /// Returns the grid through two positions that has the most others on it, with the positions on it.
-fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
+fn best_grid(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     let span = places.last()? - places.first()?;
     let pairs = places
         .iter()
@@ -50,7 +50,7 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     let tried = grids.filter_map(|(from, period)| {
         // A place is known to one due time, and a period through two of them as well.
         let near = (0.005 * period).max(1.0);
-        let on_grid = followed(places, from, period, near);
+        let on_grid = positions_on_grid(places, from, period, near);
         let ticks = ((on_grid.last()? - on_grid.first()?) / period).round() + 1.0;
         let by_chance = places.len() as f64 * (2.0 * near + 1.0) / span;
         let starts = on_grid.len() as f64;
@@ -66,7 +66,7 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
 
 /// Returns the positions that follow each other from the first at this distance or a multiple, each near its
 /// expected position from the last one.
-fn followed(places: &[f64], from: f64, period: f64, near: f64) -> Vec<f64> {
+fn positions_on_grid(places: &[f64], from: f64, period: f64, near: f64) -> Vec<f64> {
     let mut on_grid = vec![from];
     for place in places.iter().filter(|place| **place > from) {
         let steps = (place - on_grid.last().unwrap_or(&from)) / period;

@@ -50,22 +50,22 @@ fn is_shown_by(spans: &Spans) -> bool {
     let means: Vec<f64> = ran().filter_map(Span::mean_ns).collect();
     let maxima: Vec<f64> = ran().map(|span| span.max_ns as f64).collect();
     // Ranks, so that no value has more weight than another.
-    let level = joined(&mid_ranks(&means));
+    let level = block_sums(&mid_ranks(&means));
     let highest = TAIL * maxima.len() as f64;
     let tail: Vec<f64> = mid_ranks(&maxima).iter().map(|rank| f64::from(*rank >= highest)).collect();
-    rises(&level, OF_LEVEL)
-        || rises(&joined(&tail), OF_TAIL)
-        || stretches(&level).iter().any(|lengths| has_long_gap(lengths))
+    has_rising_spectrum(&level, OF_LEVEL)
+        || has_rising_spectrum(&block_sums(&tail), OF_TAIL)
+        || run_lengths_about_middle(&level).iter().any(|lengths| has_long_gap(lengths))
 }
 
 /// Returns the sums of neighbours, at most [`MOST_BLOCKS`].
-fn joined(series: &[f64]) -> Vec<f64> {
+fn block_sums(series: &[f64]) -> Vec<f64> {
     let together = series.len().div_ceil(MOST_BLOCKS).max(1);
     series.chunks_exact(together).map(|of| of.iter().sum()).collect()
 }
 
 /// A candidate spectrum: a power of the frequency below a corner, with its power at each wave.
-struct Shape {
+struct SpectrumShape {
     has_memory: bool,
     at: Vec<f64>,
     /// White noise mixed in, with the sum of the logarithms of the mixture.
@@ -79,26 +79,26 @@ const CORNERS: usize = 17;
 const NOISES: [f64; 16] =
     [0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0];
 
-fn shapes() -> &'static [Shape] {
-    static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
+fn shapes() -> &'static [SpectrumShape] {
+    static SHAPES: OnceLock<Vec<SpectrumShape>> = OnceLock::new();
     SHAPES.get_or_init(|| {
         let corner = |k: usize| 2.0 * (WAVES as f64 / 2.0).powf(k as f64 / (CORNERS - 1) as f64);
         let decaying = |memory: f64| {
             DECAYS.into_iter().flat_map(move |decay| {
                 (0..CORNERS).map(move |k| {
-                    Shape::new(memory, |j| (1.0 + (j / corner(k)).powi(2)).powf(memory - decay))
+                    SpectrumShape::new(memory, |j| (1.0 + (j / corner(k)).powi(2)).powf(memory - decay))
                 })
             })
         };
         let all = MEMORIES.into_iter().flat_map(|memory| {
-            let endless = std::iter::once_with(move || Shape::new(memory, |_| 1.0));
+            let endless = std::iter::once_with(move || SpectrumShape::new(memory, |_| 1.0));
             endless.chain(decaying(memory))
         });
         all.collect()
     })
 }
 
-impl Shape {
+impl SpectrumShape {
     fn new(memory: f64, decay: impl Fn(f64) -> f64) -> Self {
         let at = |j: usize| {
             let j = j as f64;
@@ -114,7 +114,7 @@ impl Shape {
         };
         let logarithms = |noise: f64| at.chunks(16).map(|few| of_few(few, noise)).sum();
         let noises = NOISES.map(|noise| (noise, logarithms(noise))).to_vec();
-        Shape { has_memory: memory > 0.0, at, noises }
+        SpectrumShape { has_memory: memory > 0.0, at, noises }
     }
 
     /// Returns twice the negative logarithm of the likelihood of these powers, with the best scale and noise.
@@ -128,7 +128,7 @@ impl Shape {
 }
 
 /// True if the spectrum of a series keeps rising towards its longest waves.
-fn rises(series: &[f64], least: f64) -> bool {
+fn has_rising_spectrum(series: &[f64], least: f64) -> bool {
     let Some(powers) = powers(series) else { return false };
     let (mut short, mut long) = (f64::INFINITY, f64::INFINITY);
     for shape in shapes() {
@@ -172,7 +172,7 @@ fn powers(series: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Returns the numbers of consecutive parts for which a level stays above its middle, and below it.
-fn stretches(level: &[f64]) -> [Vec<u64>; 2] {
+fn run_lengths_about_middle(level: &[f64]) -> [Vec<u64>; 2] {
     let mut sorted = level.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = |p: f64| sorted.get((p * sorted.len() as f64) as usize).copied().unwrap_or(0.0);

@@ -59,18 +59,18 @@ pub struct MeasuredTask {
 
 /// A measurement in progress, at one moment.
 #[derive(Debug, Clone)]
-pub struct SoFar {
+pub struct MeasurementProgress {
     /// Time since the first due time, in ns.
     pub elapsed_ns: i64,
     /// Planned length; `None` when only a count or a signal ends it.
     pub planned_ns: Option<i64>,
     /// The tasks in their order.
-    pub tasks: Vec<TaskSoFar>,
+    pub tasks: Vec<TaskProgress>,
 }
 
 /// One task of a measurement in progress.
 #[derive(Debug, Clone)]
-pub struct TaskSoFar {
+pub struct TaskProgress {
     /// The task's name.
     pub name: String,
     /// Everything counted so far.
@@ -84,7 +84,7 @@ pub struct Neighbours {
     pub task: usize,
     /// The index of the activation above the limit.
     pub index: u64,
-    /// It and its neighbours, in order.
+    /// The activation above the limit and its neighbours, in order.
     pub activations: Vec<Activation>,
 }
 
@@ -95,12 +95,13 @@ impl MeasuredRun {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::new(task, stats, &run));
         let (tasks, verdict, without_isolation) = (tasks.collect(), None, Vec::new());
         let (required, around, why) = (None, None, Vec::new());
-        MeasuredRun { file, tasks, verdict, required, run, without_isolation, around, why }.judged_for(None)
+        MeasuredRun { file, tasks, verdict, required, run, without_isolation, around, why }
+            .with_verdict_for(None)
     }
 
     /// Judges the run for this purpose, or for all usual ones if none is named.
     #[must_use]
-    pub fn judged_for(mut self, purpose: Option<&Purpose>) -> Self {
+    pub fn with_verdict_for(mut self, purpose: Option<&Purpose>) -> Self {
         let tasks: Vec<(&Summary, Option<f64>)> = self.summaries().map(|summary| (summary, None)).collect();
         self.verdict = Verdict::from_run(&self.run, &tasks, purpose);
         self

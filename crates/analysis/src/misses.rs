@@ -42,8 +42,8 @@ struct Missed {
 }
 
 impl Missed {
-    /// Returns the same misses in a trace with `length` due times and `missed` misses before.
-    fn behind(self, length: u64, missed: u64) -> Self {
+    /// Returns these misses with `length` due times and `missed` misses before them.
+    fn shifted_by(self, length: u64, missed: u64) -> Self {
         Missed { begin: self.begin + length, end: self.end + length, before: self.before + missed }
     }
 }
@@ -71,11 +71,11 @@ impl MissCounter {
     }
 
     /// Counts the next few activations, as [`MissCounter::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
-        let on_time = glance.span.max_ns < self.period_ns && glance.longest_response_ns <= self.period_ns;
-        if glance.span.missed == 0 && !glance.has_gap && on_time && glance.span.count > 0 {
-            self.executed += glance.span.count;
-            self.length += glance.span.count;
+    pub fn push_few(&mut self, few: &[Activation], sketch: &BlockSketch) {
+        let on_time = sketch.span.max_ns < self.period_ns && sketch.longest_response_ns <= self.period_ns;
+        if sketch.span.missed == 0 && !sketch.has_gap && on_time && sketch.span.count > 0 {
+            self.executed += sketch.span.count;
+            self.length += sketch.span.count;
             self.ends_in_miss = false;
         } else {
             few.iter().for_each(|a| self.push(a));
@@ -125,12 +125,12 @@ impl MissCounter {
             *mine = (*mine).max(theirs);
         }
         for missed in &next.head {
-            let missed = missed.behind(self.length, self.missed);
+            let missed = missed.shifted_by(self.length, self.missed);
             self.push_missed(missed);
             self.count_windows(missed);
         }
         for missed in &next.tail {
-            let missed = missed.behind(self.length, self.missed);
+            let missed = missed.shifted_by(self.length, self.missed);
             if self.tail.back().is_none_or(|last| last.begin < missed.begin) {
                 self.push_missed(missed);
             }

@@ -5,7 +5,7 @@ use jitterlab_model::{Activation, TaskRun, Warning};
 use serde::Serialize;
 
 use crate::predict::{Prediction, Reliability};
-use crate::require::{BreachCounter, Breaches, ClaimPlan, Judgement, Requirement};
+use crate::require::{BreachCounter, Breaches, ClaimPlan, Requirement, RequirementResult};
 
 /// Predictions and decisions on the tasks of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub struct TaskOutlook {
     /// Length of the run needed for each claim asked for.
     pub claims: Vec<ClaimPlan>,
     /// Judgement of each requirement asked for.
-    pub requirements: Vec<Judgement>,
+    pub requirements: Vec<RequirementResult>,
     /// Reliability of predictions from windows of the run, if it was asked for.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub reliability: Option<Reliability>,
@@ -40,10 +40,14 @@ pub struct TaskOutlook {
 impl TaskOutlook {
     /// Judges the requirements of a task by all its activations.
     #[must_use]
-    pub fn decided(task: &TaskRun, activations: &[Activation], requirements: &[Requirement]) -> Self {
+    pub fn from_activations(
+        task: &TaskRun,
+        activations: &[Activation],
+        requirements: &[Requirement],
+    ) -> Self {
         let decide = |requirement: &Requirement| {
-            let breaches = match requirement.gap(task) {
-                Some(gap) => Breaches::untold(gap),
+            let breaches = match requirement.missing_data(task) {
+                Some(gap) => Breaches::from_gap(gap),
                 None => {
                     let mut counter = BreachCounter::new(requirement, task.spec.period_ns);
                     activations.iter().for_each(|activation| counter.push(activation));

@@ -7,14 +7,14 @@
 use jitterlab_model::Distribution;
 use serde::Serialize;
 
-use crate::aliases::{Disturber, disturbers};
-use crate::background::{Background, Stretches, without};
+use crate::aliases::{AliasedDisturbance, aliased_disturbances};
+use crate::background::{SlowLevel, Stretches, subtract_level};
 use crate::bursts::{Bursts, bursts};
 use crate::clusters::{LatencyCluster, latency_clusters};
 use crate::correlation::{LjungBox, autocorrelation, ljung_box, uncorrelated};
-use crate::drift::{Course, Segment, Trend, levels, trend};
-use crate::folding::{Locked, locked};
-use crate::isolated::{Isolated, isolated};
+use crate::drift::{LevelTrend, Segment, Trend, levels, trend};
+use crate::folding::{LockedEffect, locked_effects};
+use crate::isolated::{IsolatedLatencies, isolated_latencies};
 use crate::periodic::{PeriodicSpikes, is_simple, periodic_spikes};
 use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
 use crate::spectral_lines::{self, Line, normal_scores};
@@ -23,9 +23,6 @@ use crate::stationarity::{Kpss, Runs, kpss, runs};
 
 /// Chance of finding a dependence that does not exist.
 pub const LEVEL: f64 = 1e-3;
-/// Rate, in millionths, from which on a drift looks like one of clocks; a slower one more likely comes from
-/// the load or the temperature.
-const OF_CLOCKS: f64 = 0.5;
 /// Lags of the autocorrelation that is shown, and of its test.
 const LAGS: usize = 100;
 const TESTED_LAGS: usize = 20;
@@ -55,9 +52,9 @@ pub struct SpectrumSection {
     /// Lines of the means of equal parts, for a run too long for one transform; periods are in due times, too.
     pub slow_lines: Vec<Line>,
     /// Disturbances whose true period differs from the lines that they cause.
-    pub disturbers: Vec<Disturber>,
+    pub disturbers: Vec<AliasedDisturbance>,
     /// Activations locked to a period that differ from their neighbours, without those found among the spikes.
-    pub locked: Vec<Locked>,
+    pub locked: Vec<LockedEffect>,
     /// True if there is any of these.
     pub found: bool,
 }
@@ -72,14 +69,14 @@ pub struct Spikes {
     /// Bursts of them.
     pub bursts: Option<Bursts>,
     /// A few isolated latencies far above all others, unless they belong to a period.
-    pub isolated: Option<Isolated>,
+    pub isolated: Option<IsolatedLatencies>,
     /// True if they are periodic, bursty or isolated.
     pub found: bool,
 }
 
 /// Slow change of the latency over the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct SlowChange {
     /// Due times in each part that the fields below refer to.
     pub part_due_times: u64,
     /// Mean latency of each part, spikes cut off.
@@ -109,24 +106,16 @@ pub struct SpreadChange {
     pub drifts: bool,
 }
 
-impl Change {
+impl SlowChange {
     /// Computes the change of a scan.
     #[must_use]
     pub fn from_scan(scan: &TaskScan) -> Self {
-        change(scan).0
+        slow_change(scan).0
     }
 
     /// True if the level drifts or jumps; these changes are subtracted before other patterns are looked for.
-    pub fn moves(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         self.levels.len() > 1 || self.trend.is_some_and(|t| t.found)
-    }
-
-    /// Returns the rate by which starts gain on due times, in millionths (below 0 if they lose), if it is
-    /// steady and large enough for two clocks.
-    pub fn between_clocks(&self, period_ns: f64) -> Option<f64> {
-        let trend = self.trend.filter(|t| t.found)?;
-        let millionths = 1e6 * trend.slope / (self.part_due_times as f64 * period_ns);
-        (millionths.abs() >= OF_CLOCKS).then_some(millionths)
     }
 }
 
@@ -142,55 +131,59 @@ pub struct Patterns {
     /// Spikes.
     pub spikes: Spikes,
     /// Slow change.
-    pub change: Change,
+    pub change: SlowChange,
 }
 
 impl Patterns {
     /// Finds the patterns in a scan.
     pub fn from_scan(scan: &TaskScan) -> Self {
-        let (change, course) = change(scan);
-        let stretches = without(scan.windows.stretches(), |index| course.at(index));
+        let (change, level_trend) = slow_change(scan);
+        let stretches = subtract_level(scan.windows.stretches(), |index| level_trend.level_at(index));
         let pieces: Vec<Vec<f64>> = stretches.iter().map(|(_, values)| values.clone()).collect();
-        let (lines, slow_lines) = all_lines(scan, &pieces, &course);
-        let background = Background::from_scan(scan, &course);
-        let mut flat = without(stretches.clone(), |index| background.off(index));
-        if scan.windows.are_whole() {
-            without_lines(&mut flat, &lines);
+        let (lines, slow_lines) = run_lines(scan, &pieces, &level_trend);
+        let background = SlowLevel::from_scan(scan, &level_trend);
+        let mut flat = subtract_level(stretches.clone(), |index| background.level_at(index));
+        if scan.windows.cover_whole_run() {
+            subtract_lines(&mut flat, &lines);
         }
-        let over = if scan.windows.are_whole() {
-            [largest(&flat), largest(&stretches)]
+        let over = if scan.windows.cover_whole_run() {
+            [largest_latencies(&flat), largest_latencies(&stretches)]
         } else {
-            let (raw, course) = (scan.peaks.largest(), |index| course.at(index));
-            [lowered(&raw, |index| course(index) + background.off(index)), lowered(&raw, course)]
+            let (raw, level_trend) = (scan.peaks.largest(), |index| level_trend.level_at(index));
+            [
+                minus_level(&raw, |index| level_trend(index) + background.level_at(index)),
+                minus_level(&raw, level_trend),
+            ]
         };
         let [over_all, mut over_course] = over;
         // The place of a jump within its part is unknown, and must not count as a burst.
-        over_course.retain(|peak| !course.jumps_near(peak.index as f64));
-        let spikes = spikes(scan, [over_all, over_course], &slow_lines);
-        let locked = locked_parts(&flat, &lines, &spikes.periodic);
+        over_course.retain(|peak| !level_trend.has_jump_near(peak.index as f64));
+        let spikes = find_spikes(scan, [over_all, over_course], &slow_lines);
+        let locked = unexplained_locked_effects(&flat, &lines, &spikes.periodic);
         let spectrum = SpectrumSection {
             spectrum: spectrum(&pieces),
             found: !(lines.is_empty() && slow_lines.is_empty() && locked.is_empty()),
-            disturbers: late_starts(scan, &lines),
+            disturbers: disturbances_of_late_starts(scan, &lines),
             lines,
             slow_lines,
             locked,
         };
         let seen = || latency_clusters(&scan.timing.latency);
-        let clusters = match (change.trend.is_some_and(|t| t.found), course.moves()) {
+        let clusters = match (change.trend.is_some_and(|t| t.found), level_trend.has_changed()) {
             (_, false) => seen(),
-            (true, true) => clusters_of(&pieces, scan),
+            (true, true) => clusters_about_median(&pieces, scan),
             // A level that jumps because something else occurs more often has no modes of its own: the
             // smaller number is right, and of equal ones the measured modes.
-            (false, true) => {
-                [seen(), clusters_of(&pieces, scan)].into_iter().min_by_key(Vec::len).unwrap_or_default()
-            }
+            (false, true) => [seen(), clusters_about_median(&pieces, scan)]
+                .into_iter()
+                .min_by_key(Vec::len)
+                .unwrap_or_default(),
         };
-        Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }
+        Patterns { clusters, dependence: find_dependence(&pieces), spectrum, spikes, change }
     }
 
     /// True if any pattern was found.
-    pub fn any(&self) -> bool {
+    pub fn has_any(&self) -> bool {
         self.clusters.len() > 1
             || self.dependence.found
             || self.spectrum.found
@@ -200,7 +193,7 @@ impl Patterns {
 }
 
 /// Tests the longest piece: a correlation across the borders of pieces would be meaningless.
-fn dependence(pieces: &[Vec<f64>]) -> Dependence {
+fn find_dependence(pieces: &[Vec<f64>]) -> Dependence {
     let longest = pieces.iter().max_by_key(|p| p.len()).map_or(&[][..], Vec::as_slice);
     let ljung_box = ljung_box(longest, TESTED_LAGS);
     Dependence {
@@ -213,7 +206,7 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
 
 /// Returns the modes of the latencies in the windows, about the median of the run, for a run whose moving
 /// level blurs the histogram.
-fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
+fn clusters_about_median(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     let mut level = Distribution::new();
     pieces.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
     let median = |of: &Distribution| of.quantile_ns(0.5).unwrap_or(0);
@@ -230,18 +223,18 @@ fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
 }
 
 /// Returns the lines of the run, and slow lines of its parts if it is too long for one transform.
-fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line>, Vec<Line>) {
-    if scan.windows.are_whole() {
+fn run_lines(scan: &TaskScan, pieces: &[Vec<f64>], level_trend: &LevelTrend) -> (Vec<Line>, Vec<Line>) {
+    if scan.windows.cover_whole_run() {
         let longest = pieces.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
         return (spectral_lines::lines(longest.as_slice()), Vec::new());
     }
     let stretches: Vec<&[f64]> = pieces.iter().flat_map(|p| p.chunks_exact(WINDOW as usize)).collect();
     let fast = spectral_lines::lines(&stretches);
     let (length, spans) = scan.spans.all();
-    let first = scan.places().map_or(0, |(first, _)| first / length);
+    let first = scan.due_time_range().map_or(0, |(first, _)| first / length);
     let mean = |(number, span): (u64, &Option<Span>)| {
         let middle = (number as f64 + 0.5) * length as f64;
-        span.and_then(|span| span.mean_ns()).map_or(f64::NAN, |mean| mean - course.at(middle))
+        span.and_then(|span| span.mean_ns()).map_or(f64::NAN, |mean| mean - level_trend.level_at(middle))
     };
     let means: Vec<f64> = (first..).zip(&spans).map(mean).collect();
     let mut slow = spectral_lines::lines(&[&means]);
@@ -256,22 +249,22 @@ fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line
 }
 
 /// Returns the disturbances behind the lines, from late starts far above the median relative to the spread of most.
-fn late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<Disturber> {
+fn disturbances_of_late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<AliasedDisturbance> {
     const FAR: f64 = 8.0;
     let quantile = |p| scan.timing.latency.quantile_ns(p).map(|ns| ns as f64);
     let (Some(low), Some(middle), Some(high)) = (quantile(0.25), quantile(0.5), quantile(0.75)) else {
         return Vec::new();
     };
     let late_ns = middle + FAR * (high - low) / 1.349;
-    disturbers(lines, &scan.peaks.largest(), late_ns, scan.timing.period_ns() as f64)
+    aliased_disturbances(lines, &scan.peaks.largest(), late_ns, scan.timing.period_ns() as f64)
 }
 
 /// Subtracts the lines from the latencies of a completely kept run, whose background is already removed.
-fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
+fn subtract_lines(stretches: &mut Stretches, lines: &[Line]) {
     for (_, values) in stretches {
         for line in lines {
             let frequency = 1.0 / line.period;
-            let size = spectral_lines::fitted(values, frequency);
+            let size = spectral_lines::fit_wave(values, frequency);
             let wave = spectral_lines::wave(frequency, values.len());
             values.iter_mut().zip(wave).for_each(|(v, w)| *v -= (size * w).re);
         }
@@ -279,7 +272,7 @@ fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
 }
 
 /// Returns the largest of some latencies.
-fn largest(stretches: &Stretches) -> Vec<Peak> {
+fn largest_latencies(stretches: &Stretches) -> Vec<Peak> {
     let each = stretches.iter().flat_map(|(first, values)| (*first..).zip(values));
     let there = each.filter(|(_, value)| !value.is_nan());
     let mut all: Vec<Peak> =
@@ -289,7 +282,7 @@ fn largest(stretches: &Stretches) -> Vec<Peak> {
 }
 
 /// Returns the largest latencies less a level.
-fn lowered(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
+fn minus_level(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     let over = |peak: &Peak| (peak.latency_ns as f64 - level(peak.index as f64)).round() as i64;
     let mut all: Vec<Peak> = peaks.iter().map(|peak| Peak { latency_ns: over(peak), ..*peak }).collect();
     Peak::largest_first(&mut all, PEAKS);
@@ -298,8 +291,8 @@ fn lowered(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
 
 /// Finds the spikes among the largest latencies: periods above the whole slow level, bursts above its course
 /// alone, since an error of the background would look like a burst.
-fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
-    let length = scan.places().map_or(0, |(first, last)| last - first + 1);
+fn find_spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
+    let length = scan.due_time_range().map_or(0, |(first, last)| last - first + 1);
     let mut periodic = periodic_spikes(&over_all, length);
     // The crests of a wave are no spikes.
     periodic.retain(|p| !slow_lines.iter().any(|line| is_simple(p.period / line.fundamental, 1e-3)));
@@ -313,8 +306,8 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
     over_course.truncate(few);
     let bursts = bursts(&over_course, length);
     let median_ns = scan.timing.latency.quantile_ns(0.5).map(|median| median as f64);
-    let apart = median_ns.and_then(|median_ns| isolated(&raw, median_ns));
-    let said = |apart: &Isolated| {
+    let apart = median_ns.and_then(|median_ns| isolated_latencies(&raw, median_ns));
+    let said = |apart: &IsolatedLatencies| {
         let [first, last] = [apart.peaks.first(), apart.peaks.last()].map(|peak| peak.map_or(0, |p| p.index));
         // Isolated latencies that lie on a period found already.
         periodic.iter().any(|p| {
@@ -329,13 +322,17 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
 }
 
 /// Returns the effects locked to the task in latencies without their background, except those found as lines or spikes.
-fn locked_parts(flat: &Stretches, lines: &[Line], periodic: &[PeriodicSpikes]) -> Vec<Locked> {
+fn unexplained_locked_effects(
+    flat: &Stretches,
+    lines: &[Line],
+    periodic: &[PeriodicSpikes],
+) -> Vec<LockedEffect> {
     let all: Vec<f64> = flat.iter().flat_map(|(_, values)| values.iter().copied()).collect();
     let mut scores = normal_scores(&all).into_iter();
     let of_stretch =
         |(first, values): &(u64, Vec<f64>)| (*first, scores.by_ref().take(values.len()).collect());
     let scores: Stretches = flat.iter().map(of_stretch).collect();
-    let mut found = locked(&scores, flat);
+    let mut found = locked_effects(&scores, flat);
     let said = |period: f64| {
         periodic.iter().any(|p| is_simple(p.period / period, p.uncertainty / p.period))
             || lines.iter().any(|line| is_simple(line.fundamental / period, 1e-3))
@@ -345,22 +342,22 @@ fn locked_parts(flat: &Stretches, lines: &[Line], periodic: &[PeriodicSpikes]) -
 }
 
 /// Returns the changes of the level over the run, and the course to subtract.
-fn change(scan: &TaskScan) -> (Change, Course) {
+fn slow_change(scan: &TaskScan) -> (SlowChange, LevelTrend) {
     let (part_due_times, parts) = scan.full_parts();
     let level = |(number, part): &(u64, Part)| Some((*number, part.level_ns()?));
     let (numbers, means_ns): (Vec<u64>, Vec<f64>) = parts.iter().filter_map(level).unzip();
     let levels = levels(&means_ns);
     let trend = trend(&means_ns, &levels);
-    let course = Course::new(&levels, trend, part_due_times, numbers);
+    let level_trend = LevelTrend::new(&levels, trend, part_due_times, numbers);
     let lags = (12.0 * (means_ns.len() as f64 / 100.0).powf(0.25)) as usize;
     let spread = spread_change(&parts);
     let kpss = kpss(&means_ns, lags);
     let runs = runs(&means_ns);
     let enough = means_ns.len() >= 32;
     let found = spread.is_some()
-        || course.moves()
+        || level_trend.has_changed()
         || enough && (kpss.is_some_and(|t| t.p < LEVEL) || runs.is_some_and(|t| t.p < LEVEL));
-    (Change { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, course)
+    (SlowChange { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, level_trend)
 }
 
 /// Fewest occupied bins that a spread must cover to be known: a clock that ticks, and the wide bins of large latencies, let it

@@ -52,7 +52,7 @@ const MOST: usize = 4;
 pub struct PeriodicSpikes {
     /// The period in due times of the task.
     pub period: f64,
-    /// Its uncertainty (twice its standard error).
+    /// Uncertainty (twice its standard error).
     pub uncertainty: f64,
     /// Expected position of its first spike in the run, on the task's grid.
     pub phase: f64,
@@ -62,7 +62,7 @@ pub struct PeriodicSpikes {
     pub ticks: u64,
     /// The largest of its spikes.
     pub largest: Peak,
-    /// Its spikes are latencies above this, in ns, after subtracting the slow level.
+    /// Spikes are latencies above this, in ns, after subtracting the slow level.
     pub threshold_ns: i64,
     /// Number of latencies as large that are not on the grid.
     pub others: u64,
@@ -87,15 +87,15 @@ pub fn periodic_spikes(peaks: &[Peak], length: u64) -> Vec<PeriodicSpikes> {
     let mut left = peaks.to_vec();
     let mut found: Vec<PeriodicSpikes> = Vec::new();
     for _ in 0..MOST {
-        let Some((grid, p)) = surest(&left, length) else { break };
-        let beyond = between(&grid, &left);
+        let Some((grid, p)) = most_certain_grid(&left, length) else { break };
+        let beyond = spike_threshold_ns(&grid, &left);
         let same = |f: &PeriodicSpikes| is_simple(f.period / grid.period, f.uncertainty / f.period);
         if !found.iter().any(same) {
-            found.extend(described(&grid, p, peaks, beyond));
+            found.extend(describe(&grid, p, peaks, beyond));
         }
         // Remove the late activations near each spike, which have the same period. The rest stays: removing
         // everything at a period would leave periodic holes.
-        left.retain(|peak| peak.latency_ns <= beyond || !grid.holds(peak.index as f64));
+        left.retain(|peak| peak.latency_ns <= beyond || !grid.is_near_grid_point(peak.index as f64));
     }
     found
 }
@@ -116,26 +116,29 @@ struct Grid {
 }
 
 impl Grid {
-    fn cycle(&self, at: f64) -> f64 {
+    fn cycle_number(&self, at: f64) -> f64 {
         ((at - self.phase) / self.period).round()
     }
 
     /// Returns the distance from the nearest grid point.
-    fn off(&self, at: f64) -> f64 {
-        (at - self.phase - self.cycle(at) * self.period).abs()
+    fn distance_to_grid(&self, at: f64) -> f64 {
+        (at - self.phase - self.cycle_number(at) * self.period).abs()
     }
 
-    fn holds(&self, at: f64) -> bool {
-        self.off(at) <= NEAR * self.period
+    fn is_near_grid_point(&self, at: f64) -> bool {
+        self.distance_to_grid(at) <= NEAR * self.period
     }
 
     /// Fits the grid of about this period to these positions.
-    fn fitted(period: f64, places: &[f64]) -> Option<Grid> {
+    fn fit(period: f64, spike_indices: &[f64]) -> Option<Grid> {
         let sum: Complex<f64> =
-            places.iter().map(|t| Complex::from_polar(1.0, std::f64::consts::TAU * t / period)).sum();
+            spike_indices.iter().map(|t| Complex::from_polar(1.0, std::f64::consts::TAU * t / period)).sum();
         let mut grid = Grid { period, phase: sum.arg() / std::f64::consts::TAU * period };
         for _ in 0..4 {
-            let on = places.iter().filter(|t| grid.holds(**t)).map(|t| (grid.cycle(*t), *t));
+            let on = spike_indices
+                .iter()
+                .filter(|t| grid.is_near_grid_point(**t))
+                .map(|t| (grid.cycle_number(*t), *t));
             let line = least_squares(&on.collect::<Vec<_>>())?.line;
             // A fit that has moved too far is another period.
             if (line.slope / period - 1.0).abs() > 0.05 {
@@ -147,37 +150,37 @@ impl Grid {
     }
 
     /// Returns the number of the positions that lie on it.
-    fn count(&self, places: &[f64]) -> usize {
-        places.iter().filter(|t| self.holds(**t)).count()
+    fn count_near(&self, spike_indices: &[f64]) -> usize {
+        spike_indices.iter().filter(|t| self.is_near_grid_point(**t)).count()
     }
 
     /// True if more positions lie on it than by chance, and they fill it.
-    fn is_significant(&self, places: &[f64]) -> bool {
-        let on: Vec<f64> = places.iter().copied().filter(|t| self.holds(*t)).collect();
-        let cycles = on.iter().map(|t| self.cycle(*t));
+    fn is_significant(&self, spike_indices: &[f64]) -> bool {
+        let on: Vec<f64> = spike_indices.iter().copied().filter(|t| self.is_near_grid_point(*t)).collect();
+        let cycles = on.iter().map(|t| self.cycle_number(*t));
         let (first, last) = cycles.clone().fold((f64::MAX, f64::MIN), |(a, b), c| (a.min(c), b.max(c)));
         let mut shown: Vec<i64> = cycles.map(|c| c as i64).collect();
         shown.sort_unstable();
         shown.dedup();
         shown.len() as f64 >= CYCLES
-            && binomial_at_least(on.len() as f64, places.len() as f64, BY_CHANCE) <= ON_GRID
+            && binomial_at_least(on.len() as f64, spike_indices.len() as f64, BY_CHANCE) <= ON_GRID
             && shown.len() as f64 >= FILLED * (last - first + 1.0)
     }
 }
 
 /// Returns the surest period of the peaks, and its probability among spikes without one.
-fn surest(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
+fn most_certain_grid(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
     let of_size = |size: &usize| {
-        let places = apart(peaks, *size, length);
-        let (period, p) = strongest(&places, length)?;
-        Some((true_grid(period, &places)?, p))
+        let spike_indices = separated_indices(peaks, *size, length);
+        let (period, p) = strongest_period(&spike_indices, length)?;
+        Some((true_grid(period, &spike_indices)?, p))
     };
     let found = SIZES.iter().filter_map(of_size).filter(|(_, p)| *p <= LEVEL);
     found.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Returns the positions of the largest peaks, no two of them near each other.
-fn apart(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
+fn separated_indices(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
     let gap = APART.0.max((APART.1 * length as f64 / size as f64) as u64);
     let mut taken = BTreeSet::new();
     for peak in peaks {
@@ -194,14 +197,14 @@ fn apart(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
 
 /// Returns the period with the most outstanding harmonics in the spectrum of these positions, and its
 /// probability without a period.
-fn strongest(places: &[f64], length: u64) -> Option<(f64, f64)> {
-    let (count, length) = (places.len() as f64, length as f64);
+fn strongest_period(spike_indices: &[f64], length: u64) -> Option<(f64, f64)> {
+    let (count, length) = (spike_indices.len() as f64, length as f64);
     if count < CYCLES {
         return None;
     }
-    let (from, to) = (CYCLES as usize * FINE, 2 * places.len() * FINE);
-    let power = spectrum(places, length, to * HARMONICS);
-    let power = over_surroundings(&power, from);
+    let (from, to) = (CYCLES as usize * FINE, 2 * spike_indices.len() * FINE);
+    let power = point_spectrum(spike_indices, length, to * HARMONICS);
+    let power = relative_to_neighbours(&power, from);
     // H of n harmonics is their sum less the chance contribution of more of them.
     let h = |at: usize| {
         let mut sum = -4.0;
@@ -218,20 +221,20 @@ fn strongest(places: &[f64], length: u64) -> Option<(f64, f64)> {
 }
 
 /// Returns twice the power of points in time over their number, at multiples of 1 / (5 length).
-fn spectrum(places: &[f64], length: f64, most: usize) -> Vec<f64> {
+fn point_spectrum(spike_indices: &[f64], length: f64, most: usize) -> Vec<f64> {
     let turn = |t: &f64| Complex::from_polar(1.0, -std::f64::consts::TAU * t / (length * FINE as f64));
-    let turns: Vec<Complex<f64>> = places.iter().map(turn).collect();
-    let mut states = vec![Complex::new(1.0, 0.0); places.len()];
+    let turns: Vec<Complex<f64>> = spike_indices.iter().map(turn).collect();
+    let mut states = vec![Complex::new(1.0, 0.0); spike_indices.len()];
     let power = |_| {
         let sum: Complex<f64> = states.iter().sum();
         states.iter_mut().zip(&turns).for_each(|(state, turn)| *state *= turn);
-        2.0 * sum.norm_sqr() / places.len() as f64
+        2.0 * sum.norm_sqr() / spike_indices.len() as f64
     };
     (0..=most).map(power).collect()
 }
 
 /// Returns powers relative to those around them, where these exceed those of independent points.
-fn over_surroundings(power: &[f64], from: usize) -> Vec<f64> {
+fn relative_to_neighbours(power: &[f64], from: usize) -> Vec<f64> {
     let mut over = power.to_vec();
     let mut at = from;
     while at < power.len() {
@@ -249,33 +252,37 @@ fn over_surroundings(power: &[f64], from: usize) -> Vec<f64> {
 
 /// Returns the grid of the true period among those that a strong frequency may belong to: the longest that
 /// explains as much.
-fn true_grid(period: f64, places: &[f64]) -> Option<Grid> {
-    let grids: Vec<Grid> = RATIOS.iter().filter_map(|ratio| Grid::fitted(ratio * period, places)).collect();
-    let beyond_chance = |grid: &Grid| grid.count(places) as f64 - BY_CHANCE * places.len() as f64;
+fn true_grid(period: f64, spike_indices: &[f64]) -> Option<Grid> {
+    let grids: Vec<Grid> =
+        RATIOS.iter().filter_map(|ratio| Grid::fit(ratio * period, spike_indices)).collect();
+    let beyond_chance =
+        |grid: &Grid| grid.count_near(spike_indices) as f64 - BY_CHANCE * spike_indices.len() as f64;
     let best = grids.iter().map(beyond_chance).fold(0.0, f64::max);
-    let explains = |grid: &&Grid| beyond_chance(grid) >= EXPLAINED * best && grid.is_significant(places);
+    let explains =
+        |grid: &&Grid| beyond_chance(grid) >= EXPLAINED * best && grid.is_significant(spike_indices);
     grids.iter().filter(explains).max_by(|a, b| a.period.total_cmp(&b.period)).copied()
 }
 
 /// Returns the largest peak near each grid point that has one; `peaks` come in order of size.
-fn near_each<'a>(grid: &Grid, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
-    within(grid, NEAR * grid.period, peaks)
+fn largest_near_grid_points<'a>(grid: &Grid, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
+    largest_within(grid, NEAR * grid.period, peaks)
 }
 
-fn within<'a>(grid: &Grid, distance: f64, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
+fn largest_within<'a>(grid: &Grid, distance: f64, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
     let mut largest = BTreeMap::new();
-    for peak in peaks.iter().filter(|peak| grid.off(peak.index as f64) <= distance) {
-        largest.entry(grid.cycle(peak.index as f64) as i64).or_insert(peak);
+    for peak in peaks.iter().filter(|peak| grid.distance_to_grid(peak.index as f64) <= distance) {
+        largest.entry(grid.cycle_number(peak.index as f64) as i64).or_insert(peak);
     }
     largest
 }
 
 /// Returns the level that spikes of a grid exceed: the one at which the excess of grid points with a larger
 /// peak over half-way points is greatest.
-fn between(grid: &Grid, peaks: &[Peak]) -> i64 {
+fn spike_threshold_ns(grid: &Grid, peaks: &[Peak]) -> i64 {
     let half_way = Grid { phase: grid.phase + grid.period / 2.0, ..*grid };
     let [on, off] = [grid, &half_way].map(|grid| {
-        let mut largest: Vec<i64> = near_each(grid, peaks).values().map(|peak| peak.latency_ns).collect();
+        let mut largest: Vec<i64> =
+            largest_near_grid_points(grid, peaks).values().map(|peak| peak.latency_ns).collect();
         largest.sort_unstable();
         largest
     });
@@ -287,18 +294,18 @@ fn between(grid: &Grid, peaks: &[Peak]) -> i64 {
 
 /// Describes a grid by all peaks. A grid point shows a spike if the largest peak near it is larger than those
 /// half way between grid points, and as near as these spikes lie: a spike of another period only passes by.
-fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
+fn describe(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
     let larger = &peaks[..peaks.partition_point(|peak| peak.latency_ns > beyond)];
     let (mut grid, mut distance) = (*grid, NEAR * grid.period);
     for _ in 0..FITS {
-        let on = within(&grid, distance, larger);
+        let on = largest_within(&grid, distance, larger);
         let points: Vec<(f64, f64)> = on.iter().map(|(c, peak)| (*c as f64, peak.index as f64)).collect();
         let line = least_squares(&points)?.line;
         grid = Grid { period: line.slope, phase: line.intercept };
-        let usual = median(&mut points.iter().map(|(_, at)| grid.off(*at)).collect::<Vec<_>>())?;
+        let usual = median(&mut points.iter().map(|(_, at)| grid.distance_to_grid(*at)).collect::<Vec<_>>())?;
         distance = (SPREAD * usual).max(1.0).min(NEAR * grid.period);
     }
-    let on = within(&grid, distance, larger);
+    let on = largest_within(&grid, distance, larger);
     let spikes: Vec<(f64, &Peak)> = on.iter().map(|(cycle, peak)| (*cycle as f64, *peak)).collect();
     let (first, last) = (spikes.first()?.0, spikes.last()?.0);
     let points: Vec<(f64, f64)> = spikes.iter().map(|(cycle, peak)| (*cycle, peak.index as f64)).collect();
@@ -315,7 +322,7 @@ fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<Periodi
         threshold_ns,
         others: peaks
             .iter()
-            .filter(|peak| peak.latency_ns >= threshold_ns && !grid.holds(peak.index as f64))
+            .filter(|peak| peak.latency_ns >= threshold_ns && !grid.is_near_grid_point(peak.index as f64))
             .count() as u64,
         p: p.min(1.0),
     })

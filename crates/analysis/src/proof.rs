@@ -9,7 +9,7 @@ use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
 /// Figures of one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BlockFigures {
+pub struct BlockDeviation {
     /// Absolute deviation |start - due|.
     pub deviation: Statistics,
     /// Largest minus smallest latency, in ns.
@@ -18,9 +18,9 @@ pub struct BlockFigures {
     pub load: Option<f64>,
 }
 
-impl BlockFigures {
+impl BlockDeviation {
     fn from_block(block: &BlockView<'_>) -> Self {
-        BlockFigures {
+        BlockDeviation {
             deviation: Statistics::from_values(&block.deviations()),
             jitter_ns: block.latencies().peak_to_peak_ns(),
             load: block.load(),
@@ -31,19 +31,19 @@ impl BlockFigures {
 /// A figure of the blocks before and after, each with the interval of its median over the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(default)]
-pub struct InBlocks {
+pub struct BeforeAndAfter {
     /// The blocks before.
     pub before: Option<MedianInterval>,
     /// The blocks after.
     pub after: Option<MedianInterval>,
 }
 
-impl InBlocks {
-    fn new(pairs: &[(BlockFigures, BlockFigures)], figure: fn(&BlockFigures) -> Option<i64>) -> Self {
-        let median = |of: &dyn Fn(&(BlockFigures, BlockFigures)) -> Option<i64>| {
+impl BeforeAndAfter {
+    fn new(pairs: &[(BlockDeviation, BlockDeviation)], figure: fn(&BlockDeviation) -> Option<i64>) -> Self {
+        let median = |of: &dyn Fn(&(BlockDeviation, BlockDeviation)) -> Option<i64>| {
             MedianInterval::from_values(pairs.iter().filter_map(|pair| Some(of(pair)? as f64)))
         };
-        InBlocks { before: median(&|pair| figure(&pair.0)), after: median(&|pair| figure(&pair.1)) }
+        BeforeAndAfter { before: median(&|pair| figure(&pair.0)), after: median(&|pair| figure(&pair.1)) }
     }
 }
 
@@ -51,15 +51,15 @@ impl InBlocks {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proof {
     /// Each pair of neighbouring blocks: before, after.
-    pub pairs: Vec<(BlockFigures, BlockFigures)>,
+    pub pairs: Vec<(BlockDeviation, BlockDeviation)>,
     /// All blocks before together.
     pub before: WayFigures,
     /// All blocks after together.
     pub after: WayFigures,
     /// The 99th percentile of |start - due| of a block, in ns.
-    pub p99_ns: InBlocks,
+    pub p99_ns: BeforeAndAfter,
     /// The jitter of a block, in ns: largest minus smallest latency.
-    pub jitter_ns: InBlocks,
+    pub jitter_ns: BeforeAndAfter,
     /// Factor by which the 99th percentile of |start - due| is smaller, pair by pair.
     pub p99_factor: Option<MedianInterval>,
     /// Factor by which the jitter is smaller, largest minus smallest latency, pair by pair.
@@ -73,22 +73,22 @@ pub struct Proof {
 impl Proof {
     /// Compares the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
     pub fn new(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
-        let pairs: Vec<(BlockFigures, BlockFigures)> = before
+        let pairs: Vec<(BlockDeviation, BlockDeviation)> = before
             .iter()
             .zip(after)
-            .map(|(b, a)| (BlockFigures::from_block(b), BlockFigures::from_block(a)))
+            .map(|(b, a)| (BlockDeviation::from_block(b), BlockDeviation::from_block(a)))
             .collect();
-        let factor = |of: fn(&BlockFigures) -> Option<i64>| {
+        let factor = |of: fn(&BlockDeviation) -> Option<i64>| {
             MedianInterval::from_values(pairs.iter().filter_map(|(before, after)| {
                 // A deviation below the clock's resolution counts as one nanosecond.
                 Some(of(before)? as f64 / of(after)?.max(1) as f64)
             }))
         };
-        let p99 = |b: &BlockFigures| b.deviation.at(P99).exactly();
-        let jitter = |b: &BlockFigures| b.jitter_ns;
+        let p99 = |b: &BlockDeviation| b.deviation.at(P99).exactly();
+        let jitter = |b: &BlockDeviation| b.jitter_ns;
         Proof {
-            p99_ns: InBlocks::new(&pairs, p99),
-            jitter_ns: InBlocks::new(&pairs, jitter),
+            p99_ns: BeforeAndAfter::new(&pairs, p99),
+            jitter_ns: BeforeAndAfter::new(&pairs, jitter),
             p99_factor: factor(p99),
             jitter_factor: factor(jitter),
             extra_load: MedianInterval::from_values(

@@ -49,11 +49,11 @@ pub struct Limit {
 /// A purpose of a periodic task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purpose {
-    /// Its name, for options and programs.
+    /// Name, for options and programs.
     pub name: &'static str,
     /// The period of its task, in ns.
     pub period_ns: i64,
-    /// Its limits; the gravest verdict decides.
+    /// Limits; the gravest verdict decides.
     pub limits: &'static [Limit],
     /// Sources of the limits, as addresses.
     pub sources: &'static [&'static str],
@@ -74,11 +74,11 @@ const ALSA: &str = "https://www.alsa-project.org/wiki/FramesPeriods";
 /// The default task of a CODESYS controller: 10 ms with a watchdog of 11 ms.
 const CECX: &str = "https://www.easymanua.ls/festo/cecx-x-c1-series/manual?p=45";
 
-const fn interval(good: i64, limited: i64) -> Limit {
+const fn interval_limit(good: i64, limited: i64) -> Limit {
     Limit { measure: Measure::Interval, good, limited }
 }
 
-const fn latency(good: i64, limited: i64) -> Limit {
+const fn latency_limit(good: i64, limited: i64) -> Limit {
     Limit { measure: Measure::Latency, good, limited }
 }
 
@@ -91,44 +91,44 @@ pub const PURPOSES: [Purpose; 10] = [
     Purpose {
         name: "step-25us",
         period_ns: 25_000,
-        limits: &[interval(20_000, 20_000)],
+        limits: &[interval_limit(20_000, 20_000)],
         sources: &[LATENCY_TEST, PRINT_NC],
     },
     Purpose {
         name: "step-50us",
         period_ns: 50_000,
-        limits: &[interval(20_000, 45_000)],
+        limits: &[interval_limit(20_000, 45_000)],
         sources: &[LATENCY_TEST, PRINT_NC],
     },
     Purpose {
         name: "step-100us",
         period_ns: 100_000,
-        limits: &[interval(20_000, 50_000)],
+        limits: &[interval_limit(20_000, 50_000)],
         sources: &[LATENCY_TEST, PRINT_NC],
     },
     // A tenth of the cycle, as 100 us is of the usual one; a frame half a cycle late collides with the next one.
     Purpose {
         name: "fieldbus-250us",
         period_ns: 250_000,
-        limits: &[latency(25_000, 125_000), NONE_MISSED],
+        limits: &[latency_limit(25_000, 125_000), NONE_MISSED],
         sources: &[OST_ETHERCAT],
     },
     Purpose {
         name: "fieldbus-500us",
         period_ns: 500_000,
-        limits: &[latency(50_000, 250_000), NONE_MISSED],
+        limits: &[latency_limit(50_000, 250_000), NONE_MISSED],
         sources: &[OST_ETHERCAT],
     },
     Purpose {
         name: "servo-thread",
         period_ns: 1_000_000,
-        limits: &[interval(100_000, 500_000)],
+        limits: &[interval_limit(100_000, 500_000)],
         sources: &[PRINT_NC, LATENCY_TEST],
     },
     Purpose {
         name: "fieldbus-1ms",
         period_ns: 1_000_000,
-        limits: &[latency(100_000, 500_000), NONE_MISSED],
+        limits: &[latency_limit(100_000, 500_000), NONE_MISSED],
         sources: &[OST_ETHERCAT],
     },
     Purpose {
@@ -141,13 +141,13 @@ pub const PURPOSES: [Purpose; 10] = [
     Purpose {
         name: "audio",
         period_ns: 1_333_333,
-        limits: &[latency(666_666, 1_333_333), NONE_MISSED],
+        limits: &[latency_limit(666_666, 1_333_333), NONE_MISSED],
         sources: &[ALSA],
     },
     Purpose {
         name: "plc-10ms",
         period_ns: 10_000_000,
-        limits: &[latency(1_000_000, 10_000_000), NONE_MISSED],
+        limits: &[latency_limit(1_000_000, 10_000_000), NONE_MISSED],
         sources: &[CECX],
     },
 ];
@@ -161,14 +161,14 @@ impl Limit {
     /// none may be missed.
     #[must_use]
     pub fn shares_of(period_ns: i64) -> [Limit; 2] {
-        [latency(period_ns / 10, period_ns / 2), NONE_MISSED]
+        [latency_limit(period_ns / 10, period_ns / 2), NONE_MISSED]
     }
 }
 
 impl Purpose {
     /// Returns the purpose of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Purpose> {
+    pub fn by_name(name: &str) -> Option<&'static Purpose> {
         PURPOSES.iter().find(|purpose| purpose.name == name)
     }
 
@@ -191,7 +191,7 @@ mod tests {
             assert!(PURPOSES[..n].iter().all(|other| other.name != purpose.name));
             assert!(purpose.limits.iter().all(|limit| 0 <= limit.good && limit.good <= limit.limited));
             assert!(!purpose.limits.is_empty() && purpose.sources.iter().all(|s| s.starts_with("https://")));
-            assert_eq!(Purpose::named(purpose.name), Some(purpose));
+            assert_eq!(Purpose::by_name(purpose.name), Some(purpose));
         }
     }
 

@@ -33,12 +33,12 @@ pub fn rank_sum(a: &[f64], b: &[f64]) -> Option<Shift> {
     let mut differences: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| x - y)).collect();
     differences.sort_by(f64::total_cmp);
     let cumulative = if a.len() + b.len() <= EXACT {
-        cumulative_of(&rank_sum_counts(a.len(), b.len()))
+        cumulative_probabilities(&rank_sum_counts(a.len(), b.len()))
     } else {
         let (m, n) = (a.len() as f64, b.len() as f64);
         normal_cumulative(differences.len(), m * n / 2.0, (m * n * (m + n + 1.0) / 12.0).sqrt())
     };
-    shift(&differences, &cumulative)
+    shift_between(&differences, &cumulative)
 }
 
 /// Compares pairs by their differences (Wilcoxon's signed rank). Pairs without a difference count half each way.
@@ -49,17 +49,17 @@ pub fn signed_rank(differences: &[f64]) -> Option<Shift> {
         (0..n).flat_map(|i| (i..n).map(move |j| (differences[i] + differences[j]) / 2.0)).collect();
     walsh.sort_by(f64::total_cmp);
     let cumulative = if n <= EXACT {
-        cumulative_of(&signed_rank_counts(n))
+        cumulative_probabilities(&signed_rank_counts(n))
     } else {
         let n = n as f64;
         normal_cumulative(walsh.len(), n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
     };
-    shift(&walsh, &cumulative)
+    shift_between(&walsh, &cumulative)
 }
 
 /// Computes the result common to both tests: of the sorted `differences`, `cumulative[k]` is the probability
 /// that at most k are positive, where differences of 0 count half.
-fn shift(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
+fn shift_between(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     let most = differences.len();
     let of = |sign| differences.iter().filter(|d| d.partial_cmp(&&0.0) == Some(sign)).count() as f64;
     let statistic = of(Ordering::Greater) + of(Ordering::Equal) / 2.0;
@@ -79,7 +79,7 @@ fn shift(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     Some(Shift { estimate, low, high, p })
 }
 
-fn cumulative_of(counts: &[f64]) -> Vec<f64> {
+fn cumulative_probabilities(counts: &[f64]) -> Vec<f64> {
     let all: f64 = counts.iter().sum();
     let mut sum = 0.0;
     counts
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_approximation_meets_the_exact_distribution() {
-        let exact = cumulative_of(&signed_rank_counts(50));
+        let exact = cumulative_probabilities(&signed_rank_counts(50));
         let sd = (50.0f64 * 51.0 * 101.0 / 24.0).sqrt();
         let normal = normal_cumulative(1275, 637.5, sd);
         assert!(exact.iter().zip(&normal).all(|(a, b)| (a - b).abs() < 2e-3));

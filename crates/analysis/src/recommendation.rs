@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compensation::{EmpiricalLaw, nist};
+use crate::compensation::{EmpiricalDistribution, nist};
 
 /// Requirements of the user on a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -45,11 +45,11 @@ pub struct NistChoice {
     pub service_ns: f64,
     /// A of least load, equation 2, in ns.
     pub every_ns: f64,
-    /// Its load, equation 3 (the last period polled in full).
+    /// Load, equation 3 (the last period polled in full).
     pub load: f64,
     /// A of least load if half of the last period is polled on average, in ns.
     pub mean_poll_every_ns: f64,
-    /// Its load.
+    /// Load.
     pub mean_poll_load: f64,
 }
 
@@ -64,7 +64,7 @@ impl NistChoice {
 }
 
 /// Returns the largest margin whose polling stays within a share of the period.
-fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
+fn margin_within(latencies: &EmpiricalDistribution, budget: f64, period_ns: i64) -> f64 {
     let t = period_ns as f64;
     let (mut low, mut high) = (0.0, t);
     // The polling time grows with the margin; a nanosecond is fine enough.
@@ -78,7 +78,7 @@ fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
 /// Returns the margin for a wish: the smallest that leaves no more late starts than wished, reduced to the
 /// budget; with a budget alone, all of it. `None` without latencies or a wish.
 pub fn recommend(
-    latencies: &EmpiricalLaw,
+    latencies: &EmpiricalDistribution,
     period_ns: i64,
     wish: CompensationRequirement,
     service_ns: f64,
@@ -119,7 +119,7 @@ fn standard_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
 /// Returns the index of the recommendation to follow, of one for each wake-up method in the order of
 /// preference. One that keeps the wanted share of late starts is preferred to one whose budget does not allow
 /// it. Next comes the one of least polling or, if the budget decides, of fewest late starts.
-pub fn best(candidates: &[MarginChoice]) -> Option<usize> {
+pub fn best_candidate(candidates: &[MarginChoice]) -> Option<usize> {
     let better = |a: &MarginChoice, b: &MarginChoice| match (a.limited_by_budget, b.limited_by_budget) {
         (false, true) => true,
         (true, false) => false,
@@ -137,8 +137,8 @@ pub fn best(candidates: &[MarginChoice]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn even() -> EmpiricalLaw {
-        EmpiricalLaw::new((1..=999).map(|x| f64::from(x) * 100.0))
+    fn even() -> EmpiricalDistribution {
+        EmpiricalDistribution::new((1..=999).map(|x| f64::from(x) * 100.0))
     }
 
     fn wish(late: Option<f64>, budget: Option<f64>) -> MarginChoice {
@@ -175,21 +175,21 @@ mod tests {
         let dear = MarginChoice { expected_load: cheap.expected_load * 2.0, ..cheap };
         let alike = MarginChoice { expected_load: cheap.expected_load * 0.95, ..cheap };
         let limited = MarginChoice { limited_by_budget: true, expected_load: 0.0, ..cheap };
-        assert_eq!(best(&[dear, cheap, limited]), Some(1));
-        assert_eq!(best(&[cheap, alike]), Some(0));
-        assert_eq!(best(&[limited, dear]), Some(1));
+        assert_eq!(best_candidate(&[dear, cheap, limited]), Some(1));
+        assert_eq!(best_candidate(&[cheap, alike]), Some(0));
+        assert_eq!(best_candidate(&[limited, dear]), Some(1));
         let rarer = MarginChoice { expected_late: limited.expected_late / 2.0, ..limited };
-        assert_eq!(best(&[limited, rarer]), Some(1));
+        assert_eq!(best_candidate(&[limited, rarer]), Some(1));
         let by_chance = MarginChoice { expected_late: limited.expected_late * 0.95, ..limited };
-        assert_eq!(best(&[limited, by_chance]), Some(0));
-        assert_eq!(best(&[]), None);
+        assert_eq!(best_candidate(&[limited, by_chance]), Some(0));
+        assert_eq!(best_candidate(&[]), None);
     }
 
     #[test]
     fn a_margin_stays_below_the_period() {
-        let slow = EmpiricalLaw::new([900_000.0; 10]);
+        let slow = EmpiricalDistribution::new([900_000.0; 10]);
         let wish = CompensationRequirement { late: Some(0.1), budget: None };
         assert_eq!(recommend(&slow, 500_000, wish, 5_000.0).unwrap().margin_ns, 250_000);
-        assert!(recommend(&EmpiricalLaw::new([]), 500_000, wish, 5_000.0).is_none());
+        assert!(recommend(&EmpiricalDistribution::new([]), 500_000, wish, 5_000.0).is_none());
     }
 }

@@ -19,8 +19,8 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Error, Gap, TaskRun};
 use serde::Serialize;
 
-use error::{not_a_requirement, unknown};
-pub(crate) use limits::share_at_most;
+use error::{not_a_requirement, unknown_word};
+pub(crate) use limits::upper_share_limit;
 
 use limits::Limits;
 
@@ -59,7 +59,7 @@ impl Required {
 /// let required: Requirement = "p99.9 < 80us".parse()?;
 /// // None of 2000 values broke it, which come singly: too few to say that no more than one in a thousand does; of 3000 it is known.
 /// let none_of = |values| {
-///     required.judge(&Breaches::unordered(Evidence { values, ..Evidence::default() }), Some(1)).outcome
+///     required.judge(&Breaches::from_totals(Evidence { values, ..Evidence::default() }), Some(1)).outcome
 /// };
 /// assert_eq!((none_of(2_000), none_of(3_000)), (Outcome::NotEnoughData, Outcome::Pass));
 /// # Ok::<(), jitterlab_model::Error>(())
@@ -85,9 +85,9 @@ impl FromStr for Requirement {
     fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("p(").or_else(|| text.strip_prefix("P(")) {
-            return probability(text, rest);
+            return parse_probability(text, rest);
         }
-        let (left, strict, right) = split(text).ok_or_else(|| not_a_requirement(text))?;
+        let (left, strict, right) = split_comparison(text).ok_or_else(|| not_a_requirement(text))?;
         let words: Vec<&str> = left.split_whitespace().collect();
         if words == ["missed"] {
             let share = parse_share(text, right)?;
@@ -101,7 +101,7 @@ impl FromStr for Requirement {
         }
         let (subject, statistic) = match words[..] {
             [statistic] => (Required::Latency, statistic),
-            [name, statistic] => (subject(text, name)?, statistic),
+            [name, statistic] => (parse_subject(text, name)?, statistic),
             _ => {
                 return Err(not_a_requirement(text));
             }
@@ -113,15 +113,15 @@ impl FromStr for Requirement {
                     Error::bad_use(format!("{statistic:?} is not a quantile"))
                         .remedy("write p and a number above 0 and below 100, such as p99.99")
                 })?,
-                None => return Err(unknown(text, statistic)),
+                None => return Err(unknown_word(text, statistic)),
             },
         };
         if subject == Required::Missed {
-            return Err(unknown(text, "missed"));
+            return Err(unknown_word(text, "missed"));
         }
         Ok(Requirement {
             subject,
-            limit_ns: limit(text, right)?,
+            limit_ns: parse_limit(text, right)?,
             limit_breaks: strict,
             share,
             text: text.into(),
@@ -129,12 +129,12 @@ impl FromStr for Requirement {
     }
 }
 
-fn subject(text: &str, name: &str) -> Result<Required, Error> {
-    Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
+fn parse_subject(text: &str, name: &str) -> Result<Required, Error> {
+    Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown_word(text, name))
 }
 
 /// Splits `left < right` (also `<=` and `=`): the quantity, whether equality breaks it, the limit.
-fn split(text: &str) -> Option<(&str, bool, &str)> {
+fn split_comparison(text: &str) -> Option<(&str, bool, &str)> {
     let at = text.find(['<', '='])?;
     let (left, rest) = text.split_at(at);
     let (strict, right) = match rest.strip_prefix("<=") {
@@ -145,7 +145,7 @@ fn split(text: &str) -> Option<(&str, bool, &str)> {
 }
 
 /// Reads the rest of a probability: `latency > 100us) < 1e-6`.
-fn probability(text: &str, rest: &str) -> Result<Requirement, Error> {
+fn parse_probability(text: &str, rest: &str) -> Result<Requirement, Error> {
     let none = || not_a_requirement(text);
     let (inner, outer) = rest.split_once(')').ok_or_else(none)?;
     let (name, value) = inner.split_once('>').ok_or_else(none)?;
@@ -155,14 +155,20 @@ fn probability(text: &str, rest: &str) -> Result<Requirement, Error> {
     };
     let share = outer.trim().strip_prefix('<').ok_or_else(none)?;
     let share = parse_share(text, share.strip_prefix('=').unwrap_or(share).trim())?;
-    let subject = subject(text, name.trim())?;
+    let subject = parse_subject(text, name.trim())?;
     if subject == Required::Missed {
-        return Err(unknown(text, "missed"));
+        return Err(unknown_word(text, "missed"));
     }
-    Ok(Requirement { subject, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
+    Ok(Requirement {
+        subject,
+        limit_ns: parse_limit(text, value.trim())?,
+        limit_breaks,
+        share,
+        text: text.into(),
+    })
 }
 
-fn limit(text: &str, value: &str) -> Result<i64, Error> {
+fn parse_limit(text: &str, value: &str) -> Result<i64, Error> {
     parse_duration_ns(value).map_err(|error| Error::bad_use(format!("the limit of {text:?}")).because(error))
 }
 
@@ -211,7 +217,8 @@ pub enum Outcome {
 /// The outcome of a requirement with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Judgement {
+#[serde(rename = "Judgement")]
+pub struct RequirementResult {
     /// The requirement.
     pub requirement: Requirement,
     /// The outcome.
@@ -224,7 +231,8 @@ pub struct Judgement {
     /// Lower and upper limit, each with 95 % confidence, of the share that breaks it.
     pub share_limits: [f64; 2],
     /// Basis of the limits.
-    pub footing: LimitBasis,
+    #[serde(rename = "footing")]
+    pub basis: LimitBasis,
     /// The largest burst of breaches with which it would pass, if the limits are from the number of breaches alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes_if_at_most: Option<u64>,
@@ -232,24 +240,22 @@ pub struct Judgement {
 
 impl Requirement {
     /// True if a value breaks the limit.
-    pub fn broken_by(&self, value_ns: i64) -> bool {
+    pub fn is_broken_by(&self, value_ns: i64) -> bool {
         if self.limit_breaks { value_ns >= self.limit_ns } else { value_ns > self.limit_ns }
     }
 
-    /// Returns the evidence of one value.
     fn evidence_of(&self, value_ns: i64) -> Evidence {
-        let broke = u64::from(self.broken_by(value_ns));
+        let broke = u64::from(self.is_broken_by(value_ns));
         Evidence { values: 1, broke, may_have_broken: broke }
     }
 
-    /// Returns the evidence of these ages.
-    fn seen_among(&self, ages: &Ages) -> Evidence {
+    fn evidence_of_ages(&self, ages: &Ages) -> Evidence {
         let broke = ages.above(self.limit_ns.saturating_sub(i64::from(self.limit_breaks)));
         Evidence { values: ages.count, broke, may_have_broken: broke }
     }
 
     /// Returns the data needed to decide it that the source of a task lacks, if any.
-    pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
+    pub fn missing_data(&self, task: &TaskRun) -> Option<Gap> {
         let needs: &[Gap] = match self.subject {
             Required::Latency => &[Gap::Latency, Gap::Phase],
             Required::PeriodError => &[Gap::DueTimes, Gap::Grid],
@@ -264,11 +270,11 @@ impl Requirement {
     ///
     /// No run can prove a share of 0: it passes if nothing broke it, and the upper limit of the share shows
     /// the strength of that.
-    pub fn judge(&self, breaches: &Breaches, burst_at_most: Option<u64>) -> Judgement {
+    pub fn judge(&self, breaches: &Breaches, burst_at_most: Option<u64>) -> RequirementResult {
         let seen = breaches.evidence;
         let limits = Limits::new(breaches, burst_at_most);
         let [low, high] = limits.share;
-        let outcome = if breaches.untold.is_some() {
+        let outcome = if breaches.gap.is_some() {
             Outcome::Unknown
         } else if seen.values == 0 {
             Outcome::NotEnoughData
@@ -279,7 +285,7 @@ impl Requirement {
                 _ => Outcome::Fail,
             }
         } else {
-            match limits.footing {
+            match limits.basis {
                 // Limits would be different with bursts of unknown size.
                 LimitBasis::Singly | LimitBasis::LongMemory => Outcome::NotEnoughData,
                 _ if high < self.share => Outcome::Pass,
@@ -287,14 +293,14 @@ impl Requirement {
                 _ => Outcome::NotEnoughData,
             }
         };
-        let singly = limits.footing == LimitBasis::Singly && self.share > 0.0 && high < self.share;
-        Judgement {
+        let singly = limits.basis == LimitBasis::Singly && self.share > 0.0 && high < self.share;
+        RequirementResult {
             requirement: self.clone(),
             outcome,
-            unknown: breaches.untold,
+            unknown: breaches.gap,
             evidence: seen,
             share_limits: limits.share,
-            footing: limits.footing,
+            basis: limits.basis,
             passes_if_at_most: singly.then(|| self.largest_burst(breaches)),
         }
     }

@@ -41,7 +41,7 @@ const SHORTEST: usize = 256;
 /// A line of a spectrum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
-    /// Its period in steps of the series.
+    /// Period in steps of the series.
     pub period: f64,
     /// Uncertainty of the period (half a frequency step).
     pub uncertainty: f64,
@@ -89,7 +89,7 @@ pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
     };
     let mut found = Vec::new();
     for (at, over, p) in whole.outstanding() {
-        let frequency = whole.top(at);
+        let frequency = whole.refined_frequency(at);
         let in_both = halves.iter().all(|half| half.probability_near(frequency) <= HALF);
         let apart = found.iter().all(|l: &Line| (1.0 / l.period - frequency).abs() * length as f64 > LOBE);
         if in_both && apart && found.len() < MOST {
@@ -145,7 +145,7 @@ impl Periodogram {
         Periodogram { size, stretches, first, power, floor }
     }
 
-    fn over(&self, at: usize) -> f64 {
+    fn over_floor_at(&self, at: usize) -> f64 {
         if self.floor[at] > 0.0 { self.power[at] / self.floor[at] } else { 0.0 }
     }
 
@@ -159,7 +159,7 @@ impl Periodogram {
     /// probability in noise.
     fn outstanding(&self) -> Vec<(usize, f64, f64)> {
         let tried = self.size / 2.0;
-        let all = (self.first..self.power.len()).map(|at| (at, self.over(at)));
+        let all = (self.first..self.power.len()).map(|at| (at, self.over_floor_at(at)));
         let mut found: Vec<(usize, f64, f64)> = all
             .map(|(at, over)| (at, over, tried * self.probability(over)))
             .filter(|(_, _, p)| *p <= LEVEL)
@@ -169,7 +169,7 @@ impl Periodogram {
     }
 
     /// Returns the frequency of a line, in cycles per step: the top of a parabola through three logarithms of powers.
-    fn top(&self, at: usize) -> f64 {
+    fn refined_frequency(&self, at: usize) -> f64 {
         let log = |i: usize| self.power.get(i).map_or(f64::NAN, |p| p.max(1e-300).ln());
         let (a, b, c) = (log(at.wrapping_sub(1)), log(at), log(at + 1));
         let shift = (a - c) / (2.0 * (a - 2.0 * b + c));
@@ -181,7 +181,7 @@ impl Periodogram {
         let at = frequency * self.size;
         let near = at.floor() as usize..=at.ceil() as usize;
         let near = near.filter(|at| (self.first.min(2)..self.power.len()).contains(at));
-        near.map(|at| self.probability(self.over(at))).fold(1.0, f64::min)
+        near.map(|at| self.probability(self.over_floor_at(at))).fold(1.0, f64::min)
     }
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn wave(frequency: f64, length: usize) -> impl Iterator<Item = Comple
 }
 
 /// Fits the wave of a frequency in a stretch, by least squares over the available values.
-pub(crate) fn fitted(values: &[f64], frequency: f64) -> Complex<f64> {
+pub(crate) fn fit_wave(values: &[f64], frequency: f64) -> Complex<f64> {
     let (mut sum, mut count, mut of_values) = (Complex::<f64>::default(), 0.0, 0.0);
     let mut waves = Complex::<f64>::default();
     for (v, w) in values.iter().zip(wave(frequency, values.len())).filter(|(v, _)| !v.is_nan()) {
@@ -239,7 +239,7 @@ pub(crate) fn fitted(values: &[f64], frequency: f64) -> Complex<f64> {
 }
 
 fn amplitude(stretches: &[&[f64]], frequency: f64) -> f64 {
-    let squares = stretches.iter().map(|values| fitted(values, frequency).norm_sqr());
+    let squares = stretches.iter().map(|values| fit_wave(values, frequency).norm_sqr());
     (squares.sum::<f64>() / stretches.len().max(1) as f64).sqrt()
 }
 
@@ -255,7 +255,7 @@ fn name_harmonics(lines: &mut Vec<Line>, length: f64) {
         let candidates = own.chain(between).filter(|f| f * length >= 1.0);
         let explained = candidates.map(|f| Comb::new(f, &frequencies, length));
         let best = explained
-            .max_by(|a, b| a.worth().total_cmp(&b.worth()).then(a.frequency.total_cmp(&b.frequency)));
+            .max_by(|a, b| a.score().total_cmp(&b.score()).then(a.frequency.total_cmp(&b.frequency)));
         let Some(best) = best.filter(|comb| !comb.harmonics.is_empty()) else { break };
         let (mut of_it, mut others) = (Vec::new(), Vec::new());
         for (number, line) in left.into_iter().enumerate() {
@@ -298,7 +298,7 @@ impl Comb {
     }
 
     /// Returns the score of the comb: high if it explains many lines, lower if many of its harmonics are missing.
-    fn worth(&self) -> f64 {
+    fn score(&self) -> f64 {
         let highest = self.harmonics.iter().map(|h| h.1).max().unwrap_or(1);
         (self.harmonics.len() as f64).powi(2) / f64::from(highest)
     }

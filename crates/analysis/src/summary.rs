@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A percentile: its name, and the number of values needed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percentile {
-    /// Its name, such as `p99.9`.
+    /// Name, such as `p99.9`.
     pub name: &'static str,
     /// One value in this many may lie above it; with fewer values there is no such percentile.
     pub one_in: u64,
@@ -183,7 +183,7 @@ impl Summary {
         }
     }
 
-    /// Returns its statistics, in the order of [`Quantity::SHOWN`].
+    /// Returns the statistics, in the order of [`Quantity::SHOWN`].
     pub fn quantities(&self) -> [(Quantity, &Statistics); Quantity::SHOWN.len()] {
         [
             (Quantity::Latency, &self.latency),

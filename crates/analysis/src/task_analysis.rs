@@ -3,12 +3,12 @@
 use jitterlab_model::{RunInfo, TaskRun, words};
 use serde::Serialize;
 
+use crate::allan_and_mtie::{TimeErrorPoint, time_error};
 use crate::least_squares::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
 use crate::measured::MeasuredTask;
 use crate::misses::Misses;
 use crate::patterns::Patterns;
 use crate::scan::{Span, TaskScan};
-use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
 use crate::verdict::Verdict;
 

@@ -24,7 +24,7 @@ impl TransitionCounter {
         TransitionCounter { edges_ns, counts: vec![0; kinds * kinds], first: None, last: None }
     }
 
-    fn kinds(&self) -> usize {
+    fn cluster_count(&self) -> usize {
         self.edges_ns.len() + 1
     }
 
@@ -42,7 +42,7 @@ impl TransitionCounter {
 
     fn count(&mut self, to: usize) {
         if let Some(from) = self.last {
-            let kinds = self.kinds();
+            let kinds = self.cluster_count();
             self.counts[from * kinds + to] += 1;
         }
     }
@@ -58,7 +58,7 @@ impl TransitionCounter {
 
     /// Returns the figures so far. `None` for fewer than two clusters.
     pub fn figures(&self) -> Option<Transitions> {
-        let kinds = self.kinds();
+        let kinds = self.cluster_count();
         let rows: Vec<Vec<u64>> = self.counts.chunks(kinds).map(<[u64]>::to_vec).collect();
         (kinds >= 2).then(|| Transitions::from_counts(rows))
     }
@@ -69,11 +69,11 @@ impl TransitionCounter {
 pub struct Transitions {
     /// Number of transitions from the row's cluster to the column's.
     pub counts: Vec<Vec<u64>>,
-    /// The same as shares of each row: the matrix of a Markov chain, for a jump-linear analysis of a loop.
+    /// Counts as shares of each row: the transition matrix of a Markov chain, for a jump-linear analysis of a loop.
     pub probabilities: Vec<Vec<f64>>,
     /// Pearson's chi-squared against independence, over the cells with an expected count of at least 5.
     pub chi_squared: Option<f64>,
-    /// Its degrees of freedom.
+    /// Degrees of freedom.
     pub degrees: u64,
     /// Probability of this or a larger chi-squared if each activation's cluster were independent of the previous one.
     pub p: Option<f64>,
@@ -108,7 +108,7 @@ impl Transitions {
         let degrees =
             if cells == full { ((kinds - 1) * (kinds - 1)) as u64 } else { cells.saturating_sub(1).max(1) };
         let tested = (cells > 1).then_some(statistic);
-        let rare = self_repetition(&counts, &row, &column, all);
+        let rare = self_repetition_probability(&counts, &row, &column, all);
         let p_table = tested.and_then(|x| Some(ChiSquared::new(degrees as f64).ok()?.sf(x)));
         let p = match (p_table, rare) {
             (Some(a), Some(b)) => Some((2.0 * a.min(b)).min(1.0)),
@@ -127,7 +127,7 @@ impl Transitions {
 
 /// Returns the probability that clusters too rare for chi-squared follow themselves this often by chance (the
 /// number is nearly Poisson).
-fn self_repetition(counts: &[Vec<u64>], row: &[u64], column: &[u64], all: u64) -> Option<f64> {
+fn self_repetition_probability(counts: &[Vec<u64>], row: &[u64], column: &[u64], all: u64) -> Option<f64> {
     let rare = |k: &usize| all > 0 && row[*k] > 0 && (row[*k] as f64 * column[*k] as f64) < 5.0 * all as f64;
     let kinds: Vec<usize> = (0..counts.len()).filter(rare).collect();
     let expected: f64 = kinds.iter().map(|k| row[*k] as f64 * column[*k] as f64 / all as f64).sum();

@@ -36,7 +36,7 @@ pub struct PurposeVerdict {
     pub untested: Option<Untested>,
     /// The deciding quantity, or the one that would decide in a longer run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<Decision>,
+    pub decided_by: Option<DecidingFigure>,
     /// Sources of its limits.
     pub sources: Vec<String>,
 }
@@ -71,11 +71,13 @@ pub enum Untested {
 /// The quantity that decides on a purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Decision {
+#[serde(rename = "Decision")]
+pub struct DecidingFigure {
     /// Name of its task.
     pub task: String,
     /// The measured value, in nanoseconds or as a number.
-    pub seen: i64,
+    #[serde(rename = "seen")]
+    pub measured: i64,
     /// True if that is an upper bound: intervals, if only latencies are known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_most: bool,
@@ -90,7 +92,7 @@ pub struct Decision {
 
 impl Verdict {
     /// Judges the figures of a run's tasks, each with the rate in millionths by which its starts gain on due
-    /// times ([`crate::patterns::Change::between_clocks`]), if it was determined. `None` for runs without a
+    /// times ([`crate::patterns::SlowChange::clock_gain_ppm`]), if it was determined. `None` for runs without a
     /// real machine: a simulated microcontroller, a kernel in virtual time.
     #[must_use]
     pub fn from_run(
@@ -106,7 +108,7 @@ impl Verdict {
             Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge_worst(purpose, run, &tasks)));
         let is_of_none =
             asked.is_none() && usual.purposes.iter().all(|of| of.untested == Some(Untested::Period));
-        let by_shares = is_of_none.then(|| PurposeVerdict::by_shares(run, &tasks)).flatten();
+        let by_shares = is_of_none.then(|| PurposeVerdict::from_period_shares(run, &tasks)).flatten();
         Some(by_shares.map_or(usual, |only| Verdict {
             asked: None,
             fitness: only.fitness,
@@ -119,7 +121,7 @@ impl Verdict {
     pub fn new(asked: Option<&Purpose>, judge: impl Fn(&Purpose) -> PurposeVerdict) -> Self {
         let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
         let purposes: Vec<PurposeVerdict> = wanted.map(judge).collect();
-        let fitness = together(purposes.iter().map(|purpose| purpose.fitness));
+        let fitness = worst_tested(purposes.iter().map(|purpose| purpose.fitness));
         Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes }
     }
 
@@ -130,24 +132,24 @@ impl Verdict {
 }
 
 /// Returns the fitness for several purposes: the worst of those tested.
-fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
+fn worst_tested(each: impl Iterator<Item = Fitness>) -> Fitness {
     each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
 }
 
 impl PurposeVerdict {
     /// Judges tasks whose period no usual purpose has by shares of it. `None` where no period is above 0.
-    fn by_shares(run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Option<Self> {
+    fn from_period_shares(run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Option<Self> {
         let judged = tasks.iter().filter(|task| task.summary.period_ns > 0).map(|task| {
             let period_ns = task.summary.period_ns;
-            (judge(&Limit::shares_of(period_ns), run, task), period_ns)
+            (judge_task(&Limit::shares_of(period_ns), run, task), period_ns)
         });
-        let (worst, period_ns) = judged.max_by_key(|(judged, _)| rank(judged))?;
+        let (worst, period_ns) = judged.max_by_key(|(judged, _)| severity(judged))?;
         Some(PurposeVerdict { period_ns, ..PurposeVerdict::new(&CONTROL_LOOP, worst) })
     }
 
     /// Creates the verdict on a purpose from its judgement.
     #[must_use]
-    pub fn new(purpose: &Purpose, judged: Judged) -> Self {
+    pub fn new(purpose: &Purpose, judged: PurposeOutcome) -> Self {
         let (fitness, untested, decided_by) = match judged {
             Ok((fitness, decision)) => (fitness, None, Some(decision)),
             Err((why, decision)) => (Fitness::CannotTell, Some(why), decision),
@@ -164,14 +166,16 @@ impl PurposeVerdict {
 
     /// Joins the verdicts of several runs, each with its activations: the worst of them, and too short only
     /// if all of them together are.
-    pub fn of_all<'a>(runs: impl Iterator<Item = (&'a PurposeVerdict, u64)>) -> Option<PurposeVerdict> {
+    pub fn worst_of_runs<'a>(
+        runs: impl Iterator<Item = (&'a PurposeVerdict, u64)>,
+    ) -> Option<PurposeVerdict> {
         let (mut all, mut activations) = (Vec::new(), 0);
         for (verdict, ran) in runs {
             activations += ran;
             all.push(verdict.if_long_enough());
         }
         let mut worst = all.into_iter().max_by_key(|verdict| {
-            (verdict.fitness, verdict.decided_by.as_ref().map(|decision| decision.seen))
+            (verdict.fitness, verdict.decided_by.as_ref().map(|decision| decision.measured))
         })?;
         let decision = worst.decided_by.as_mut();
         if let Some(open_share) = decision.and_then(|decision| decision.open_share.as_mut()) {
@@ -189,7 +193,7 @@ impl PurposeVerdict {
     fn if_long_enough(&self) -> PurposeVerdict {
         let mut verdict = self.clone();
         if let (Some(Untested::Length { .. }), Some(decision)) = (self.untested, &self.decided_by) {
-            (verdict.fitness, verdict.untested) = (decision.limit.fitness(decision.seen), None);
+            (verdict.fitness, verdict.untested) = (decision.limit.fitness(decision.measured), None);
         }
         verdict
     }
@@ -198,10 +202,10 @@ impl PurposeVerdict {
 impl Limit {
     /// Returns the fitness for a value, in ns or as a number.
     #[must_use]
-    pub fn fitness(self, seen: i64) -> Fitness {
-        match seen {
-            seen if seen <= self.good => Fitness::Good,
-            seen if seen <= self.limited => Fitness::Limited,
+    pub fn fitness(self, value: i64) -> Fitness {
+        match value {
+            value if value <= self.good => Fitness::Good,
+            value if value <= self.limited => Fitness::Limited,
             _ => Fitness::Unfit,
         }
     }
@@ -232,21 +236,21 @@ impl<'a> TaskFigures<'a> {
 }
 
 /// A decision, or the reason why there is none, with the quantity that would decide.
-pub type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
+pub type PurposeOutcome = Result<(Fitness, DecidingFigure), (Untested, Option<DecidingFigure>)>;
 
 /// The order in which judgements are worse.
-fn rank(judged: &Judged) -> (Fitness, Option<i64>) {
+fn severity(judged: &PurposeOutcome) -> (Fitness, Option<i64>) {
     match judged {
-        Ok((fitness, decision)) => (*fitness, Some(decision.seen)),
-        Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.seen)),
+        Ok((fitness, decision)) => (*fitness, Some(decision.measured)),
+        Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.measured)),
     }
 }
 
 /// Judges the tasks that a purpose is tested by: of several the worst one decides.
-fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Judged {
+fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> PurposeOutcome {
     let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
     let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
-    fitting.map(|task| judge(purpose.limits, run, task)).max_by_key(rank).unwrap_or_else(|| {
+    fitting.map(|task| judge_task(purpose.limits, run, task)).max_by_key(severity).unwrap_or_else(|| {
         let unknown = tasks.iter().any(|task| !known(&task));
         let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));
         let gap = if periodic { Gap::Period } else { Gap::Grid };
@@ -254,7 +258,7 @@ fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> J
     })
 }
 
-fn judge(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
+fn judge_task(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> PurposeOutcome {
     let TaskFigures { number, summary, clocks } = *task;
     if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {
         return Err((Untested::Gap { gap }, None));
@@ -264,16 +268,16 @@ fn judge(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     let ran = summary.latency.count.max(summary.period_error.count);
     let found = limits.iter().map(|limit| match (limit.measure, clocks) {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
-        (measure, _) => (*limit, figure(measure, summary)),
+        (measure, _) => (*limit, measured_value(measure, summary)),
     });
     // A value that breaks a limit does so in any length and under any policy.
-    let decided = |limit: Limit, seen: i64| {
-        let fitness = limit.fitness(seen);
+    let decided = |limit: Limit, measured: i64| {
+        let fitness = limit.fitness(measured);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
         let each = fitness != Fitness::Unfit && limit.measure != Measure::PeriodDeviation;
         let counted = !summary.unknown.contains(&Gap::Count);
         let open_share = (each && counted).then(|| share_left_open(ran));
-        (fitness, Decision { task: summary.task.clone(), seen, at_most, open_share, limit })
+        (fitness, DecidingFigure { task: summary.task.clone(), measured, at_most, open_share, limit })
     };
     let too_short = match summary.unknown.contains(&Gap::Count) {
         true => Untested::Gap { gap: Gap::Count },
@@ -281,20 +285,20 @@ fn judge(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     };
     let worst = found
         .clone()
-        .filter_map(|(limit, seen)| Some(decided(limit, seen.exactly().or(seen.at_least())?)))
+        .filter_map(|(limit, value)| Some(decided(limit, value.exactly().or(value.at_least())?)))
         // Of equal ones the first: the limits are in the order of their importance.
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match worst {
         Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
         Some((_, decision)) if is_ordinary => Err((Untested::Policy, Some(decision))),
         None if is_ordinary => Err((Untested::Policy, None)),
-        Some(worst) => match found.clone().find(|(_, seen)| seen.exactly().is_none()) {
+        Some(worst) => match found.clone().find(|(_, value)| value.exactly().is_none()) {
             None if ran < activations_needed() => Err((too_short, Some(worst.1))),
             None => Ok(worst),
             Some((limit, _)) => Err((
                 match clocks {
                     Some(millionths) => Untested::Clocks { millionths },
-                    None => Untested::Gap { gap: gap(limit.measure) },
+                    None => Untested::Gap { gap: gap_behind(limit.measure) },
                 },
                 None,
             )),
@@ -305,7 +309,7 @@ fn judge(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
 }
 
 /// Returns the data without which a quantity is undecided.
-fn gap(measure: Measure) -> Gap {
+fn gap_behind(measure: Measure) -> Gap {
     match measure {
         Measure::Missed => Gap::Missed,
         Measure::Latency => Gap::Latency,
@@ -314,7 +318,7 @@ fn gap(measure: Measure) -> Gap {
 }
 
 /// Returns the measured value of a quantity, as far as it is known.
-fn figure(measure: Measure, summary: &Summary) -> Known<i64> {
+fn measured_value(measure: Measure, summary: &Summary) -> Known<i64> {
     let (errors, latency) = (&summary.period_error, &summary.latency);
     match measure {
         Measure::Interval => match (errors.min_ns, errors.max_ns, latency.min_ns, latency.max_ns) {
@@ -355,7 +359,7 @@ mod tests {
             stats.push(&Activation { index, due_ns, start_ns, end_ns, missed, ..Activation::default() });
         }
         let summary = Summary::new(&run.tasks[0], &stats);
-        Verdict::from_run(run, &[(&summary, None)], asked.and_then(Purpose::named)).unwrap()
+        Verdict::from_run(run, &[(&summary, None)], asked.and_then(Purpose::by_name)).unwrap()
     }
 
     fn named(verdict: &Verdict, fitness: Fitness) -> Vec<&str> {
@@ -397,7 +401,7 @@ mod tests {
             |late_ns| verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, late_ns, Some("servo-thread"));
         assert_eq!(servo(400_000).fitness, Fitness::Limited);
         let decided = servo(5_300_000).purposes[0].decided_by.clone().unwrap();
-        assert_eq!((decided.limit.measure, decided.seen), (Measure::Interval, 5_297_000));
+        assert_eq!((decided.limit.measure, decided.measured), (Measure::Interval, 5_297_000));
     }
 
     #[test]
@@ -437,7 +441,7 @@ mod tests {
         });
         stats.forget(&silent.tasks[0].unknown);
         let summary = Summary::new(&silent.tasks[0], &stats);
-        let found = Verdict::from_run(&silent, &[(&summary, None)], Purpose::named("audio")).unwrap();
+        let found = Verdict::from_run(&silent, &[(&summary, None)], Purpose::by_name("audio")).unwrap();
         assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
     }
 
@@ -459,7 +463,7 @@ mod tests {
         // Blocks of one measurement are as long as they are together, and as good as the worst.
         let (block, bad) = (servo(600), verdict(&run, 600, 200_000, Some("servo-thread")).purposes.remove(0));
         let joint = |blocks: &[&PurposeVerdict]| {
-            PurposeVerdict::of_all(blocks.iter().map(|block| (*block, 600))).unwrap()
+            PurposeVerdict::worst_of_runs(blocks.iter().map(|block| (*block, 600))).unwrap()
         };
         assert_eq!(joint(&[&block; 4]).fitness, Fitness::CannotTell);
         assert_eq!(joint(&[&block; 5]).fitness, Fitness::Good);

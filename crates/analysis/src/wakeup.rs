@@ -115,7 +115,7 @@ impl WayFigures {
     /// Returns the median of the turns' 99th percentiles of the latency, in ns; `None` if all turns are too
     /// short for one.
     #[must_use]
-    pub fn usual_p99_ns(&self) -> Option<f64> {
+    pub fn median_p99_ns(&self) -> Option<f64> {
         let turns = self.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
         MedianInterval::from_values(turns).map(|middle| middle.median)
     }
@@ -144,7 +144,7 @@ impl WaysCompared {
         let mut ranked: Vec<(f64, &WayToWait, &WayFigures)> = measured
             .filter_map(|way| Some((way, way.figures.as_ref()?)))
             .filter(|(_, figures)| figures.polled_share < MOSTLY_POLLED)
-            .filter_map(|(way, figures)| Some((figures.usual_p99_ns()?, way, figures)))
+            .filter_map(|(way, figures)| Some((figures.median_p99_ns()?, way, figures)))
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (_, way, figures) = *ranked.first()?;
@@ -183,9 +183,9 @@ pub struct BestWay<'a> {
 /// One way to wait, measured or not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayToWait {
-    /// Its name, such as `timerfd`.
+    /// Name, such as `timerfd`.
     pub name: String,
-    /// Its figures; `None` if it could not be measured here.
+    /// Figures; `None` if it could not be measured here.
     pub figures: Option<WayFigures>,
     /// Reason why it was not measured, or not to its end.
     pub trouble: Option<WayTrouble>,

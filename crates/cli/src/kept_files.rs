@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_report::json;
-use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
+use jitterlab_report::tune::kept_files::{self as words, MARK, PLACES};
 use jitterlab_trace::{atomic_file, source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -63,7 +63,7 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     }
     write(folder, files)?;
     for (place, _) in files {
-        output::note(&words::kept(&folder.join(place), place));
+        output::note(&words::kept_message(&folder.join(place), place));
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ pub fn take_back(folder: &Path) -> Result<(), Error> {
         let path = folder.join(place);
         if is_ours(&path).map_err(failed(&path))? == Some(true) {
             fs::remove_file(&path).map_err(failed(&path))?;
-            output::note(&words::removed(&path, ended_by));
+            output::note(&words::removed_message(&path, ended_by));
             removed += 1;
         }
     }

@@ -17,7 +17,7 @@ pub struct PurposeArgs {
 pub fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
     let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
     PossibleValuesParser::new(each)
-        .try_map(|name| Purpose::named(&name).ok_or_else(|| format!("there is no purpose {name}")))
+        .try_map(|name| Purpose::by_name(&name).ok_or_else(|| format!("there is no purpose {name}")))
 }
 
 impl PurposeArgs {

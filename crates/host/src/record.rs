@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jitterlab_analysis::measured::{MeasuredRun, Neighbours, SoFar, TaskSoFar};
+use jitterlab_analysis::measured::{MeasuredRun, MeasurementProgress, Neighbours, TaskProgress};
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::RunWriter;
 
@@ -53,12 +53,12 @@ pub struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    pub fn so_far(&self) -> SoFar {
+    pub fn so_far(&self) -> MeasurementProgress {
         let (names, planned_ns) = self.measurement;
         let counted = lock(self.counted);
         let tasks = names.iter().zip(&counted.stats);
-        let tasks = tasks.map(|(name, stats)| TaskSoFar { name: name.clone(), stats: stats.clone() });
-        SoFar { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
+        let tasks = tasks.map(|(name, stats)| TaskProgress { name: name.clone(), stats: stats.clone() });
+        MeasurementProgress { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
     /// Bytes written and bytes in all, while the run file is being closed.

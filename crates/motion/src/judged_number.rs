@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use jitterlab_analysis::purposes::{Measure, Purpose};
-use jitterlab_analysis::verdict::{Decision, Judged, PurposeVerdict, Untested, Verdict};
+use jitterlab_analysis::verdict::{DecidingFigure, PurposeOutcome, PurposeVerdict, Untested, Verdict};
 use jitterlab_model::{Error, Fitness, Gap};
 use serde::Serialize;
 
@@ -50,21 +50,21 @@ fn steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
 }
 
 /// Judges a purpose by the worst of its limits; of equals the first.
-fn judge(purpose: &Purpose, late_ns: i64) -> Judged {
+fn judge(purpose: &Purpose, late_ns: i64) -> PurposeOutcome {
     let open = (Untested::Gap { gap: Gap::DueTimes }, None);
     let limits = purpose.limits.iter().map(|limit| {
         // Periods differ by at most the lateness, so their standard deviation is at most as large. A start that is a
         // period late has missed a due time.
-        let seen = match limit.measure {
+        let measured = match limit.measure {
             Measure::Interval | Measure::Latency | Measure::PeriodDeviation => late_ns,
             Measure::Missed => late_ns / purpose.period_ns,
         };
         let at_most = limit.measure == Measure::PeriodDeviation;
-        let fitness = match limit.fitness(seen) {
+        let fitness = match limit.fitness(measured) {
             Fitness::Unfit if at_most => Fitness::CannotTell,
             fitness => fitness,
         };
-        (fitness, Decision { task: String::new(), seen, at_most, open_share: None, limit: *limit })
+        (fitness, DecidingFigure { task: String::new(), measured, at_most, open_share: None, limit: *limit })
     });
     let worst = limits.min_by_key(|(fitness, _)| Reverse(*fitness));
     worst.filter(|(fitness, _)| *fitness != Fitness::CannotTell).ok_or(open)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn fitness(late_ns: i64, purpose: &str) -> Fitness {
-        JudgedNumber::new(late_ns, Purpose::named(purpose)).unwrap().verdict.fitness
+        JudgedNumber::new(late_ns, Purpose::by_name(purpose)).unwrap().verdict.fitness
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jitterlab_report::document::{Document, Extent, Present};
 use jitterlab_report::json;
 use jitterlab_report::section::Section;
 use jitterlab_report::warnings;
-use jitterlab_runs::{Ahead, CompareOptions};
+use jitterlab_runs::{CompareOptions, OutlookRequest};
 use pyo3::prelude::*;
 
 use crate::drawn::Drawn;
@@ -69,7 +69,7 @@ pub(crate) fn analysis(
 ) -> PyResult<Answer> {
     let run = run.run.clone();
     let named = |name: String| {
-        Purpose::named(&name).ok_or_else(|| {
+        Purpose::by_name(&name).ok_or_else(|| {
             Error::bad_use(format!("{name:?} is no purpose")).remedy(format!(
                 "choose one of {}",
                 PURPOSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
@@ -115,7 +115,7 @@ pub(crate) fn outlook(
     backtest: Option<Time>,
 ) -> PyResult<Answer> {
     let run = run.run.clone();
-    let ahead = Ahead {
+    let ahead = OutlookRequest {
         horizon_ns: ns(horizon.as_ref())?,
         claims: requirements(&claims)?,
         requirements: requirements(&require)?,
@@ -148,7 +148,7 @@ pub(crate) fn comparison(
     let (runs, others) = (all(runs), all(of_other_setting));
     aside(py, move || {
         let options = CompareOptions { task: task.as_deref(), anyway, ..CompareOptions::default() };
-        let compared = jitterlab_runs::compare(&runs, &others, options)?.tolerating(tolerance);
+        let compared = jitterlab_runs::compare(&runs, &others, options)?.with_tolerance(tolerance);
         let warnings = compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();
         Ok::<_, Error>(Answer::new(compared, warnings))
     })

@@ -39,7 +39,7 @@ impl Batches {
     /// # Errors
     /// No activation of them is kept.
     pub fn new(run: &Run, tasks: &[usize]) -> Result<Self, Error> {
-        if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all(*task)) {
+        if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all_rows(*task)) {
             return Err(run.needs_activations());
         }
         let fields: Vec<Field> =

@@ -1,7 +1,9 @@
 //! Alignment of a run with a witness, such as the capture of a pin: the pulse of each activation, and the
 //! difference of the two.
 
-use jitterlab_analysis::align::{Alignment, Ambiguous, ChannelAligned, Found, Matched, RunAligned, Spread};
+use jitterlab_analysis::align::{
+    Alignment, AlignmentOutcome, Ambiguous, ChannelAlignment, Matched, RunAlignment, Spread,
+};
 use jitterlab_model::Fitness;
 
 use crate::document::Present;
@@ -16,7 +18,7 @@ const NAMED: usize = 6;
 /// nothing about the run.
 const STRANGE: f64 = 0.9;
 
-impl Present for RunAligned {
+impl Present for RunAlignment {
     const KIND: &'static str = "alignment";
 
     fn head(&self) -> Option<Head> {
@@ -24,7 +26,7 @@ impl Present for RunAligned {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = self.channels.iter().flat_map(channel).collect();
+        let mut pieces: Vec<Piece> = self.channels.iter().flat_map(channel_pieces).collect();
         pieces.push(Piece::note(
             "Not in these figures: a delay that all pulses share. Where the other clock begins is unknown, so a constant delay \
              between time stamp and pulse cannot be seen; nor does the rate show which of the clocks is off.",
@@ -39,10 +41,9 @@ impl Present for RunAligned {
     }
 }
 
-/// The three lines.
-fn head(aligned: &RunAligned) -> Head {
+fn head(aligned: &RunAlignment) -> Head {
     let matched = aligned.channels.iter().filter_map(|of| match &of.alignment.found {
-        Found::Matched(matched) => Some((of, matched)),
+        AlignmentOutcome::Matched(matched) => Some((of, matched)),
         _ => None,
     });
     // The one that differs most is the one that has to be known.
@@ -52,7 +53,7 @@ fn head(aligned: &RunAligned) -> Head {
     }
 }
 
-fn matched_head(aligned: &RunAligned, channel: &ChannelAligned, matched: &Matched) -> Head {
+fn matched_head(aligned: &RunAlignment, channel: &ChannelAlignment, matched: &Matched) -> Head {
     let of = |what: &str| {
         if aligned.channels.len() > 1 { format!("{what} {}", channel.channel) } else { String::new() }
     };
@@ -64,29 +65,29 @@ fn matched_head(aligned: &RunAligned, channel: &ChannelAligned, matched: &Matche
     );
     let number = format!(
         "At most {} apart; {}; the capture's clock is {} against the run's.",
-        time(worst(&matched.followed)),
-        whole(matched),
-        rate(matched),
+        time(largest_error(&matched.followed)),
+        unpaired_text(matched),
+        rate_text(matched),
     );
     let next = format!("jitterlab analyze {}: how regular the pin itself is", shown(&aligned.witness));
     Head { fitness: Fitness::Good, asked: false, verdict, number, next }
 }
 
-fn open_head(aligned: &RunAligned) -> Head {
+fn open_head(aligned: &RunAlignment) -> Head {
     let first = aligned.channels.first().map(|of| &of.alignment);
     let verdict = match first.map(|alignment| &alignment.found) {
-        Some(Found::Ambiguous(ambiguous)) if ambiguous.left <= STRANGE => {
-            format!("AMBIGUOUS: {}.", beside(ambiguous))
+        Some(AlignmentOutcome::Ambiguous(ambiguous)) if ambiguous.left <= STRANGE => {
+            format!("AMBIGUOUS: {}.", rival_shifts_text(ambiguous))
         }
         _ => "CANNOT TELL: no pulse can be assigned to an activation.".into(),
     };
-    let number = first.map_or_else(|| "The witness has no channel.".into(), why);
+    let number = first.map_or_else(|| "The witness has no channel.".into(), unassigned_reason);
     let next = "a longer run with something irregular beside it, such as jitterlab run --load cpu:1".into();
     Head { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
 }
 
 /// Names the shifts that explain the pulses about as well as the best one.
-fn beside(ambiguous: &Ambiguous) -> String {
+fn rival_shifts_text(ambiguous: &Ambiguous) -> String {
     let mut nearest = ambiguous.shifts.clone();
     nearest.sort_by_key(|shift| (shift.abs(), *shift));
     let more = nearest.len().saturating_sub(NAMED);
@@ -100,34 +101,33 @@ fn beside(ambiguous: &Ambiguous) -> String {
     )
 }
 
-/// Why pulses are not assigned.
-fn why(alignment: &Alignment) -> String {
+fn unassigned_reason(alignment: &Alignment) -> String {
     match &alignment.found {
-        Found::TooFew { needs } => format!(
+        AlignmentOutcome::TooFew { needs } => format!(
             "There are {} and {}, and {} of both are needed.",
             plural(alignment.activations, "activation"),
             plural(alignment.pulses, "pulse"),
             count(*needs)
         ),
-        Found::Ambiguous(ambiguous) if ambiguous.left > STRANGE => format!(
+        AlignmentOutcome::Ambiguous(ambiguous) if ambiguous.left > STRANGE => format!(
             "The best place leaves {} of the disagreement of any: the pulses are of another run, or the run's jitter does not \
              show in a capture with steps of {}.",
             share(ambiguous.left),
-            time(alignment.grain_ns)
+            time(alignment.resolution_ns)
         ),
-        Found::Ambiguous(ambiguous) => format!(
+        AlignmentOutcome::Ambiguous(ambiguous) => format!(
             "The best place leaves {} of the disagreement of any, and only the pattern of the jitter can decide.",
             share(ambiguous.left)
         ),
-        Found::Matched(_) => String::new(),
+        AlignmentOutcome::Matched(_) => String::new(),
     }
 }
 
-fn worst(spread: &Spread) -> f64 {
+fn largest_error(spread: &Spread) -> f64 {
     spread.min_ns.abs().max(spread.max_ns.abs())
 }
 
-fn whole(matched: &Matched) -> String {
+fn unpaired_text(matched: &Matched) -> String {
     match (matched.silent, matched.extra) {
         (0, 0) => "no activation without its pulse, no pulse without its activation".into(),
         (silent, extra) => {
@@ -140,54 +140,53 @@ fn whole(matched: &Matched) -> String {
     }
 }
 
-fn rate(matched: &Matched) -> String {
+fn rate_text(matched: &Matched) -> String {
     let way = if matched.rate_ppm < 0.0 { "slow" } else { "fast" };
     let decimals = 1 + [1.0, 0.1].iter().filter(|limit| matched.rate_uncertainty_ppm < **limit).count();
     format!("{:.decimals$} ± {:.decimals$} ppm {way}", matched.rate_ppm.abs(), matched.rate_uncertainty_ppm)
 }
 
-/// A channel with its figures.
-fn channel(of: &ChannelAligned) -> Vec<Piece> {
+fn channel_pieces(of: &ChannelAlignment) -> Vec<Piece> {
     let name = format!("{}, held against {}", of.channel, of.task);
-    let Found::Matched(matched) = &of.alignment.found else {
-        return vec![Piece::text(format!("{name}: nothing assigned. {}", why(&of.alignment)))];
+    let AlignmentOutcome::Matched(matched) = &of.alignment.found else {
+        return vec![Piece::text(format!("{name}: nothing assigned. {}", unassigned_reason(&of.alignment)))];
     };
-    let mut pieces = vec![figures(&name, &of.alignment, matched)];
-    pieces.extend(periods(matched));
-    pieces.push(Piece::text(pairs(matched)));
+    let mut pieces = vec![figures_table(&name, &of.alignment, matched)];
+    pieces.extend(period_error_table(matched));
+    pieces.push(Piece::text(pairs_sentence(matched)));
     pieces
 }
 
-fn row(name: &str, spread: &Spread) -> Vec<Cell> {
+fn spread_row(name: &str, spread: &Spread) -> Vec<Cell> {
     let cells = [spread.sd_ns, spread.p99_ns, spread.min_ns, spread.max_ns].map(Cell::time);
     std::iter::once(name.into()).chain(cells).collect()
 }
 
 const HEADER: [&str; 5] = ["µs", "sd", "99 % within", "earliest", "latest"];
 
-fn figures(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
+fn figures_table(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
     let sampled = Spread {
-        sd_ns: alignment.grain_ns / 12f64.sqrt(),
-        p99_ns: alignment.grain_ns * 0.495,
-        min_ns: -alignment.grain_ns / 2.0,
-        max_ns: alignment.grain_ns / 2.0,
+        sd_ns: alignment.resolution_ns / 12f64.sqrt(),
+        p99_ns: alignment.resolution_ns * 0.495,
+        min_ns: -alignment.resolution_ns / 2.0,
+        max_ns: alignment.resolution_ns / 2.0,
     };
     let followed = format!("slow changes followed, over {}", count(matched.stretch));
     let rows = [
-        row("two clocks of constant rate", &matched.steady),
-        row(&followed, &matched.followed),
-        row("of that the capture's own steps", &sampled),
+        spread_row("two clocks of constant rate", &matched.steady),
+        spread_row(&followed, &matched.followed),
+        spread_row("of that the capture's own steps", &sampled),
     ];
     Piece::table(format!("{name}: pulse less time stamp, about the usual"), &HEADER, rows)
 }
 
-fn periods(matched: &Matched) -> Option<Piece> {
+fn period_error_table(matched: &Matched) -> Option<Piece> {
     let [stamps, pulses] = matched.period_error.as_ref()?;
-    let rows = [row("by the run's time stamps", stamps), row("by the pulses", pulses)];
+    let rows = [spread_row("by the run's time stamps", stamps), spread_row("by the pulses", pulses)];
     Some(Piece::table("period error of the same activations", &HEADER, rows))
 }
 
-fn pairs(matched: &Matched) -> String {
+fn pairs_sentence(matched: &Matched) -> String {
     let beyond = match (matched.unseen, matched.outside) {
         (0, 0) => String::new(),
         (unseen, outside) => format!(
@@ -200,7 +199,7 @@ fn pairs(matched: &Matched) -> String {
         "Activation {} gave the pulse at {:.6} s of the capture; {}{beyond}. The capture's clock is {} against the run's (95 %).",
         count(matched.first_index),
         matched.first_pulse_ns as f64 / 1e9,
-        whole(matched),
-        rate(matched),
+        unpaired_text(matched),
+        rate_text(matched),
     )
 }

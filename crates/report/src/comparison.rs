@@ -13,8 +13,8 @@ pub use causes::piece as causes;
 pub use junit::{junit, markdown};
 
 use jitterlab_analysis::compare::{
-    AgainstFirst, Basis, ComparedRun, Comparison, Difference, Estimate, Larger, Maxima, Mismatch, Refusal,
-    RunsCompared, Statistic, TaskCompared, Weight,
+    AgainstFirst, Basis, ComparedRun, Comparison, Difference, Estimate, LargerRun, Maxima, Mismatch,
+    NoInterval, RunsCompared, Statistic, TaskCompared, Weight,
 };
 use jitterlab_model::Warning;
 
@@ -34,18 +34,18 @@ impl Present for RunsCompared {
 
     fn sections(&self) -> Vec<Section> {
         let tolerance_ns = self.move_tolerance_ns();
-        let each: Vec<Piece> = self.tasks.iter().flat_map(|task| of_task(task, tolerance_ns)).collect();
-        let mut pieces = match table::of_many(&self.tasks) {
+        let each: Vec<Piece> = self.tasks.iter().flat_map(|task| task_pieces(task, tolerance_ns)).collect();
+        let mut pieces = match table::task_table(&self.tasks) {
             Some(table) => vec![Piece::Table(table), Piece::details("Each task by itself", each)],
             None => each,
         };
-        pieces.extend(warned(self));
+        pieces.extend(warning_pieces(self));
         vec![section(pieces)]
     }
 }
 
 /// The page's section; `None` where nothing is compared.
-pub fn of_tasks(compared: &[(&str, &Comparison)]) -> Option<Section> {
+pub fn page_section(compared: &[(&str, &Comparison)]) -> Option<Section> {
     let pieces: Vec<Piece> = compared.iter().flat_map(|(task, found)| side_by_side(task, found)).collect();
     (!pieces.is_empty()).then(|| section(pieces))
 }
@@ -59,9 +59,9 @@ fn section(pieces: Vec<Piece>) -> Section {
     )
 }
 
-fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
+fn task_pieces(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
-        of.mismatches.iter().flat_map(|d| mismatches(&d.first, &d.other, &d.conditions)).collect();
+        of.mismatches.iter().flat_map(|d| mismatch_pieces(&d.first, &d.other, &d.conditions)).collect();
     pieces.extend(of.settings.iter().flat_map(|found| settings::pieces(&of.task, found)));
     pieces.extend(of.comparison.iter().flat_map(|found| side_by_side(&of.task, found)));
     pieces.extend(of.paths.iter().flat_map(|found| code_paths::pieces(&of.task, found, move_tolerance_ns)));
@@ -71,7 +71,7 @@ fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
 }
 
 /// Warnings of the runs, each once, with the names of its runs.
-fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
+fn warning_pieces(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     let sentences = |all: &[Warning]| warnings::sentences(&all.iter().collect::<Vec<_>>());
     let each = compared
@@ -87,8 +87,7 @@ fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     notes.into_iter().map(|(sentence, runs)| Piece::note(format!("{}: {sentence}", list(&runs))))
 }
 
-/// Differences between the conditions of two runs.
-fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
+fn mismatch_pieces(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
     let of = |weight: Weight, caption: &str| {
         let found = all.iter().filter(|m| m.weight == weight);
         let fact = |m: &Mismatch| (m.what.clone(), format!("{} in {first}, {} in {other}", m.first, m.other));
@@ -109,22 +108,21 @@ fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
 fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
     let Some(first) = comparison.runs.first() else { return Vec::new() };
     let mut details: Vec<Piece> = chart::build(task, comparison).map(Piece::Figure).into_iter().collect();
-    details.extend(comparison.against_first.iter().flat_map(|against| difference(first, against)));
-    details.extend(comparison.runs.iter().map(estimates));
+    details.extend(comparison.against_first.iter().flat_map(|against| difference_pieces(first, against)));
+    details.extend(comparison.runs.iter().map(estimates_table));
     details.push(Piece::text(
         "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it shows how long a run was as \
          much as how good.",
     ));
     vec![
         Piece::Table(
-            table::ranked(task, comparison).unwrap_or_else(|| table::side_by_side(task, comparison)),
+            table::run_ranking(task, comparison).unwrap_or_else(|| table::side_by_side(task, comparison)),
         ),
         Piece::details(format!("{task}: differences with their intervals, and each run by itself"), details),
     ]
 }
 
-/// A difference with its sign and unit.
-fn signed(statistic: Statistic, value: f64) -> String {
+fn signed_difference(statistic: Statistic, value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     match statistic {
         Statistic::MissedShare => format!("{sign}{}", share(value)),
@@ -133,29 +131,35 @@ fn signed(statistic: Statistic, value: f64) -> String {
 }
 
 /// Assumption behind a run's intervals.
-fn basis(basis: &Basis) -> String {
+fn basis_text(basis: &Basis) -> String {
     dictionary::of_event("basis", basis)
 }
 
-fn refusal(refusal: Option<Refusal>) -> &'static str {
+fn no_interval_text(refusal: Option<NoInterval>) -> &'static str {
     refusal.map_or("", |refusal| dictionary::named("refusal", &refusal))
 }
 
 /// A figure in its unit: a share for missed due times, else microseconds.
-fn figure(statistic: Statistic, value: f64) -> Cell {
+fn figure_cell(statistic: Statistic, value: f64) -> Cell {
     if statistic == Statistic::MissedShare { Cell::Share(value) } else { Cell::time(value) }
 }
 
-fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [Cell; 2] {
-    interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(|value| figure(statistic, value)))
+fn interval_cells(statistic: Statistic, interval: Option<[f64; 2]>) -> [Cell; 2] {
+    interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(|value| figure_cell(statistic, value)))
 }
 
 /// The figures of a run with the intervals that hold them for such runs.
-fn estimates(run: &ComparedRun) -> Piece {
+fn estimates_table(run: &ComparedRun) -> Piece {
     let known = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
     let row = |e: &Estimate| {
-        let [from, to] = bounds(e.statistic, e.interval);
-        vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to, refusal(e.refusal).into()]
+        let [from, to] = interval_cells(e.statistic, e.interval);
+        vec![
+            e.statistic.name().into(),
+            figure_cell(e.statistic, e.value),
+            from,
+            to,
+            no_interval_text(e.refusal).into(),
+        ]
     };
     let caption = format!(
         "{}: {} wake-ups, jitter {}, max {}; {}",
@@ -163,24 +167,24 @@ fn estimates(run: &ComparedRun) -> Piece {
         count(run.count),
         known(run.jitter_ns),
         known(run.max_ns),
-        basis(&run.basis)
+        basis_text(&run.basis)
     );
     Piece::table(caption, &["latency, µs", "value", "from", "to", ""], run.estimates.iter().map(row))
 }
 
 /// A run against the first: every difference, the largest latencies, and the shift of each quantile.
-fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
+fn difference_pieces(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
     let (name, first) = (&against.name, &first.name);
     let row = |d: &Difference| {
-        let [from, to] = bounds(d.statistic, d.interval);
+        let [from, to] = interval_cells(d.statistic, d.interval);
         let ratio = Cell::new(d.ratio, |ratio| format!("{ratio:.3}").into());
         vec![
             d.statistic.name().into(),
-            figure(d.statistic, d.difference),
+            figure_cell(d.statistic, d.difference),
             from,
             to,
             ratio,
-            table::word(d).into(),
+            table::verdict_word(d).into(),
         ]
     };
     let differences = Piece::table(
@@ -196,7 +200,7 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
         share(against.p_lower)
     ));
     let shifts = against.shifts.iter().map(|shift| {
-        let [from, to] = bounds(Statistic::Mean, shift.interval);
+        let [from, to] = interval_cells(Statistic::Mean, shift.interval);
         vec![format!("p{}", (shift.p * 1e6).round() / 1e4).into(), Cell::time(shift.shift_ns), from, to]
     });
     let shifts = Piece::table(
@@ -204,17 +208,16 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
         &["latency, µs", "shift", "from", "to"],
         shifts,
     );
-    let maxima = against.maxima.as_ref().map(|maxima| Piece::text(worst(first, name, maxima)));
+    let maxima = against.maxima.as_ref().map(|maxima| Piece::text(maxima_sentence(first, name, maxima)));
     [differences].into_iter().chain(maxima).chain([earlier, shifts]).collect()
 }
 
-/// Compares the largest latencies.
-fn worst(first: &str, here: &str, maxima: &Maxima) -> String {
+fn maxima_sentence(first: &str, here: &str, maxima: &Maxima) -> String {
     let of =
         |name: &str, side: usize| format!("{} of {} of {name}", maxima.exceed[side], maxima.stretches[side]);
     let shown = match maxima.larger {
-        Some(Larger::First) => format!("{first} has the larger ones"),
-        Some(Larger::Here) => format!("{here} has the larger ones"),
+        Some(LargerRun::First) => format!("{first} has the larger ones"),
+        Some(LargerRun::Here) => format!("{here} has the larger ones"),
         None => format!("a difference would show from {} or {} on", maxima.needed[0], maxima.needed[1]),
     };
     format!(

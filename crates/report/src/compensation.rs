@@ -6,7 +6,7 @@ use jitterlab_analysis::Statistics;
 use jitterlab_analysis::compensation_trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::proof::{InBlocks, Proof};
+use jitterlab_analysis::proof::{BeforeAndAfter, Proof};
 use jitterlab_analysis::recommendation::NistChoice;
 use jitterlab_analysis::summary::{P50, P90, P99, P99_9, Percentile};
 use jitterlab_analysis::wakeup::WayFigures;
@@ -278,7 +278,7 @@ fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     let caption = format!("proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
     let header = ["µs", "p50", "p90", "p99", "p99.9", "max - min", "load"];
     let rows = [row("uncompensated", &proof.before), row("compensated", &proof.after)];
-    let of_blocks = |(name, blocks, factor): (&'static str, InBlocks, _)| {
+    let of_blocks = |(name, blocks, factor): (&'static str, BeforeAndAfter, _)| {
         let (before, after) = (interval(blocks.before, time), interval(blocks.after, time));
         (name, format!("{before} before, {after} after; {}", change(factor)))
     };
@@ -347,7 +347,7 @@ fn limits(trial: &CompensationTrial, proof: &Proof) -> Vec<(&'static str, String
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use jitterlab_analysis::compensation::EmpiricalLaw;
+    use jitterlab_analysis::compensation::EmpiricalDistribution;
     use jitterlab_analysis::expectation::MarginPoint;
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
     use jitterlab_analysis::wakeup::BlockView;
@@ -366,7 +366,7 @@ mod tests {
     }
 
     fn report() -> CompensationTrial {
-        let latencies = EmpiricalLaw::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
+        let latencies = EmpiricalDistribution::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
         let choice = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
         let figures = Statistics { count: 1_000, ..Statistics::default() }.with(P50, 25).with(P99, 31);
         let result = |cpu| TaskResult {

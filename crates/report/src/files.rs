@@ -33,7 +33,7 @@ impl FileAnswer {
     /// The deciding value in units of the largest one that is usable.
     fn severity(&self) -> f64 {
         let by = self.decides.as_ref().and_then(|of| of.decided_by.as_ref());
-        by.map_or(0.0, |by| by.seen as f64 / by.limit.limited.max(1) as f64)
+        by.map_or(0.0, |by| by.measured as f64 / by.limit.limited.max(1) as f64)
     }
 }
 
@@ -60,7 +60,7 @@ pub fn by_verdict(mut files: Vec<FileAnswer>) -> Document {
             Cell::Verdict { fitness: of.head.fitness, text: purpose::word(of.head.fitness).into() },
             Cell::new(of.decides.as_ref().map(|of| of.purpose.as_str()), Cell::from),
             Cell::new(by.map(|by| measure(by.limit.measure)), Cell::from),
-            Cell::new(by, |by| value(by.limit.measure, by.seen)),
+            Cell::new(by, |by| value(by.limit.measure, by.measured)),
             Cell::new(by, |by| value(by.limit.measure, by.limit.limited)),
         ]
     });

@@ -52,7 +52,7 @@ pub fn option_of(given: &str, command: &str) -> Option<String> {
     let is_plant = || is_name && catalog::known::<Plant>(&lower).is_ok();
     let is_motor = || is_name && catalog::known::<Motor>(&lower).is_ok();
     let (option, value, commands): (_, _, &[&str]) = match () {
-        () if Purpose::named(&lower).is_some() => ("--for", lower.as_str(), JUDGE),
+        () if Purpose::by_name(&lower).is_some() => ("--for", lower.as_str(), JUDGE),
         () if habit.is_some() => return habit.map(|ours| format!("did you mean --for {ours}?")),
         () if is_plant() => ("--plant", lower.as_str(), &["servo"]),
         () if is_motor() => ("--motor", lower.as_str(), &["stepper"]),

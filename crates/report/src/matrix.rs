@@ -5,7 +5,8 @@ mod grid;
 use std::path::Path;
 
 use jitterlab_analysis::matrix::{
-    Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
+    Answer, CellStatistic, ComparedPair, Matrix, MatrixIndex, MatrixResult, Observation, Proposal,
+    Recommendation,
 };
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::{Fitness, StopReason, TaskSpec};
@@ -16,7 +17,7 @@ use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
-use grid::name;
+use grid::statistic_name;
 pub use grid::{charts, tables};
 
 impl Present for MatrixResult {
@@ -27,7 +28,7 @@ impl Present for MatrixResult {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = sentences(self).into_iter().map(Piece::text).collect();
+        let mut pieces: Vec<Piece> = recommendation_sentences(self).into_iter().map(Piece::text).collect();
         if self.matrix.measurements.is_empty() {
             pieces.push(Piece::text("nothing was measured yet"));
         }
@@ -36,14 +37,15 @@ impl Present for MatrixResult {
             pieces.push(Piece::text(caption(&self.index.tasks, self.index.duration_ns, &self.matrix)));
         }
         pieces.extend(result_charts(self).into_iter().map(Piece::Figure));
-        pieces.extend(cautions(&self.index).into_iter().map(Piece::note));
+        pieces.extend(cell_warnings(&self.index).into_iter().map(Piece::note));
         let largest = tables(&self.matrix, "largest latency", CellStatistic::Max);
         if !largest.is_empty() {
             pieces.push(Piece::details("Largest latency of each cell", largest));
         }
         // The head, if there is one, contains this already.
-        let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
-        pieces.extend(unfinished.map(left).map(Piece::text));
+        let unfinished =
+            Some(self.index.cells_left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
+        pieces.extend(unfinished.map(cells_left).map(Piece::text));
         vec![Section::new(
             "matrix",
             "Which processors",
@@ -54,13 +56,13 @@ impl Present for MatrixResult {
 }
 
 /// The cells that are still to be measured.
-pub fn left(cells: usize) -> String {
+pub fn cells_left(cells: usize) -> String {
     let verb = if cells == 1 { "is" } else { "are" };
     format!("{} {verb} left: repeat the command to go on.", plural(cells as u64, "cell"))
 }
 
 /// Warnings of all cells, each once.
-fn cautions(index: &MatrixIndex) -> Vec<String> {
+fn cell_warnings(index: &MatrixIndex) -> Vec<String> {
     let ended = index.done.iter().filter_map(|done| match done.stop.as_ref()? {
         StopReason::Overloaded { overload, .. } => Some(overload.to_string()),
         StopReason::WaitFailed { task, why } => {
@@ -78,7 +80,7 @@ fn cautions(index: &MatrixIndex) -> Vec<String> {
 
 /// Cells to measure and the time that takes, and whether it exceeds the budget; each cell takes `overhead_ns` more than its
 /// length.
-pub fn outset(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
+pub fn plan_sentence(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
     let longer = match remaining_ns(index, overhead_ns) > budget_ns as f64 {
         true => format!(
             ": longer than the {} of --budget; fewer --rounds or a shorter --duration keep to it",
@@ -90,18 +92,17 @@ pub fn outset(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Pa
         "{} of {}, {} to measure, about {}, into {}{longer}",
         plural(index.plan.cells.len() as u64, "cell"),
         time(index.duration_ns as f64),
-        count(index.left() as u64),
+        count(index.cells_left() as u64),
         time(remaining_ns(index, overhead_ns)),
         folder.display()
     )
 }
 
 fn remaining_ns(index: &MatrixIndex, overhead_ns: i64) -> f64 {
-    index.left() as f64 * (index.duration_ns + overhead_ns) as f64
+    index.cells_left() as f64 * (index.duration_ns + overhead_ns) as f64
 }
 
-/// Cores and caches that two CPUs share.
-fn placed(sharing: Sharing) -> String {
+fn sharing_text(sharing: Sharing) -> String {
     match sharing {
         Sharing::Same => "the same CPU".into(),
         Sharing::Core => "SMT siblings of one core".into(),
@@ -115,7 +116,7 @@ fn placed(sharing: Sharing) -> String {
 pub const MORE_CPUS: &str = "name others with --cpus, or raise --budget";
 
 /// The CPUs that are measured instead of all, and the reason; `remedy` is the way to take others.
-pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
+pub fn cpu_choice_sentence(proposal: &Proposal, remedy: &str) -> String {
     format!(
         "measuring {} of {} CPUs ({}): one of each sort, and each way of sharing a core or a cache among the pairs; {remedy}",
         proposal.cpus.len(),
@@ -125,7 +126,7 @@ pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
 }
 
 /// The answer to a question with its evidence; without a full stop.
-pub fn observation(question: &str, found: &Observation) -> String {
+pub fn observation_sentence(question: &str, found: &Observation) -> String {
     let answer = match found.answer {
         Answer::Yes => "yes",
         Answer::Little => "yes, but little",
@@ -134,8 +135,8 @@ pub fn observation(question: &str, found: &Observation) -> String {
         Answer::CannotTell => "cannot tell",
     };
     let compared = match &found.effect {
-        Effect::SameCpu { .. } => "the same CPU changes the values".into(),
-        Effect::Condition { from, to, change_ns } => {
+        ComparedPair::SameCpu { .. } => "the same CPU changes the values".into(),
+        ComparedPair::Condition { from, to, change_ns } => {
             format!("{to} instead of {from} changes the values by {:+.1} µs at the median,", change_ns / 1e3)
         }
     };
@@ -151,7 +152,7 @@ pub fn observation(question: &str, found: &Observation) -> String {
 }
 
 /// `servo on CPU 1 and base on CPU 2`, or `both on CPU 1`.
-fn placement(tasks: &[String], cpus: &[u16]) -> String {
+fn placement_text(tasks: &[String], cpus: &[u16]) -> String {
     match (tasks, cpus) {
         ([_], [cpu]) => format!("CPU {cpu}"),
         (_, [first, rest @ ..]) if rest.iter().all(|cpu| cpu == first) => {
@@ -165,7 +166,7 @@ fn placement(tasks: &[String], cpus: &[u16]) -> String {
     }
 }
 
-/// The three lines; `None` before anything was measured.
+/// Head: verdict, key figure and next step; `None` before anything was measured.
 fn head(result: &MatrixResult) -> Option<Head> {
     let found = result.recommendation.as_ref()?;
     let matrix = &result.matrix;
@@ -187,10 +188,10 @@ fn head(result: &MatrixResult) -> Option<Head> {
     let worst = if found.worst == found.cpus {
         "no other placement was measured".into()
     } else {
-        let place = placement(&matrix.tasks, &found.worst);
+        let place = placement_text(&matrix.tasks, &found.worst);
         format!("worst placement ({place}): {}", values(&found.worst_placement_ns))
     };
-    let best = placement(&matrix.tasks, &found.cpus);
+    let best = placement_text(&matrix.tasks, &found.cpus);
     let (placements, others) = (matrix.placements().len(), found.candidates.len().saturating_sub(1));
     let verdict = match (found.probability, others) {
         (None, _) => format!("BEST as seen: {best}; one repetition shows no spread."),
@@ -208,8 +209,8 @@ fn head(result: &MatrixResult) -> Option<Head> {
             )
         }
     };
-    let next = match (result.index.left(), found.probability, open) {
-        (cells @ 1.., ..) => left(cells),
+    let next = match (result.index.cells_left(), found.probability, open) {
+        (cells @ 1.., ..) => cells_left(cells),
         (_, None, _) => "again with --rounds 3 or more: one repetition shows no spread".into(),
         (_, _, Some(open)) => {
             format!("the same with --isolate {open} and another --output: what isolation changes")
@@ -221,24 +222,28 @@ fn head(result: &MatrixResult) -> Option<Head> {
         fitness,
         asked: false,
         verdict,
-        number: format!("{}{under}: {}; {worst}.", name(found.statistic), values(&found.worst_condition_ns)),
+        number: format!(
+            "{}{under}: {}; {worst}.",
+            statistic_name(found.statistic),
+            values(&found.worst_condition_ns)
+        ),
         next,
     })
 }
 
 /// Confidence in the recommendation, and facts of the topology about it; empty before the first measurement.
-fn sentences(result: &MatrixResult) -> Vec<String> {
+fn recommendation_sentences(result: &MatrixResult) -> Vec<String> {
     let Some(found) = &result.recommendation else { return Vec::new() };
-    let mut all = vec![how_sure(found, &result.matrix)];
-    all.extend(topology(found));
+    let mut all = vec![confidence_sentence(found, &result.matrix)];
+    all.extend(topology_sentences(found));
     all
 }
 
-fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
+fn confidence_sentence(found: &Recommendation, matrix: &Matrix) -> String {
     let Some(probability) = found.probability else {
         return "How sure: one repetition shows no spread; measure again with --rounds 3 or more.".into();
     };
-    let best = placement(&matrix.tasks, &found.cpus);
+    let best = placement_text(&matrix.tasks, &found.cpus);
     let mut text = format!(
         "How sure: {} that {best} is the best, by the bootstrap over repetitions",
         share(probability)
@@ -246,7 +251,8 @@ fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
     if let [_, others @ ..] = found.candidates.as_slice()
         && !others.is_empty()
     {
-        let named: Vec<String> = others.iter().take(3).map(|cpus| placement(&matrix.tasks, cpus)).collect();
+        let named: Vec<String> =
+            others.iter().take(3).map(|cpus| placement_text(&matrix.tasks, cpus)).collect();
         text += &format!("; not told apart from it: {}", named.join("; "));
         if others.len() > 3 {
             text += &format!(" and {} more", others.len() - 3);
@@ -256,9 +262,9 @@ fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
 }
 
 /// Shared cores, isolation and siblings of the chosen CPUs.
-fn topology(found: &Recommendation) -> Vec<String> {
+fn topology_sentences(found: &Recommendation) -> Vec<String> {
     let Some(facts) = &found.facts else { return Vec::new() };
-    let sharing = facts.sharing.map(|sharing| format!("The tasks are on {}.", placed(sharing)));
+    let sharing = facts.sharing.map(|sharing| format!("The tasks are on {}.", sharing_text(sharing)));
     let isolated = match &facts.not_isolated {
         None => Some("Whether these CPUs are isolated is unknown.".into()),
         Some(open) if open.is_empty() => None,

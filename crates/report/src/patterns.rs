@@ -8,7 +8,7 @@ use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::measured::MeasuredTask;
 use jitterlab_analysis::misses::Misses;
-use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
+use jitterlab_analysis::patterns::{Patterns, SlowChange, SpectrumSection, Spikes};
 use jitterlab_analysis::spectral_lines::Line;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
@@ -37,7 +37,7 @@ impl Present for RunAnalysis {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let pieces = if self.sections.is_empty() { overview(self) } else { asked_for(self) };
+        let pieces = if self.sections.is_empty() { overview(self) } else { requested_parts(self) };
         vec![Section::new(
             "analysis",
             "Analysis",
@@ -47,12 +47,11 @@ impl Present for RunAnalysis {
     }
 }
 
-/// The parts that were asked for, in full.
-fn asked_for(analysis: &RunAnalysis) -> Vec<Piece> {
+fn requested_parts(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { sections, tasks, run, .. } = analysis;
     let of_task = |(task, analysis)| {
         let task: &jitterlab_model::TaskRun = task;
-        let parts = sections.iter().flat_map(move |part| part_of(*part, task.spec.period_ns, analysis));
+        let parts = sections.iter().flat_map(move |part| full_part(*part, task.spec.period_ns, analysis));
         std::iter::once(Piece::text(task_line(run, task))).chain(parts)
     };
     run.tasks.iter().zip(tasks).flat_map(of_task).collect()
@@ -64,7 +63,7 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
     let measured: Vec<&MeasuredTask> = tasks.iter().map(|task| &task.measured).collect();
     let mut pieces = summary::answer(run, verdict.as_ref(), &measured);
     pieces.extend(summary::histograms(&measured));
-    pieces.extend(summary::notes(run, &measured, all_found(run, tasks)));
+    pieces.extend(summary::notes(run, &measured, pattern_sentences(run, tasks)));
     let mut folded = summary::details(run, &measured);
     folded.extend(glance::charts(tasks).into_iter().map(Piece::Figure));
     let names = AnalysisSection::ALL.map(AnalysisSection::name).join(", ");
@@ -81,7 +80,7 @@ pub fn section_help(section: AnalysisSection) -> &'static str {
 }
 
 /// Patterns found, in sentences; tasks without any share one sentence if they are alike.
-fn all_found(run: &RunInfo, tasks: &[TaskAnalysis]) -> Vec<String> {
+fn pattern_sentences(run: &RunInfo, tasks: &[TaskAnalysis]) -> Vec<String> {
     let mut found = Vec::new();
     let [mut unknown, mut random, mut unordered] = [const { Vec::new() }; 3];
     for (task, analysis) in run.tasks.iter().zip(tasks) {
@@ -121,7 +120,7 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
         pieces.push(Piece::text(format!("{}: {text}", named.name)));
         if patterns.clusters.len() > 1 {
-            pieces.push(clusters(
+            pieces.push(cluster_table(
                 format!("{}: clusters of latencies, boxed in the histogram", named.name),
                 patterns,
             ));
@@ -136,8 +135,7 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
     ))
 }
 
-/// One part in full.
-fn part_of(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
+fn full_part(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
     let patterns = &analysis.patterns;
     let period_ns = period_ns as f64;
     let unknown = match analysis.misses {
@@ -146,42 +144,41 @@ fn part_of(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Ve
     };
     let (title, pieces) = match part {
         AnalysisSection::Clusters => {
-            let modes = clusters("Latency modes (code paths)".into(), patterns);
-            let follow = analysis.transitions.iter().flat_map(transitions);
+            let modes = cluster_table("Latency modes (code paths)".into(), patterns);
+            let follow = analysis.transitions.iter().flat_map(transition_pieces);
             return std::iter::once(modes).chain(follow).collect();
         }
         AnalysisSection::Spectrum => {
-            ("Periodic parts of the latency", spectrum(&patterns.spectrum, period_ns))
+            ("Periodic parts of the latency", spectrum_pieces(&patterns.spectrum, period_ns))
         }
         AnalysisSection::Dependence => {
-            ("How much a latency says of later ones (autocorrelation)", dependence(patterns))
+            ("How much a latency says of later ones (autocorrelation)", dependence_pieces(patterns))
         }
-        AnalysisSection::Spikes => ("The largest latencies", spikes(&patterns.spikes, period_ns)),
-        AnalysisSection::Misses => ("Missed due times", analysis.misses.as_ref().map(misses)),
-        AnalysisSection::Change => return change(&patterns.change, period_ns),
+        AnalysisSection::Spikes => ("The largest latencies", spike_pieces(&patterns.spikes, period_ns)),
+        AnalysisSection::Misses => ("Missed due times", analysis.misses.as_ref().map(miss_pieces)),
+        AnalysisSection::Change => return change_pieces(&patterns.change, period_ns),
         AnalysisSection::TimeError => {
-            ("Time error (G.810, IEEE 1139)", analysis.time_error.as_ref().map(time_error))
+            ("Time error (G.810, IEEE 1139)", analysis.time_error.as_ref().map(time_error_pieces))
         }
     };
     pieces.unwrap_or_else(|| vec![Piece::text(format!("{title}: {unknown}."))])
 }
 
 /// A probability, as far as it means something.
-fn p(p: f64) -> String {
+fn p_text(p: f64) -> String {
     if p < 1e-12 { "below 1e-12".into() } else { format!("{p:.2e}") }
 }
 
-/// A time in the unit that suits it.
-fn time(ns: f64) -> Cell {
+fn time_cell(ns: f64) -> Cell {
     Cell::Text(Human(ns).to_string())
 }
 
 /// A time in seconds to the microsecond.
-fn seconds(ns: f64) -> Cell {
+fn seconds_cell(ns: f64) -> Cell {
     Cell::Text(format!("{:.6}", ns / 1e9))
 }
 
-fn clusters(caption: String, patterns: &Patterns) -> Piece {
+fn cluster_table(caption: String, patterns: &Patterns) -> Piece {
     let row = |(number, c): (usize, &LatencyCluster)| {
         let [low_ns, high_ns] = [c.low_ns, c.high_ns].map(|ns| ns as f64);
         let times = [low_ns, c.centre_ns, high_ns, c.width_ns() as f64, c.sd_ns].map(Cell::time);
@@ -192,8 +189,7 @@ fn clusters(caption: String, patterns: &Patterns) -> Piece {
     Piece::table(caption, &header, patterns.clusters.iter().enumerate().map(row))
 }
 
-/// Transitions between modes.
-fn transitions(t: &Transitions) -> Vec<Piece> {
+fn transition_pieces(t: &Transitions) -> Vec<Piece> {
     let names = (1..=t.probabilities.len()).map(|i| format!("to {i}"));
     let header: Vec<String> = std::iter::once(String::new()).chain(names).collect();
     let rows = t.probabilities.iter().enumerate().map(|(i, row)| {
@@ -206,23 +202,23 @@ fn transitions(t: &Transitions) -> Vec<Piece> {
         pieces.push(Piece::text(format!(
             "Independent of the one before: chi-squared {chi:.1} with {} degrees, p {}{strength}.",
             t.degrees,
-            p(prob)
+            p_text(prob)
         )));
     }
     pieces
 }
 
-fn spectrum(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
+fn spectrum_pieces(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
     let spectrum = section.spectrum.as_ref()?;
     let row = |line: &Line| {
         vec![
-            time(line.fundamental * period_ns),
+            time_cell(line.fundamental * period_ns),
             Cell::Text(line.harmonic.to_string()),
-            time(line.period * period_ns),
-            time(line.uncertainty * period_ns),
-            time(line.amplitude),
+            time_cell(line.period * period_ns),
+            time_cell(line.uncertainty * period_ns),
+            time_cell(line.amplitude),
             Cell::Text(format!("{:.0}", line.over_floor)),
-            Cell::Text(p(line.p)),
+            Cell::Text(p_text(line.p)),
         ]
     };
     let lines = section.lines.iter().chain(&section.slow_lines);
@@ -239,7 +235,7 @@ fn spectrum(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
     }];
     pieces.extend(section.locked.iter().map(|locked| {
         Piece::text(format!(
-            "Locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
+            "LockedEffect to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
             count(locked.period),
             Human(locked.period as f64 * period_ns),
             count(locked.period),
@@ -252,7 +248,7 @@ fn spectrum(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-fn dependence(patterns: &Patterns) -> Option<Vec<Piece>> {
+fn dependence_pieces(patterns: &Patterns) -> Option<Vec<Piece>> {
     let all = &patterns.dependence.autocorrelation;
     if all.is_empty() {
         return None;
@@ -263,17 +259,26 @@ fn dependence(patterns: &Patterns) -> Option<Vec<Piece>> {
     let mut pieces = vec![Piece::table(caption, &["lag", "correlation"], rows)];
     pieces.extend(patterns.dependence.ljung_box.map(|test| {
         let verdict = if patterns.dependence.found { "Dependent" } else { "As if independent" };
-        Piece::text(format!("{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.", test.q, test.lags, p(test.p)))
+        Piece::text(format!(
+            "{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.",
+            test.q,
+            test.lags,
+            p_text(test.p)
+        ))
     }));
     Some(pieces)
 }
 
-fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
+fn spike_pieces(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
     if spikes.largest.is_empty() {
         return None;
     }
     let rows = spikes.largest.iter().map(|peak| {
-        vec![time(peak.latency_ns as f64), seconds(peak.index as f64 * period_ns), Cell::Count(peak.index)]
+        vec![
+            time_cell(peak.latency_ns as f64),
+            seconds_cell(peak.index as f64 * period_ns),
+            Cell::Count(peak.index),
+        ]
     });
     let mut pieces = vec![Piece::table("The largest latencies", &["latency", "at s", "activation"], rows)];
     pieces.extend(spikes.periodic.iter().map(|found| {
@@ -285,7 +290,7 @@ fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
             count(found.ticks),
             Human(found.largest.latency_ns as f64),
             found.phase * period_ns / 1e9,
-            p(found.p)
+            p_text(found.p)
         ))
     }));
     if spikes.periodic.is_empty() {
@@ -301,14 +306,14 @@ fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
             count(bursts.spikes),
             Human(bursts.threshold_ns as f64),
             bursts.mean_size,
-            p(bursts.p)
+            p_text(bursts.p)
         )));
         let rows = bursts.bursts.iter().take(if bursts.bursty { 10 } else { 0 }).map(|b| {
             vec![
-                seconds(b.first as f64 * period_ns),
-                time((b.last - b.first) as f64 * period_ns),
+                seconds_cell(b.first as f64 * period_ns),
+                time_cell((b.last - b.first) as f64 * period_ns),
                 Cell::Count(b.exceedances),
-                time(b.max_ns as f64),
+                time_cell(b.max_ns as f64),
             ]
         });
         let rows: Vec<_> = rows.collect();
@@ -319,7 +324,7 @@ fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-fn misses(m: &Misses) -> Vec<Piece> {
+fn miss_pieces(m: &Misses) -> Vec<Piece> {
     let share = |share: Option<f64>| share.map_or("-".into(), crate::words::share);
     let facts = [
         ("due times", count(m.due)),
@@ -345,7 +350,7 @@ fn misses(m: &Misses) -> Vec<Piece> {
     pieces
 }
 
-fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
+fn change_pieces(change: &SlowChange, period_ns: f64) -> Vec<Piece> {
     let part_ns = change.part_due_times as f64 * period_ns;
     let parts = change.means_ns.len();
     let caption =
@@ -354,12 +359,12 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
         return vec![Piece::text(format!("{caption}: too short a run, or nothing varies."))];
     };
     let error = trend.uncertainty.map_or(String::new(), |e| format!(" +- {}", Human(e)));
-    let p_or = trend
-        .p
-        .map_or("the level wanders too slowly to tell a drift".into(), |value| format!("p {}", p(value)));
+    let p_or = trend.p.map_or("the level wanders too slowly to tell a drift".into(), |value| {
+        format!("p {}", p_text(value))
+    });
     let rows = change.levels.iter().take(ROWS).map(|level| {
-        let at = |part: usize| time(part as f64 * part_ns);
-        vec![at(level.from), at(level.to), time(level.level)]
+        let at = |part: usize| time_cell(part as f64 * part_ns);
+        vec![at(level.from), at(level.to), time_cell(level.level)]
     });
     let mut pieces = vec![
         Piece::table(caption, &["from", "to", "level"], rows),
@@ -368,7 +373,7 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
     pieces.extend(change.kpss.map(|kpss| {
         Piece::text(format!(
             "The level stays the same: p {} (KPSS test: {:.3} with {} lags).",
-            p(kpss.p),
+            p_text(kpss.p),
             kpss.eta,
             kpss.lags
         ))
@@ -378,18 +383,18 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
             "Random order: {} runs about the median, z {:.2}, p {}.",
             runs.runs,
             runs.z,
-            p(runs.p)
+            p_text(runs.p)
         ))
     }));
     pieces
 }
 
-fn time_error(errors: &TimeErrors) -> Vec<Piece> {
+fn time_error_pieces(errors: &TimeErrors) -> Vec<Piece> {
     let rows = errors.points.iter().map(|point| {
         vec![
-            time(point.tau_ns),
-            time(point.mtie_ns),
-            time(point.tdev_ns),
+            time_cell(point.tau_ns),
+            time_cell(point.mtie_ns),
+            time_cell(point.tdev_ns),
             Cell::Text(format!("{:.3e}", point.adev)),
             Cell::Text(format!("{:.3e}", point.mdev)),
         ]
@@ -446,7 +451,7 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let analysis = analysis(&scan);
-        let pieces = AnalysisSection::ALL.map(|part| part_of(part, 1_000_000, &analysis)).concat();
+        let pieces = AnalysisSection::ALL.map(|part| full_part(part, 1_000_000, &analysis)).concat();
         let text = sentences(&analysis.patterns, 1_000_000).join("\n") + &shown_pieces(pieces);
         for part in ["every 1 s", "2 modes", "At most 2 of any 10 in a row were", "MTIE", "Not detrended"] {
             assert!(text.contains(part), "{part} in {text}");
@@ -460,7 +465,7 @@ mod tests {
         figures.push(&Activation::default());
         scan.push_figures(0, &figures);
         let analysis = analysis(&scan);
-        let shown = |part| shown_pieces(part_of(part, 1_000_000, &analysis));
+        let shown = |part| shown_pieces(full_part(part, 1_000_000, &analysis));
         for part in [
             AnalysisSection::Spectrum,
             AnalysisSection::Spikes,

@@ -11,7 +11,7 @@ use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::dictionary;
 use crate::document::Present;
 use crate::head::{self, Head};
-use crate::requirement::{self, claim};
+use crate::requirement::{self, claim_sentence};
 use crate::section::{Cell, Piece, Section, Table};
 use crate::warnings::sentences;
 use crate::why::cause;
@@ -27,22 +27,22 @@ impl Present for Outlook {
     fn sections(&self) -> Vec<Section> {
         let mut pieces: Vec<Piece> = requirement::table(&self.tasks).into_iter().collect();
         let is_single = self.tasks.len() == 1;
-        let many = of_many(&self.tasks);
+        let many = task_table(&self.tasks);
         let mut each = Vec::new();
         for task in &self.tasks {
             let pieces = if many.is_some() { &mut each } else { &mut pieces };
             let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
             match &task.prediction {
                 // For a single task the head shows this, unless it is about a requirement.
-                Some(found) => pieces.extend(of_task(&task.task, found, !is_single || is_asked)),
+                Some(found) => pieces.extend(task_pieces(&task.task, found, !is_single || is_asked)),
                 None if !is_asked => pieces.push(Piece::text(format!(
                     "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
                     task.task
                 ))),
                 None => {}
             }
-            pieces.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
-            pieces.extend(task.claims.iter().map(|plan| Piece::text(claim(&task.task, plan))));
+            pieces.extend(task.reliability.iter().map(|found| reliability_piece(&task.task, found)));
+            pieces.extend(task.claims.iter().map(|plan| Piece::text(claim_sentence(&task.task, plan))));
         }
         if let Some(many) = many {
             pieces.extend([Piece::Table(many), Piece::details("Each task by itself", each)]);
@@ -53,9 +53,9 @@ impl Present for Outlook {
 }
 
 /// The page's section; `None` without a prediction.
-pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
+pub fn page_section(predictions: &[(String, &Prediction)]) -> Option<Section> {
     let pieces: Vec<Piece> =
-        predictions.iter().flat_map(|(name, found)| of_task(name, found, true)).collect();
+        predictions.iter().flat_map(|(name, found)| task_pieces(name, found, true)).collect();
     (!pieces.is_empty()).then(|| section(pieces))
 }
 
@@ -69,7 +69,7 @@ fn section(pieces: Vec<Piece>) -> Section {
 }
 
 /// One row for each of many tasks: the largest so far, upper limits of quantiles, and the bound; the latest on top.
-fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
+fn task_table(tasks: &[TaskOutlook]) -> Option<Table> {
     let predicted: Option<Vec<(&str, &Prediction)>> =
         tasks.iter().map(|of| Some((of.task.as_str(), of.prediction.as_ref()?))).collect();
     let mut sorted = predicted.filter(|all| all.len() >= MANY)?;
@@ -115,31 +115,31 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
 }
 
 /// The limits of a task, the caveats, and the folded evidence for both.
-fn of_task(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
+fn task_pieces(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
     let facts = &prediction.facts;
-    let answer = Piece::text(answer(name, prediction));
+    let answer = Piece::text(answer_sentence(name, prediction));
     let (first, mut details) =
         if is_answered_here { (Some(answer), Vec::new()) } else { (None, vec![answer]) };
     let failed = prediction.gates.iter().filter(|gate| !gate.passed);
-    let failed = failed.map(|gate| format!("No bound, {}: {}.", gate.condition.id(), condition(gate)));
-    let caveats = prediction.caveats.iter().map(|found| caveat(found, facts));
+    let failed = failed.map(|gate| format!("No bound, {}: {}.", gate.condition.id(), condition_clause(gate)));
+    let caveats = prediction.caveats.iter().map(|found| caveat_sentence(found, facts));
     details.push(Piece::text(format!(
         "{} activations in {}; {} are expected to exceed the largest latency so far within the next {}.",
         count(facts.count),
         time(facts.run_ns),
-        few(facts.expected_exceedances),
+        format_expected_count(facts.expected_exceedances),
         time(facts.horizon_ns)
     )));
-    details.push(Piece::Table(gates(name, prediction)));
-    details.extend(prediction.bound.iter().map(|bound| Piece::Table(fits(bound))));
+    details.push(Piece::Table(gates_table(name, prediction)));
+    details.extend(prediction.bound.iter().map(|bound| Piece::Table(fits_table(bound))));
     details.extend(chart(name, prediction).map(Piece::Figure));
-    let pieces = first.into_iter().chain([Piece::Table(limits(name, facts))]);
+    let pieces = first.into_iter().chain([Piece::Table(limits_table(name, facts))]);
     let pieces = pieces.chain(failed.chain(caveats).map(Piece::note));
     pieces.chain([Piece::details(format!("{name}: conditions of the extrapolation"), details)]).collect()
 }
 
 /// Upper limits of quantiles, which hold whatever the distribution is.
-fn limits(name: &str, facts: &Facts) -> Table {
+fn limits_table(name: &str, facts: &Facts) -> Table {
     let per_ns = facts.run_ns / facts.count.max(1) as f64;
     let rows = facts.quantiles.iter().map(|of| {
         let (limit, provided) = match of.limit_ns {
@@ -159,7 +159,7 @@ fn limits(name: &str, facts: &Facts) -> Table {
     Table::new(caption, &["µs", "at most", ""], rows)
 }
 
-fn gates(name: &str, prediction: &Prediction) -> Table {
+fn gates_table(name: &str, prediction: &Prediction) -> Table {
     let rows = prediction.gates.iter().map(|gate| {
         let (fitness, outcome) = if gate.passed { (Fitness::Good, "pass") } else { (Fitness::Unfit, "FAIL") };
         vec![
@@ -167,7 +167,7 @@ fn gates(name: &str, prediction: &Prediction) -> Table {
             Cell::Verdict { fitness, text: outcome.into() },
             Cell::new(gate.statistic, |statistic| format!("{statistic:.3}").into()),
             format!("{:.3}", gate.critical).into(),
-            with_method(gate).into(),
+            condition_with_method(gate).into(),
         ]
     });
     Table::new(
@@ -177,8 +177,7 @@ fn gates(name: &str, prediction: &Prediction) -> Table {
     )
 }
 
-/// The tails behind a bound.
-fn fits(bound: &Bound) -> Table {
+fn fits_table(bound: &Bound) -> Table {
     let rows = bound.fits.iter().map(|fit| {
         vec![
             format!("{} largest", count(fit.exceedances as u64)).into(),
@@ -193,7 +192,7 @@ fn fits(bound: &Bound) -> Table {
 }
 
 /// The bound, or the reason why there is none, in a sentence.
-fn answer(name: &str, prediction: &Prediction) -> String {
+fn answer_sentence(name: &str, prediction: &Prediction) -> String {
     let facts = &prediction.facts;
     let ahead = time(facts.horizon_ns);
     let observed = time(facts.observed_max_ns as f64);
@@ -201,7 +200,7 @@ fn answer(name: &str, prediction: &Prediction) -> String {
         Some(bound) => format!(
             "{name}: within the next {ahead} the largest latency stays below {} with 95 % probability, at 95 % confidence; seen so far: {observed}.{}",
             time(bound.bound_ns),
-            of_cause(bound)
+            cause_sentence(bound)
         ),
         None => format!(
             "{name}: no bound can be given, since a condition of it failed. Seen so far: {observed}; that nothing exceeds it within the next {ahead} has a probability of {}, whatever the distribution, if it goes on as in this run.",
@@ -210,8 +209,8 @@ fn answer(name: &str, prediction: &Prediction) -> String {
     }
 }
 
-/// The same with the name of the method, for a reader who knows it.
-fn with_method(gate: &Gate) -> String {
+/// Clause of a condition with the name of its statistical method.
+fn condition_with_method(gate: &Gate) -> String {
     let index = |index: f64| format!(" (extremal index {index:.2})");
     let method = match &gate.condition {
         Condition::Size { clustered: Some(of) } => index(*of),
@@ -223,11 +222,11 @@ fn with_method(gate: &Gate) -> String {
         Condition::Level { .. } => " (KPSS test)".into(),
         _ => String::new(),
     };
-    condition(gate) + &method
+    condition_clause(gate) + &method
 }
 
 /// Value and result of a condition, as a clause in plain words.
-fn condition(gate: &Gate) -> String {
+fn condition_clause(gate: &Gate) -> String {
     let mut fields = dictionary::fields(gate);
     let index = match &gate.condition {
         Condition::Machine { events } if events.is_empty() => {
@@ -246,7 +245,7 @@ fn condition(gate: &Gate) -> String {
     dictionary::of_fields("condition", &fields)
 }
 
-fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {
+fn caveat_sentence(caveat: &PredictionCaveat, facts: &Facts) -> String {
     match caveat {
         PredictionCaveat::Persistence => "It holds if the observed mechanism and load persist.".into(),
         PredictionCaveat::Unseen { every_ns, expected } => format!(
@@ -298,8 +297,7 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     })
 }
 
-/// Further sentence on the cause whose late starts the bound describes.
-fn of_cause(bound: &Bound) -> String {
+fn cause_sentence(bound: &Bound) -> String {
     bound.cause.as_ref().map_or(String::new(), |found| {
         format!(
             " That is the bound of one cause by itself, {}, which reaches further than all together.",
@@ -308,8 +306,7 @@ fn of_cause(bound: &Bound) -> String {
     })
 }
 
-/// Reliability of predictions from the windows of a run.
-fn reliability(task: &str, found: &Reliability) -> Piece {
+fn reliability_piece(task: &str, found: &Reliability) -> Piece {
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
         let held = found.held as f64 / found.bounded as f64;
         format!("{} ({} to {} with 95 % confidence)", share(held), share(low), share(high))
@@ -336,7 +333,7 @@ fn reliability(task: &str, found: &Reliability) -> Piece {
 }
 
 /// An expected number, with a digit behind the point only where it matters.
-fn few(number: f64) -> String {
+fn format_expected_count(number: f64) -> String {
     if number < 10.0 { format!("{number:.1}") } else { count(number.round() as u64) }
 }
 

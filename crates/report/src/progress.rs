@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jitterlab_analysis::compensation_trial::TrialStep;
-use jitterlab_analysis::measured::{SoFar, TaskSoFar};
+use jitterlab_analysis::measured::{MeasurementProgress, TaskProgress};
 use jitterlab_analysis::purposes::{Measure, Purpose};
 use jitterlab_model::units::Human;
 
@@ -15,7 +15,7 @@ const ENDS: &str = "  ^C ends";
 
 /// Progress of a measurement in one line; of several tasks the one with the worst start is named. With a purpose, its
 /// limit takes the place of count and median.
-pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
+pub fn measured(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
     let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
     let elapsed = time((so_far.elapsed_ns / step_ns * step_ns) as f64);
@@ -50,9 +50,9 @@ pub fn fitting(line: &str, columns: usize) -> String {
 }
 
 /// Deciding quantity of a purpose, as far as it was seen, against its limit.
-fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
+fn limit(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option<String> {
     let limit = purpose?.limits.first()?;
-    let seen = |task: &TaskSoFar| {
+    let seen = |task: &TaskProgress| {
         let (latency, errors) = (&task.stats.latency, &task.stats.period_error);
         match limit.measure {
             Measure::Interval => {
@@ -148,12 +148,15 @@ mod tests {
     }
 
     fn line_for(tasks: &[(&str, &[i64])], purpose: Option<&Purpose>) -> String {
-        let task = |(name, latencies): &(&str, &[i64])| TaskSoFar {
+        let task = |(name, latencies): &(&str, &[i64])| TaskProgress {
             name: (*name).into(),
             stats: sample::stats(latencies),
         };
         let tasks = tasks.iter().map(task).collect();
-        measured(&SoFar { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks }, purpose)
+        measured(
+            &MeasurementProgress { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks },
+            purpose,
+        )
     }
 
     #[test]
@@ -162,7 +165,7 @@ mod tests {
         assert_eq!(one, "4 s of 10 s: 3 activations, median 2.51 µs, worst 90 µs, 0 missed");
         let two = line(&[("servo", &[2_000]), ("b\u{1b}", &[1_000, 90_000])]);
         assert_eq!(two, "4 s of 10 s: 3 activations of 2 tasks, worst 90 µs (b\\u001b), 0 missed");
-        let fieldbus = line_for(&[("servo", &[2_000, 90_000])], Purpose::named("fieldbus-1ms"));
+        let fieldbus = line_for(&[("servo", &[2_000, 90_000])], Purpose::by_name("fieldbus-1ms"));
         assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs, limit 500 µs, worst 90 µs, 0 missed");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
         assert_eq!(

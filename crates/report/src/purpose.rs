@@ -1,7 +1,7 @@
 //! Purposes in words: their titles, and the values that decide about them.
 
 use jitterlab_analysis::purposes::Measure;
-use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Verdict};
+use jitterlab_analysis::verdict::{DecidingFigure, PurposeVerdict, Verdict};
 use jitterlab_model::Fitness;
 
 use crate::dictionary;
@@ -38,16 +38,16 @@ pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (
 
 /// The deciding number of a purpose with its limits; its task is named where the run has several.
 #[must_use]
-pub fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
+pub fn decision(purpose: &str, decision: &DecidingFigure, tasks: usize) -> String {
     format!("{}; {purpose}: {}.{}", decided_by(decision, tasks), limits(decision), open(decision))
 }
 
 /// The same without the purpose's name, for people to whom it means nothing.
-pub(crate) fn plainly(decision: &Decision) -> String {
+pub(crate) fn plainly(decision: &DecidingFigure) -> String {
     format!("{}; {}.{}", decided_by(decision, 1), limits(decision), open(decision))
 }
 
-fn limits(decision: &Decision) -> String {
+fn limits(decision: &DecidingFigure) -> String {
     let limit = &decision.limit;
     match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "none may be missed".into(),
@@ -59,21 +59,21 @@ fn limits(decision: &Decision) -> String {
 }
 
 /// The measured value that decides.
-fn decided_by(decision: &Decision, tasks: usize) -> String {
-    let Decision { task, seen, at_most, limit, .. } = decision;
+fn decided_by(decision: &DecidingFigure, tasks: usize) -> String {
+    let DecidingFigure { task, measured, at_most, limit, .. } = decision;
     let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
-    let value = time(*seen as f64);
+    let value = time(*measured as f64);
     match limit.measure {
         Measure::Interval if *at_most => format!("Period error{of} {value} at most"),
         Measure::Interval => format!("Largest period error{of} {value}"),
         Measure::Latency => format!("Largest latency{of} {value}"),
         Measure::PeriodDeviation => format!("Standard deviation of periods{of} {value}"),
-        Measure::Missed => format!("Due times missed{of}: {}", count(seen.unsigned_abs())),
+        Measure::Missed => format!("Due times missed{of}: {}", count(measured.unsigned_abs())),
     }
 }
 
 /// Share that the run may have missed.
-fn open(decision: &Decision) -> String {
+fn open(decision: &DecidingFigure) -> String {
     decision.open_share.map_or_else(String::new, |open| {
         format!(" Up to {} may be worse, unseen (95 % confidence, if they come one by one).", share(open))
     })
@@ -83,10 +83,10 @@ fn open(decision: &Decision) -> String {
 /// purpose, which the head covers.
 pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
     let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
-    let mut judged: Vec<(&PurposeVerdict, &Decision)> = judged.collect();
+    let mut judged: Vec<(&PurposeVerdict, &DecidingFigure)> = judged.collect();
     judged.sort_by_key(|(of, _)| std::cmp::Reverse(of.fitness));
     let one_task = judged.windows(2).all(|two| two[0].1.task == two[1].1.task);
-    let row = |(of, by): &(&PurposeVerdict, &Decision)| {
+    let row = |(of, by): &(&PurposeVerdict, &DecidingFigure)| {
         let limit = by.limit;
         let value = |number| value(limit.measure, number);
         let task = if one_task { String::new() } else { format!(" of {}", by.task) };
@@ -94,7 +94,7 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
         vec![
             Cell::from(of.purpose.as_str()),
             Cell::Text(format!("{}{task}{most}", measure(limit.measure))),
-            value(by.seen),
+            value(by.measured),
             value(limit.good),
             value(limit.limited),
             Cell::Verdict { fitness: of.fitness, text: word(of.fitness).into() },

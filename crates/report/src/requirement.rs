@@ -1,7 +1,7 @@
 //! Requirements and claims in words: the outcome, and its evidence.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
-use jitterlab_analysis::require::{ClaimPlan, Judgement, LimitBasis, Outcome, PlannedRun, Required};
+use jitterlab_analysis::require::{ClaimPlan, LimitBasis, Outcome, PlannedRun, Required, RequirementResult};
 
 use jitterlab_model::Fitness;
 
@@ -12,16 +12,16 @@ use crate::words::{count, exact, share, time};
 
 /// The requirements of all tasks with their outcomes; `None` without requirements.
 pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
-    let named = |task: &TaskOutlook, of: &Judgement| match tasks {
+    let named = |task: &TaskOutlook, of: &RequirementResult| match tasks {
         [_] => of.requirement.text.clone(),
         _ => format!("{}: {}", task.task, of.requirement.text),
     };
-    let row = |task: &TaskOutlook, of: &Judgement| {
+    let row = |task: &TaskOutlook, of: &RequirementResult| {
         let evidence = match of.unknown {
             Some(unknown) => format!("the source does not say {}", gap(unknown)),
-            None => format!("{}.{}", evidence(of), missing(of)),
+            None => format!("{}.{}", evidence_clause(of), deciding_fact(of)),
         };
-        let outcome = Cell::Verdict { fitness: fitness(of.outcome), text: outcome(of.outcome).into() };
+        let outcome = Cell::Verdict { fitness: fitness(of.outcome), text: outcome_word(of.outcome).into() };
         vec![named(task, of).into(), outcome, evidence.into()]
     };
     let rows = tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| row(task, of)));
@@ -30,18 +30,18 @@ pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
 }
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
-pub fn judgement(task: &str, judgement: &Judgement) -> String {
-    let required = &judgement.requirement.text;
-    match judgement.unknown {
+pub fn outcome_line(task: &str, result: &RequirementResult) -> String {
+    let required = &result.requirement.text;
+    match result.unknown {
         Some(unknown) => format!(
             "unknown: {task}: {required}: the source does not say {}, so it cannot be decided.",
             gap(unknown)
         ),
         None => format!(
             "{}: {task}: {required}: {}.{}",
-            outcome(judgement.outcome),
-            evidence(judgement),
-            missing(judgement)
+            outcome_word(result.outcome),
+            evidence_clause(result),
+            deciding_fact(result)
         ),
     }
 }
@@ -56,35 +56,34 @@ pub(crate) fn fitness(outcome: Outcome) -> Fitness {
 
 /// A test case for each requirement of each task.
 pub fn junit(suite: &str, decided: &Outlook) -> String {
-    junit::suite(suite, &[], &cases(decided))
+    junit::suite(suite, &[], &test_cases(decided))
 }
 
-pub(crate) fn cases(decided: &Outlook) -> Vec<Case> {
+pub(crate) fn test_cases(decided: &Outlook) -> Vec<Case> {
     let each = decided.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
-    let case = |(task, of): (&TaskOutlook, &Judgement)| Case {
+    let case = |(task, of): (&TaskOutlook, &RequirementResult)| Case {
         class: task.task.clone(),
         name: of.requirement.text.clone(),
         fitness: fitness(of.outcome),
-        said: evidence_of(&task.task, of),
+        said: evidence_sentence(&task.task, of),
     };
     each.map(case).collect()
 }
 
-/// Evidence for a requirement's outcome, in a sentence.
-pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
-    match judgement.unknown {
+pub(crate) fn evidence_sentence(task: &str, result: &RequirementResult) -> String {
+    match result.unknown {
         Some(unknown) => format!("{task}: the source does not say {}.", gap(unknown)),
-        None => format!("{task}: {}.", evidence(judgement)),
+        None => format!("{task}: {}.", evidence_clause(result)),
     }
 }
 
 /// Time to run in support of a claim.
-pub fn claim(task: &str, plan: &ClaimPlan) -> String {
+pub fn claim_sentence(task: &str, plan: &ClaimPlan) -> String {
     let claimed = &plan.now.requirement.text;
-    format!("claim on {task}: {claimed}: {}. {}", evidence(&plan.now), longer_run(plan))
+    format!("claim on {task}: {claimed}: {}. {}", evidence_clause(&plan.now), longer_run_sentence(plan))
 }
 
-fn outcome(outcome: Outcome) -> &'static str {
+fn outcome_word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "pass",
         Outcome::Fail => "FAIL",
@@ -94,9 +93,9 @@ fn outcome(outcome: Outcome) -> &'static str {
 }
 
 /// Number of values that broke it, and their possible share.
-fn evidence(judgement: &Judgement) -> String {
-    let (required, seen) = (&judgement.requirement, judgement.evidence);
-    let upper = share(judgement.share_limits[1]);
+fn evidence_clause(result: &RequirementResult) -> String {
+    let (required, seen) = (&result.requirement, result.evidence);
+    let upper = share(result.share_limits[1]);
     let broke = match (seen.broke, seen.may_have_broken) {
         (a, b) if a == b => count(a),
         (a, b) => format!("between {} and {}", count(a), count(b)),
@@ -108,31 +107,31 @@ fn evidence(judgement: &Judgement) -> String {
     };
     let what = if required.subject == Required::Missed { "due times" } else { "values" };
     let mut text = format!("{broke} of {} {what} {how}", count(seen.values));
-    let footing = footing(judgement);
+    let basis = basis_text(result);
     if required.share > 0.0 {
-        text += &format!(" (at most {upper}, {footing}; allowed: below {})", share(required.share));
-    } else if judgement.outcome == Outcome::Pass {
-        text += &format!("; that says, {footing}, that fewer than {upper} are");
+        text += &format!(" (at most {upper}, {basis}; allowed: below {})", share(required.share));
+    } else if result.outcome == Outcome::Pass {
+        text += &format!("; that says, {basis}, that fewer than {upper} are");
     }
     text
 }
 
 /// Fact that only the user can know and that would decide it, if there is one.
-fn missing(judgement: &Judgement) -> String {
-    let [low, _] = judgement.share_limits;
-    let undecided = judgement.footing == LimitBasis::Singly && judgement.outcome == Outcome::NotEnoughData;
-    match judgement.passes_if_at_most {
+fn deciding_fact(result: &RequirementResult) -> String {
+    let [low, _] = result.share_limits;
+    let undecided = result.basis == LimitBasis::Singly && result.outcome == Outcome::NotEnoughData;
+    match result.passes_if_at_most {
         Some(together) => format!(
             " The run cannot say how many come together. It passes if never more than {} do: --burst-at-most {together}, \
              if that is known of this machine.",
             count(together)
         ),
-        None if judgement.footing == LimitBasis::LongMemory && judgement.requirement.share > 0.0 => {
+        None if result.basis == LimitBasis::LongMemory && result.requirement.share > 0.0 => {
             " Slow and fast stretches come in every length, up to the whole run, so that one run does not decide a share: repeat it, or \
              require none (max, missed = 0)."
                 .into()
         }
-        None if undecided && low > judgement.requirement.share && judgement.requirement.share > 0.0 => {
+        None if undecided && low > result.requirement.share && result.requirement.share > 0.0 => {
             " That is more than allowed, but the run cannot say how many come together: one burst may be all of it. \
              Measure longer, keeping every activation; --burst-at-most says what is known of this machine."
                 .into()
@@ -142,10 +141,10 @@ fn missing(judgement: &Judgement) -> String {
 }
 
 /// Assumption behind the limits.
-fn footing(judgement: &Judgement) -> String {
-    match judgement.footing {
+fn basis_text(result: &RequirementResult) -> String {
+    match result.basis {
         LimitBasis::Bursts { effective } => {
-            let together = judgement.evidence.may_have_broken as f64 / effective;
+            let together = result.evidence.may_have_broken as f64 / effective;
             let bursts = if together < 1.5 {
                 String::new()
             } else {
@@ -160,7 +159,7 @@ fn footing(judgement: &Judgement) -> String {
     }
 }
 
-fn longer_run(plan: &ClaimPlan) -> String {
+fn longer_run_sentence(plan: &ClaimPlan) -> String {
     let run = |run: &PlannedRun| format!("{} ({} values)", time(run.length_ns), count(run.values));
     match plan.now.outcome {
         Outcome::Pass => return "This run supports it already.".into(),
@@ -168,7 +167,7 @@ fn longer_run(plan: &ClaimPlan) -> String {
         Outcome::Unknown => return "No run of this source can support it.".into(),
         Outcome::NotEnoughData => {}
     }
-    let singly = if plan.now.footing == LimitBasis::Singly { ", if they come singly" } else { "" };
+    let singly = if plan.now.basis == LimitBasis::Singly { ", if they come singly" } else { "" };
     let mut text =
         format!("A run of {} in which nothing breaks it would support it{singly}", run(&plan.if_none_breaks));
     if plan.now.evidence.may_have_broken > 0 {
@@ -213,19 +212,19 @@ mod tests {
     #[test]
     fn an_outcome_comes_first_with_what_it_rests_on() {
         let judged = |text: &str, values, broke| {
-            said(&judgement("main", &requirement(text).judge(&singly(values, broke), None)))
+            said(&outcome_line("main", &requirement(text).judge(&singly(values, broke), None)))
         };
         insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence if they come singly, that fewer than 0.30 % are.");
         insta::assert_snapshot!(judged("missed = 0", 1_000, 1), @"FAIL: main: missed = 0: 1 of 1 000 due times were missed.");
         insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80 µs or more (at most 0.030 %, with 95 % confidence if they come singly; allowed: below 0.010 %).");
-        insta::assert_snapshot!(said(&judgement("main", &requirement("missed = 0").judge(&Breaches::untold(Gap::Missed), None))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
+        insta::assert_snapshot!(said(&outcome_line("main", &requirement("missed = 0").judge(&Breaches::from_gap(Gap::Missed), None))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
     }
 
     #[test]
     fn a_claim_says_how_long_to_run() {
         let planned = |values, broke| {
             let claimed = requirement("p(latency>100us) < 1e-6");
-            said(&claim("main", &claimed.plan(&singly(values, broke), None, 1_000_000).unwrap()))
+            said(&claim_sentence("main", &claimed.plan(&singly(values, broke), None, 1_000_000).unwrap()))
         };
         insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100 µs (at most 0.0025 %, with 95 % confidence if they come singly; allowed: below 1.00e-6). A run of 49.9 min (2 995 733 values) in which nothing breaks it would support it, if they come singly. Where up to D come together, D times as long: --burst-at-most D.");
         insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100 µs (at most 1.05e-6, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 733 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 035 values) long, if nothing more breaks it, or 3.20 h (11 536 849 values) if it goes on as it did.");

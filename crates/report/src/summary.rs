@@ -13,7 +13,7 @@ use crate::caveats::{distinct, statement};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::document::Present;
 use crate::head::{self, Head, shown};
-use crate::requirement::judgement;
+use crate::requirement::outcome_line;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{MANY, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time};
 use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
@@ -37,8 +37,9 @@ impl Present for MeasuredRun {
         let mut pieces = answer(info, self.verdict.as_ref(), &tasks);
         let required = self.required.iter().flat_map(|required| &required.tasks);
         pieces.extend(
-            required
-                .flat_map(|task| task.requirements.iter().map(|of| Piece::text(judgement(&task.task, of)))),
+            required.flat_map(|task| {
+                task.requirements.iter().map(|of| Piece::text(outcome_line(&task.task, of)))
+            }),
         );
         pieces.extend(isolation::comparison(self));
         pieces.extend(self.why.iter().flat_map(|of| why::brief(of, info)));

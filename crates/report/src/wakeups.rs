@@ -9,8 +9,8 @@ use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
 use crate::words::{exact, list, plural, time};
 
-/// Why a way was not measured, as a clause.
-fn trouble(trouble: &WayTrouble) -> String {
+/// Clause that states why a way to wait was not measured.
+fn trouble_clause(trouble: &WayTrouble) -> String {
     match trouble {
         WayTrouble::Refused { refusal } => format!("{}; {}", refusal.why, refusal.remedy),
         WayTrouble::Stopped { overload } => overload.to_string(),
@@ -30,9 +30,9 @@ impl Present for WaysCompared {
     }
 }
 
-/// The three lines: the way to take of those that sleep.
+/// Head of a comparison: the best way to wake among those that sleep.
 fn head(compared: &WaysCompared) -> Head {
-    let Some(best) = compared.best() else { return untold(compared) };
+    let Some(best) = compared.best() else { return undecided_head(compared) };
     let BestWay { way, alike, misses_fewer, worst } = best;
     let again = |why: &str| format!("the same with --rounds {}{why}", compared.rounds.max(5) * 2);
     let alike: Vec<String> = alike.into_iter().map(Into::into).collect();
@@ -59,23 +59,23 @@ fn head(compared: &WaysCompared) -> Head {
     };
     let mut named: Vec<&WayToWait> = [Some(way), misses_fewer, worst].into_iter().flatten().collect();
     named.dedup_by_key(|way| &way.name);
-    let said: Vec<String> = named.into_iter().filter_map(deciding).collect();
+    let said: Vec<String> = named.into_iter().filter_map(deciding_figure).collect();
     Head { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
 }
 
 /// The figure that ranks a way, and its missed due times.
-fn deciding(way: &WayToWait) -> Option<String> {
+fn deciding_figure(way: &WayToWait) -> Option<String> {
     let figures = way.figures.as_ref()?;
-    let (p99, missed) = (time(figures.usual_p99_ns()?), plural(figures.missed, "due time"));
+    let (p99, missed) = (time(figures.median_p99_ns()?), plural(figures.missed, "due time"));
     Some(format!("{}: p99 {p99}, {missed} missed", way.name))
 }
 
-/// Why no way is the best.
-fn untold(compared: &WaysCompared) -> Head {
+/// Head of a comparison in which no way to wait is the best, with the reason.
+fn undecided_head(compared: &WaysCompared) -> Head {
     let mut measured =
         compared.ways.iter().filter(|way| way.trouble.is_none()).filter_map(|way| way.figures.as_ref());
     let nothing = compared.ways.iter().all(|way| way.figures.is_none());
-    let (number, next) = match measured.any(|figures| figures.usual_p99_ns().is_none()) {
+    let (number, next) = match measured.any(|figures| figures.median_p99_ns().is_none()) {
         _ if compared.interrupted && nothing => (
             "It was interrupted before each way had its first turn.",
             "the same command, which goes on from here",
@@ -109,7 +109,7 @@ pub fn section(compared: &WaysCompared) -> Section {
         Some(vec![
             Cell::from(way.name.as_str()),
             time(f.latency.at(P50).exactly()),
-            Cell::new(f.usual_p99_ns(), Cell::time),
+            Cell::new(f.median_p99_ns(), Cell::time),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
             Cell::new(f.cpu_per_activation_ns, Cell::time),
@@ -123,12 +123,9 @@ pub fn section(compared: &WaysCompared) -> Section {
         and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
         only partly in it.";
     let mut pieces = vec![Piece::table(caption, &header, rows), Piece::text(columns)];
-    pieces.extend(
-        compared
-            .ways
-            .iter()
-            .filter_map(|way| Some(Piece::note(format!("{}: {}", way.name, trouble(way.trouble.as_ref()?))))),
-    );
+    pieces.extend(compared.ways.iter().filter_map(|way| {
+        Some(Piece::note(format!("{}: {}", way.name, trouble_clause(way.trouble.as_ref()?))))
+    }));
     if compared.interrupted {
         pieces.push(Piece::note("interrupted: the figures rest on the whole rounds until then"));
     }

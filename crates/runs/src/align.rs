@@ -1,6 +1,8 @@
 //! A run held against a witness: the capture of a pin that each activation moved, or another view of the same run.
 
-use jitterlab_analysis::align::{ChannelAligned, Found, Own, RunAligned, align as align_times};
+use jitterlab_analysis::align::{
+    AlignmentOutcome, ChannelAlignment, RunAlignment, TaskTimes, align as align_times,
+};
 use jitterlab_model::{Error, PulseAt};
 use jitterlab_trace::Columns;
 
@@ -11,20 +13,20 @@ use crate::Run;
 ///
 /// # Errors
 /// There is no such task, not every activation is kept, or a file cannot be read.
-pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned, Error> {
-    let own = run.tasks(task)?.into_iter().map(|number| Ok((number, starts(run, number)?)));
-    let own: Vec<(usize, Own)> = own.collect::<Result<_, Error>>()?;
+pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAlignment, Error> {
+    let own = run.tasks(task)?.into_iter().map(|number| Ok((number, task_times(run, number)?)));
+    let own: Vec<(usize, TaskTimes)> = own.collect::<Result<_, Error>>()?;
     let name = |run: &Run, number: usize| run.info().tasks[number].spec.name.clone();
     let mut channels = Vec::new();
     for number in witness.tasks(None)? {
-        let pulses = starts(witness, number)?.stamps_ns;
-        let of_task = |(task, own): &(usize, Own)| ChannelAligned {
+        let pulses = task_times(witness, number)?.stamps_ns;
+        let of_task = |(task, own): &(usize, TaskTimes)| ChannelAlignment {
             channel: name(witness, number),
             task: name(run, *task),
             alignment: align_times(own, &pulses),
         };
-        let mut each: Vec<ChannelAligned> = own.iter().map(of_task).collect();
-        let is_matched = |of: &ChannelAligned| matches!(of.alignment.found, Found::Matched(_));
+        let mut each: Vec<ChannelAlignment> = own.iter().map(of_task).collect();
+        let is_matched = |of: &ChannelAlignment| matches!(of.alignment.found, AlignmentOutcome::Matched(_));
         let best = each.iter().position(is_matched).unwrap_or(0);
         if best < each.len() {
             channels.push(each.swap_remove(best));
@@ -33,15 +35,15 @@ pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned,
     let ((), mut warnings) = run.warned(()).into_parts();
     warnings.extend(witness.warned(()).into_parts().1);
     let file = |run: &Run| run.path().display().to_string();
-    Ok(RunAligned { file: file(run), witness: file(witness), channels, warnings })
+    Ok(RunAlignment { file: file(run), witness: file(witness), channels, warnings })
 }
 
 /// Starts of a task's activations, or their ends where its pulses mark these.
-fn starts(run: &Run, task: usize) -> Result<Own, Error> {
-    if !run.keeps_all(task) {
+fn task_times(run: &Run, task: usize) -> Result<TaskTimes, Error> {
+    if !run.keeps_all_rows(task) {
         return Err(run.needs_activations());
     }
-    let mut own = Own { period_ns: run.period_ns(task), ..Own::default() };
+    let mut own = TaskTimes { period_ns: run.period_ns(task), ..TaskTimes::default() };
     let pulse = run.info().tasks[task].spec.pulse.as_ref();
     let at_end = pulse.is_some_and(|pulse| pulse.at == PulseAt::End);
     run.visit(task, Columns::ALL, |rows| {

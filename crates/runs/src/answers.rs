@@ -14,7 +14,7 @@ use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::Run;
 use crate::error::{Missing, no_causes};
-use crate::run::Holder;
+use crate::run::RunStorage;
 
 impl Run {
     /// Analyses the run, or its task of this name. `sections` are the requested ones, and `purpose` is the one to judge
@@ -32,7 +32,7 @@ impl Run {
     ) -> Result<RunAnalysis, Error> {
         let wanted = self.tasks(task)?;
         let (scans, mut warnings) = self.scan()?.into_parts();
-        if matches!(&*self.holder, Holder::File(reader) if !reader.has_checksums()) {
+        if matches!(&*self.storage, RunStorage::File(reader) if !reader.has_checksums()) {
             warnings.push(Warning::NoChecksums);
         }
         let all = self.analyses(&scans, with_transitions)?;
@@ -43,11 +43,11 @@ impl Run {
         (run.tasks, tasks) = both.unzip();
         let file = self.path().display().to_string();
         let tasks: Vec<TaskAnalysis> = tasks;
-        fn seen(task: &TaskAnalysis) -> (&Summary, Option<f64>) {
+        fn summary_and_clock_gain(task: &TaskAnalysis) -> (&Summary, Option<f64>) {
             let summary = &task.measured.summary;
-            (summary, task.patterns.change.between_clocks(summary.period_ns as f64))
+            (summary, task.patterns.change.clock_gain_ppm(summary.period_ns as f64))
         }
-        let summaries: Vec<(&Summary, Option<f64>)> = tasks.iter().map(seen).collect();
+        let summaries: Vec<(&Summary, Option<f64>)> = tasks.iter().map(summary_and_clock_gain).collect();
         let verdict = Verdict::from_run(&run, &summaries, purpose);
         Ok(RunAnalysis { file, sections, tasks, verdict, run })
     }
@@ -58,9 +58,9 @@ impl Run {
         let mut analyses: Vec<TaskAnalysis> =
             info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::new(scan, task, info)).collect();
         let several =
-            |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && self.keeps_all(task);
+            |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && self.keeps_all_rows(task);
         if with_transitions && analyses.iter().enumerate().any(several) {
-            let counted = self.gather(
+            let counted = self.accumulate(
                 Columns::LATENCY | Columns::MISSED | Columns::FLAGS,
                 |task| TransitionCounter::new(&analyses[task].patterns.clusters),
                 |counter, rows: &[Activation]| rows.iter().for_each(|a| counter.push(a)),
@@ -73,7 +73,7 @@ impl Run {
         Ok(analyses)
     }
 
-    /// Returns its figures.
+    /// Returns the main figures of the run and of its tasks.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -85,7 +85,7 @@ impl Run {
     /// Refuses a run in which code paths of the kernel do not show.
     ///
     /// # Errors
-    /// Its time was not counted in instructions, or several processors took turns.
+    /// Time was not counted in instructions, or several processors took turns.
     pub fn check_code_paths(&self) -> Result<(), Error> {
         let (info, path) = (self.info(), self.path().display());
         let takes_turns = |warning: &Warning| matches!(warning, Warning::Turns { .. });
@@ -107,7 +107,7 @@ impl Run {
     /// # Errors
     /// The file cannot be read, or does not keep every activation.
     pub fn latencies(&self, task: usize) -> Result<Vec<i64>, Error> {
-        if !self.keeps_all(task) {
+        if !self.keeps_all_rows(task) {
             return Err(self.needs_activations());
         }
         let mut latencies = Vec::new();
@@ -122,10 +122,10 @@ impl Run {
     /// # Errors
     /// The file cannot be read, or the kernel's events were not recorded.
     pub fn causes(&self) -> Result<RunCauses, Error> {
-        let causes = match &*self.holder {
-            Holder::File(reader) => reader.causes()?,
-            Holder::Journal(reader) => reader.causes()?,
-            Holder::Imported(import) => crate::traced::causes(&import.info),
+        let causes = match &*self.storage {
+            RunStorage::File(reader) => reader.causes()?,
+            RunStorage::Journal(reader) => reader.causes()?,
+            RunStorage::Imported(import) => crate::rtla_causes::causes(&import.info),
         };
         causes.ok_or_else(|| no_causes(&self.path))
     }
@@ -161,15 +161,15 @@ impl Run {
     /// The file cannot be read, or a requirement needs every activation and not all are kept.
     pub fn breaches(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Breaches>>, Error> {
         let tasks = self.info().tasks.len();
-        let found = match &*self.holder {
+        let found = match &*self.storage {
             _ if requirements.is_empty() => vec![Vec::new(); tasks],
-            Holder::Imported(import) => self.breaches_of_import(import, requirements),
-            _ if (0..tasks).all(|task| self.keeps_all(task)) => self.breaches_of_rows(requirements)?,
+            RunStorage::Imported(import) => self.breaches_of_import(import, requirements),
+            _ if (0..tasks).all(|task| self.keeps_all_rows(task)) => self.breaches_of_rows(requirements)?,
             _ => self.breaches_of_slices(requirements)?,
         };
         let judged = |task: &TaskRun, requirement: &Requirement, breaches: Option<Breaches>| {
-            if let Some(gap) = requirement.gap(task) {
-                return Ok(Breaches::untold(gap));
+            if let Some(gap) = requirement.missing_data(task) {
+                return Ok(Breaches::from_gap(gap));
             }
             let mut breaches = breaches.ok_or_else(|| self.needs_activations())?;
             breaches.has_long_memory &= !self.info().is_in_virtual_time();
@@ -194,8 +194,9 @@ impl Run {
                 requirements.iter().map(|requirement| BreachCounter::new(requirement, self.period_ns(task)));
             of.collect::<Vec<_>>()
         };
-        let counted = self
-            .gather(Columns::TIMING | Columns::INDEX, new, push_each, |all, next| merge_each(all, &next))?;
+        let counted = self.accumulate(Columns::TIMING | Columns::INDEX, new, push_each, |all, next| {
+            merge_each(all, &next);
+        })?;
         let of_task =
             |counters: Vec<BreachCounter<'_>>| counters.into_iter().map(|c| Some(c.breaches())).collect();
         Ok(counted.into_iter().map(of_task).collect())
@@ -213,7 +214,7 @@ impl Run {
                 rows.iter().for_each(|a| counter.push(a));
                 Some(counter.breaches())
             }
-            Measured::Distributions(stats) => Evidence::new(stats, requirement).map(Breaches::unordered),
+            Measured::Distributions(stats) => Evidence::new(stats, requirement).map(Breaches::from_totals),
         };
         let tasks = import.tasks.iter().enumerate();
         tasks.map(|(task, m)| requirements.iter().map(|r| of(task, m, r)).collect()).collect()
@@ -230,7 +231,9 @@ impl Run {
             for (breaches, requirement) in found[slice.task].iter_mut().zip(requirements) {
                 match Evidence::new(&stats, requirement) {
                     Some(evidence) => {
-                        breaches.iter_mut().for_each(|b| b.push(self.place_of(slice), due_times, &evidence));
+                        breaches
+                            .iter_mut()
+                            .for_each(|b| b.push(self.first_index_of(slice), due_times, &evidence));
                     }
                     None => *breaches = None,
                 }
@@ -244,7 +247,7 @@ impl Run {
     /// # Errors
     /// The file cannot be read, or not every activation is kept.
     pub fn backtest(&self, task: usize, window_ns: i64) -> Result<Reliability, Error> {
-        if !self.keeps_all(task) {
+        if !self.keeps_all_rows(task) {
             return Err(self.needs_activations());
         }
         let period_ns = self.period_ns(task).max(1);

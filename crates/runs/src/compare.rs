@@ -1,8 +1,8 @@
 //! Runs compared, task by task.
 
 use jitterlab_analysis::compare::{
-    self, CausesCompared, Differing, FEWEST_RUNS, PathsCompared, RunWarnings, RunsCompared, TaskCompared,
-    Weight, comparable, settings, twente,
+    self, CausesCompared, ConditionDifferences, FEWEST_RUNS, PathsCompared, RunWarnings, RunsCompared,
+    TaskCompared, Weight, condition_mismatches, settings, twente,
 };
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Error, RunCauses};
@@ -22,7 +22,7 @@ pub struct CompareOptions<'a> {
     pub move_tolerance_ns: Option<i64>,
 }
 
-fn grave(all: &[Differing]) -> String {
+fn gravest_differences(all: &[ConditionDifferences]) -> String {
     let grave = all.iter().flat_map(|d| {
         let refusing = d.conditions.iter().filter(|m| m.weight == Weight::Refuse);
         refusing
@@ -35,7 +35,7 @@ fn grave(all: &[Differing]) -> String {
 /// instead.
 ///
 /// # Errors
-/// There is no task that all of them have, they are not comparable, there are too few of a setting, one cannot be read,
+/// There is no task that all of them have, they are not condition_mismatches, there are too few of a setting, one cannot be read,
 /// or code paths are requested of anything but two runs in virtual time.
 pub fn compare(
     runs: &[Run],
@@ -56,16 +56,19 @@ pub fn compare(
             .remedy("give another run, as in jitterlab compare A B"));
     }
     let runs: Vec<&Run> = runs.iter().chain(of_other_setting).collect();
-    let matching = matching(&runs, options.task)?;
+    let matching = matching_tasks(&runs, options.task)?;
     let labels = labels(&runs);
     // Conditions first: a refusal must not wait for hours of data to be read.
     let mut tasks = Vec::new();
     for numbers in &matching {
-        let mismatches = differing(&runs, numbers, &labels);
-        let refused = |d: &Differing| d.conditions.iter().any(|m| m.weight == Weight::Refuse);
+        let mismatches = condition_differences(&runs, numbers, &labels);
+        let refused = |d: &ConditionDifferences| d.conditions.iter().any(|m| m.weight == Weight::Refuse);
         if !options.anyway && mismatches.iter().any(refused) {
-            return Err(Error::bad_use(format!("these runs are not comparable: {}", grave(&mismatches)))
-                .remedy("measure again alike, or look at the figures all the same with --anyway"));
+            return Err(Error::bad_use(format!(
+                "these runs are not comparable: {}",
+                gravest_differences(&mismatches)
+            ))
+            .remedy("measure again alike, or look at the figures all the same with --anyway"));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
         tasks.push(TaskCompared { task, mismatches, ..TaskCompared::default() });
@@ -97,8 +100,9 @@ pub fn compare(
             task.settings = settings([&of_runs[..first], &of_runs[first..]], began);
         } else {
             task.comparison = Some(compare::compare(&of_runs));
-            task.causes = causes.as_deref().and_then(|causes| of_task(causes, &labels, numbers));
-            task.paths = paths(&runs, numbers, causes.as_deref(), options.move_tolerance_ns.is_some())?;
+            task.causes = causes.as_deref().and_then(|causes| task_causes(causes, &labels, numbers));
+            task.paths =
+                compare_paths(&runs, numbers, causes.as_deref(), options.move_tolerance_ns.is_some())?;
         }
     }
     let files = runs.iter().map(|run| run.path().display().to_string()).collect();
@@ -108,14 +112,14 @@ pub fn compare(
 
 /// The code paths of a task of these numbers in two runs in virtual time, as far as they keep every latency. Where they are `asked`
 /// for, one that does not is refused.
-fn paths(
+fn compare_paths(
     runs: &[&Run],
     numbers: &[usize],
     causes: Option<&[RunCauses]>,
     asked: bool,
 ) -> Result<Option<PathsCompared>, Error> {
     let ([old, new], [of_old, of_new]) = (runs, numbers) else { return Ok(None) };
-    let known = |run: &Run, number| run.check_code_paths().is_ok() && (asked || run.keeps_all(number));
+    let known = |run: &Run, number| run.check_code_paths().is_ok() && (asked || run.keeps_all_rows(number));
     if !known(old, *of_old) || !known(new, *of_new) {
         return Ok(None);
     }
@@ -125,7 +129,7 @@ fn paths(
 }
 
 /// Causes of a task's delays; `numbers` are its numbers in the runs.
-fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
+fn task_causes(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
     let each = causes.iter().zip(labels).zip(numbers);
     let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
     CausesCompared::from_runs(&known.collect::<Option<Vec<_>>>()?)
@@ -133,7 +137,7 @@ fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option
 
 /// Returns for each compared task its number in every run: by name, or the only task. A requested name also means the
 /// only task of a run.
-fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Error> {
+fn matching_tasks(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Error> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
         return Ok(vec![vec![0; runs.len()]]);
@@ -157,13 +161,13 @@ fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Error>
     Ok(found)
 }
 
-fn differing(runs: &[&Run], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
+fn condition_differences(runs: &[&Run], numbers: &[usize], labels: &[String]) -> Vec<ConditionDifferences> {
     let of = |at: usize| (runs[at].info(), &runs[at].info().tasks[numbers[at]]);
     (1..runs.len())
-        .map(|other| Differing {
+        .map(|other| ConditionDifferences {
             first: labels[0].clone(),
             other: labels[other].clone(),
-            conditions: comparable(of(0), of(other)),
+            conditions: condition_mismatches(of(0), of(other)),
         })
         .collect()
 }

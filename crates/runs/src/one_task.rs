@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::patterns::Change;
+use jitterlab_analysis::patterns::SlowChange;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, Bench, Error, Gap, RunInfo, TaskSpec, TimingStats, Warning};
@@ -18,7 +18,7 @@ use crate::error::nothing_known;
 pub struct OneTask {
     run: Run,
     number: usize,
-    /// Its standing figures.
+    /// Standing figures.
     pub stats: TimingStats,
     /// Warnings of the run itself.
     pub warnings: Vec<Warning>,
@@ -44,11 +44,11 @@ struct TwoClocks {
 
 impl TwoClocks {
     fn new(run: &Run, task: usize) -> Result<Option<Self>, Error> {
-        if run.info().bench != Bench::Import || !run.keeps_all(task) {
+        if run.info().bench != Bench::Import || !run.keeps_all_rows(task) {
             return Ok(None);
         }
         let (scans, _) = run.scan()?.into_parts();
-        let Some(millionths) = Change::from_scan(&scans[task]).between_clocks(run.period_ns(task) as f64)
+        let Some(millionths) = SlowChange::from_scan(&scans[task]).clock_gain_ppm(run.period_ns(task) as f64)
         else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl TwoClocks {
     }
 
     /// Activations with their due times by the clock of their starts.
-    fn on_one(of: Option<Self>, rows: &[Activation]) -> Cow<'_, [Activation]> {
+    fn on_start_clock(of: Option<Self>, rows: &[Activation]) -> Cow<'_, [Activation]> {
         let Some(clocks) = of else { return Cow::Borrowed(rows) };
         rows.iter().map(|row| Activation { due_ns: clocks.due_ns(row.due_ns), ..*row }).collect()
     }
@@ -77,13 +77,13 @@ impl TwoClocks {
 
 /// Results of one pass: the figures, the largest latency with its place, and the number of rows.
 #[derive(Debug, Clone)]
-struct Counted {
+struct TaskCounts {
     stats: TimingStats,
     worst: Option<(i64, u64)>,
     rows: u64,
 }
 
-impl Counted {
+impl TaskCounts {
     fn push_all(&mut self, rows: &[Activation]) {
         self.stats.push_all(rows);
         for (a, place) in rows.iter().zip(self.rows..) {
@@ -94,7 +94,7 @@ impl Counted {
         self.rows += rows.len() as u64;
     }
 
-    fn merge(&mut self, next: &Counted) {
+    fn merge(&mut self, next: &TaskCounts) {
         self.stats.follow(&next.stats);
         if let Some((ns, place)) = next.worst.filter(|next| self.worst.is_none_or(|mine| next.0 > mine.0)) {
             self.worst = Some((ns, self.rows + place));
@@ -125,12 +125,13 @@ impl OneTask {
             return Err(nothing_known(&run.path, gap));
         }
         let clocks = TwoClocks::new(&run, number)?;
-        let (stats, worst) = if run.keeps_all(number) {
-            let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
-            let mut all = run.gather(
+        let (stats, worst) = if run.keeps_all_rows(number) {
+            let new =
+                |task| TaskCounts { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
+            let mut all = run.accumulate(
                 Columns::TIMING,
                 new,
-                |counted, rows| counted.push_all(&TwoClocks::on_one(clocks, rows)),
+                |counted, rows| counted.push_all(&TwoClocks::on_start_clock(clocks, rows)),
                 |all, next| all.merge(&next),
             )?;
             let mut counted = all.swap_remove(number);
@@ -158,7 +159,7 @@ impl OneTask {
         Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1), others, clocks })
     }
 
-    /// Returns its run.
+    /// Returns the run.
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -204,10 +205,11 @@ impl OneTask {
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.
     pub fn visit(&self, mut visit: impl FnMut(&[Activation])) -> Result<(), Error> {
-        if !self.run.keeps_all(self.number) {
+        if !self.run.keeps_all_rows(self.number) {
             return Err(self.run.needs_activations());
         }
-        self.run.visit(self.number, Columns::TIMING, |rows| visit(&TwoClocks::on_one(self.clocks, rows)))
+        self.run
+            .visit(self.number, Columns::TIMING, |rows| visit(&TwoClocks::on_start_clock(self.clocks, rows)))
     }
 
     /// Activations by their place among the task's rows.
@@ -216,6 +218,6 @@ impl OneTask {
     /// Not every activation is kept, or the file cannot be read.
     pub fn activations(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         let rows = self.run.activations(self.number, rows)?;
-        Ok(TwoClocks::on_one(self.clocks, &rows).into_owned())
+        Ok(TwoClocks::on_start_clock(self.clocks, &rows).into_owned())
     }
 }

@@ -10,7 +10,7 @@ use crate::Run;
 
 /// Questions about the time to come.
 #[derive(Debug, Clone, Default)]
-pub struct Ahead {
+pub struct OutlookRequest {
     /// Horizon of the prediction in nanoseconds; ten times the run without it.
     pub horizon_ns: Option<i64>,
     /// Requirements to support: the answer is the length of a run that supports them.
@@ -30,31 +30,35 @@ impl Run {
     /// # Errors
     /// There is no such task, the file cannot be read, it keeps too little for the question, the horizon is not above
     /// 0, or no run supports a claim.
-    pub fn outlook(&self, task: Option<&str>, ahead: &Ahead) -> Result<Outlook, Error> {
-        if ahead.horizon_ns.is_some_and(|ns| ns <= 0) {
+    pub fn outlook(&self, task: Option<&str>, request: &OutlookRequest) -> Result<Outlook, Error> {
+        if request.horizon_ns.is_some_and(|ns| ns <= 0) {
             return Err(Error::bad_use("--horizon is a time ahead").remedy("give one above 0, such as 24h"));
         }
         let wanted = self.tasks(task)?.into_iter();
-        let (tasks, warnings) = if let Some(window_ns) = ahead.backtest_ns {
-            let tasks = wanted.map(|task| self.backtested(task, window_ns)).collect::<Result<_, _>>()?;
+        let (tasks, warnings) = if let Some(window_ns) = request.backtest_ns {
+            let tasks =
+                wanted.map(|task| self.backtest_outlook(task, window_ns)).collect::<Result<_, _>>()?;
             (tasks, self.info().warnings.clone())
         } else {
-            let asked: Vec<&Requirement> = ahead.requirements.iter().chain(&ahead.claims).collect();
+            let asked: Vec<&Requirement> = request.requirements.iter().chain(&request.claims).collect();
             let breaches = self.breaches(&asked)?;
-            let (predictions, warnings) = self.predictions(ahead)?;
-            let of = |task: usize| self.task_outlook(ahead, task, &breaches[task], predictions.get(task));
+            let (predictions, warnings) = self.predictions(request)?;
+            let of = |task: usize| self.task_outlook(request, task, &breaches[task], predictions.get(task));
             (wanted.map(of).collect::<Result<_, _>>()?, warnings)
         };
         Ok(Outlook { file: self.path().display().to_string(), tasks, warnings })
     }
 
     /// Returns the prediction for each task, unless only requirements are to be decided, which takes no scan.
-    fn predictions(&self, ahead: &Ahead) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), Error> {
-        if !ahead.requirements.is_empty() {
+    fn predictions(
+        &self,
+        request: &OutlookRequest,
+    ) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), Error> {
+        if !request.requirements.is_empty() {
             return Ok((Vec::new(), self.info().warnings.clone()));
         }
         let (scans, warnings) = self.scan()?.into_parts();
-        let horizon_ns = ahead.horizon_ns.map(|ns| ns as f64);
+        let horizon_ns = request.horizon_ns.map(|ns| ns as f64);
         let causes = self.causes().ok();
         let of = |(number, (scan, task)): (usize, (&TaskScan, &TaskRun))| {
             let prediction = Prediction::new(scan, task, self.info(), horizon_ns)?;
@@ -69,16 +73,16 @@ impl Run {
 
     fn task_outlook(
         &self,
-        ahead: &Ahead,
+        request: &OutlookRequest,
         task: usize,
         breaches: &[Breaches],
         prediction: Option<&Option<Prediction>>,
     ) -> Result<TaskOutlook, Error> {
         let described = &self.info().tasks[task];
-        let (of_requirements, of_claims) = breaches.split_at(ahead.requirements.len());
-        let judged = ahead.requirements.iter().zip(of_requirements);
+        let (of_requirements, of_claims) = breaches.split_at(request.requirements.len());
+        let judged = request.requirements.iter().zip(of_requirements);
         let plan = |(claim, breaches): (&Requirement, &Breaches)| {
-            let plan = claim.plan(breaches, ahead.burst_at_most, described.spec.period_ns);
+            let plan = claim.plan(breaches, request.burst_at_most, described.spec.period_ns);
             plan.ok_or_else(|| {
                 Error::not_measured(format!(
                     "no run, however long, supports {:?}, which allows no breach at all",
@@ -90,13 +94,13 @@ impl Run {
         Ok(TaskOutlook {
             task: described.spec.name.clone(),
             prediction: prediction.cloned().flatten(),
-            claims: ahead.claims.iter().zip(of_claims).map(plan).collect::<Result<_, _>>()?,
-            requirements: judged.map(|(r, b)| r.judge(b, ahead.burst_at_most)).collect(),
+            claims: request.claims.iter().zip(of_claims).map(plan).collect::<Result<_, _>>()?,
+            requirements: judged.map(|(r, b)| r.judge(b, request.burst_at_most)).collect(),
             reliability: None,
         })
     }
 
-    fn backtested(&self, task: usize, window_ns: i64) -> Result<TaskOutlook, Error> {
+    fn backtest_outlook(&self, task: usize, window_ns: i64) -> Result<TaskOutlook, Error> {
         Ok(TaskOutlook {
             task: self.info().tasks[task].spec.name.clone(),
             reliability: Some(self.backtest(task, window_ns)?),

@@ -10,7 +10,7 @@ use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series, SeriesBuilder
 use jitterlab_model::{Activation, Error, Keep, TimingStats};
 use jitterlab_trace::{Columns, Measured, RunReader, Slice};
 
-use crate::run::Holder;
+use crate::run::RunStorage;
 use crate::{Run, Warned};
 
 /// The longest pause between two calls with the progress.
@@ -39,7 +39,7 @@ impl Run {
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, Error> {
-        let seen = self.see(|_| None)?.into_iter().map(|seen| seen.scan).collect();
+        let seen = self.scan_tasks(|_| None)?.into_iter().map(|seen| seen.scan).collect();
         Ok(self.warned(seen))
     }
 
@@ -50,8 +50,8 @@ impl Run {
     /// The file cannot be read or is damaged.
     pub fn scan_with_series(&self, total: u64) -> Result<Warned<Vec<(TaskScan, Series)>>, Error> {
         let sizes = self.series_rows()?;
-        let seen = self.see(|task| {
-            let make = if self.keeps_all(task) { SeriesBuilder::new } else { SeriesBuilder::for_spikes };
+        let seen = self.scan_tasks(|task| {
+            let make = if self.keeps_all_rows(task) { SeriesBuilder::new } else { SeriesBuilder::for_spikes };
             Some(make(self.period_ns(task), Share { expected: sizes[task], total }))
         })?;
         let finished = |seen: TaskPass| Some((seen.scan, seen.series?.finish()));
@@ -67,17 +67,22 @@ impl Run {
         let tasks = self.info().tasks.len();
         let mut slices = vec![0; tasks];
         self.for_each_slice(|slice| slices[slice.task] += 1)?;
-        Ok((0..tasks).map(|task| if self.keeps_all(task) { self.rows(task) } else { slices[task] }).collect())
+        Ok((0..tasks)
+            .map(|task| if self.keeps_all_rows(task) { self.rows(task) } else { slices[task] })
+            .collect())
     }
 
     /// The one pass.
-    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<TaskPass>, Error> {
+    fn scan_tasks(
+        &self,
+        series: impl Fn(usize) -> Option<SeriesBuilder> + Sync,
+    ) -> Result<Vec<TaskPass>, Error> {
         let new = |task: usize| TaskPass {
             scan: TaskScan::new(self.period_ns(task), self.due_times(task)),
             series: series(task),
         };
-        let mut all: Vec<TaskPass> = match &*self.holder {
-            Holder::Imported(import) => {
+        let mut all: Vec<TaskPass> = match &*self.storage {
+            RunStorage::Imported(import) => {
                 let see = |(task, measured): (usize, &Measured)| {
                     let mut seen = new(task);
                     match measured {
@@ -88,12 +93,12 @@ impl Run {
                 };
                 import.tasks.iter().enumerate().map(see).collect()
             }
-            Holder::File(reader) if reader.has_slices() => self.see_slices(new)?,
-            Holder::Journal(reader) if reader.has_slices() => self.see_slices(new)?,
-            _ => self.gather(Columns::ALL, new, TaskPass::push_all, TaskPass::merge)?,
+            RunStorage::File(reader) if reader.has_slices() => self.scan_slices(new)?,
+            RunStorage::Journal(reader) if reader.has_slices() => self.scan_slices(new)?,
+            _ => self.accumulate(Columns::ALL, new, TaskPass::push_all, TaskPass::merge)?,
         };
         for (seen, task) in all.iter_mut().zip(&self.info().tasks) {
-            seen.scan.forget(&task.unknown);
+            seen.scan.drop_unknown(&task.unknown);
             seen.scan.repeats_itself = self.info().is_in_virtual_time();
         }
         Ok(all)
@@ -106,13 +111,13 @@ impl Run {
     pub fn timing(&self) -> Result<Warned<Vec<TimingStats>>, Error> {
         let new = |task: usize| TimingStats::new(self.period_ns(task));
         let mut stats: Vec<TimingStats> = (0..self.info().tasks.len()).map(new).collect();
-        match &*self.holder {
-            Holder::Imported(import) => {
+        match &*self.storage {
+            RunStorage::Imported(import) => {
                 stats = import.tasks.iter().zip(&import.info.tasks).map(|(m, task)| m.stats(task)).collect();
             }
-            _ if (0..stats.len()).all(|task| self.keeps_all(task)) => {
-                stats =
-                    self.gather(Columns::TIMING, new, TimingStats::push_all, |all, next| all.follow(&next))?;
+            _ if (0..stats.len()).all(|task| self.keeps_all_rows(task)) => {
+                stats = self
+                    .accumulate(Columns::TIMING, new, TimingStats::push_all, |all, next| all.follow(&next))?;
             }
             _ => self.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?,
         }
@@ -121,7 +126,7 @@ impl Run {
     }
 
     /// Only histograms by the second, and the spikes, were kept.
-    fn see_slices(&self, new: impl Fn(usize) -> TaskPass) -> Result<Vec<TaskPass>, Error> {
+    fn scan_slices(&self, new: impl Fn(usize) -> TaskPass) -> Result<Vec<TaskPass>, Error> {
         let tasks = self.info().tasks.len();
         let mut all: Vec<TaskPass> = (0..tasks).map(new).collect();
         // Slices are joined to stretches much shorter than the parts of a scan: (place on the grid, figures).
@@ -129,10 +134,10 @@ impl Run {
         self.for_each_slice(|slice| {
             let task = slice.task;
             if let Some(series) = &mut all[task].series {
-                series.push_step(&step(slice));
+                series.push_step(&series_step(slice));
             }
             let period_ns = self.period_ns(task).max(1);
-            let place = self.place_of(slice);
+            let place = self.first_index_of(slice);
             let part = (self.due_times(task) / 8_192).max(1);
             if let Some((first, stats)) = pending[task].take_if(|(first, _)| *first / part != place / part) {
                 all[task].scan.push_figures(first, &stats);
@@ -156,7 +161,7 @@ impl Run {
     }
 
     /// The place of a slice's first activation on its task's grid.
-    pub(crate) fn place_of(&self, slice: &Slice) -> u64 {
+    pub(crate) fn first_index_of(&self, slice: &Slice) -> u64 {
         let begin = self.info().tasks[slice.task].result.as_ref().map_or(0, |r| r.first_due_ns);
         u64::try_from((slice.first_due_ns - begin) / self.period_ns(slice.task).max(1)).unwrap_or(0)
     }
@@ -171,7 +176,7 @@ impl Run {
         columns: Columns,
         mut visit: impl FnMut(&[Activation]),
     ) -> Result<(), Error> {
-        if let Holder::File(reader) = &*self.holder {
+        if let RunStorage::File(reader) = &*self.storage {
             let groups = reader.row_groups().iter().enumerate().filter(|(_, group)| group.task == task);
             for (number, _) in groups {
                 reader.visit_row_group(number, columns, &mut visit)?;
@@ -194,10 +199,10 @@ impl Run {
         columns: Columns,
         mut visit: impl FnMut(usize, &[Activation]),
     ) -> Result<(), Error> {
-        match &*self.holder {
-            Holder::File(reader) => reader.for_each_batch(columns, visit)?,
-            Holder::Journal(reader) => reader.for_each_batch(visit)?,
-            Holder::Imported(import) => {
+        match &*self.storage {
+            RunStorage::File(reader) => reader.for_each_batch(columns, visit)?,
+            RunStorage::Journal(reader) => reader.for_each_batch(visit)?,
+            RunStorage::Imported(import) => {
                 for (task, measured) in import.tasks.iter().enumerate() {
                     if let Measured::Rows(rows) = measured {
                         visit(task, rows);
@@ -211,9 +216,9 @@ impl Run {
     /// Returns the number of parts it can be read in.
     #[must_use]
     pub fn parts(&self) -> usize {
-        match &*self.holder {
-            Holder::File(reader) => reader.row_groups().len(),
-            Holder::Journal(_) | Holder::Imported(_) => 1,
+        match &*self.storage {
+            RunStorage::File(reader) => reader.row_groups().len(),
+            RunStorage::Journal(_) | RunStorage::Imported(_) => 1,
         }
     }
 
@@ -222,7 +227,7 @@ impl Run {
     /// # Errors
     /// The file is damaged.
     pub fn visit_part(&self, part: usize, mut visit: impl FnMut(usize, &[Activation])) -> Result<(), Error> {
-        if let Holder::File(reader) = &*self.holder {
+        if let RunStorage::File(reader) = &*self.storage {
             let task = reader.row_groups()[part].task;
             return reader.visit_row_group(part, Columns::ALL, |rows| visit(task, rows));
         }
@@ -235,10 +240,10 @@ impl Run {
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn for_each_slice(&self, visit: impl FnMut(&Slice)) -> Result<(), Error> {
-        match &*self.holder {
-            Holder::File(reader) => reader.for_each_slice(visit)?,
-            Holder::Journal(reader) => reader.for_each_slice(visit)?,
-            Holder::Imported(_) => {}
+        match &*self.storage {
+            RunStorage::File(reader) => reader.for_each_slice(visit)?,
+            RunStorage::Journal(reader) => reader.for_each_slice(visit)?,
+            RunStorage::Imported(_) => {}
         }
         Ok(())
     }
@@ -248,7 +253,7 @@ impl Run {
     /// # Errors
     /// The file cannot be read or is damaged, or not every activation is kept.
     pub fn activations(&self, task: usize, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
-        if !self.keeps_all(task) {
+        if !self.keeps_all_rows(task) {
             return Err(self.needs_activations());
         }
         let mut kept = Vec::new();
@@ -259,7 +264,7 @@ impl Run {
             kept.extend_from_slice(batch.get(from..to).unwrap_or_default());
         };
         let mut row = 0;
-        if let Holder::File(reader) = &*self.holder {
+        if let RunStorage::File(reader) = &*self.storage {
             for (number, group) in reader.row_groups().iter().enumerate().filter(|(_, g)| g.task == task) {
                 let end = row + group.rows as u64;
                 // Row groups outside need not be read.
@@ -285,7 +290,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn gather<T: Send>(
+    pub fn accumulate<T: Send>(
         &self,
         columns: Columns,
         new: impl Fn(usize) -> T + Sync,
@@ -293,7 +298,7 @@ impl Run {
         merge: impl Fn(&mut T, T),
     ) -> Result<Vec<T>, Error> {
         let tasks = self.info().tasks.len();
-        let Holder::File(reader) = &*self.holder else {
+        let RunStorage::File(reader) = &*self.storage else {
             let mut gathered: Vec<T> = (0..tasks).map(new).collect();
             self.for_each_batch(columns, |task, rows| push(&mut gathered[task], rows))?;
             return Ok(gathered);
@@ -311,7 +316,7 @@ impl Run {
             }
             Ok(gathered)
         };
-        let shares = shares(reader);
+        let shares = row_group_ranges(reader);
         let alone = shares.len() == 1 && self.progress.is_none();
         let parts: Vec<Option<Result<Vec<Option<T>>, Error>>> = thread::scope(|scope| {
             let begin = |groups: Range<usize>| {
@@ -323,7 +328,9 @@ impl Run {
             let ended = |thread: &Option<thread::ScopedJoinHandle<_>>| {
                 thread.as_ref().is_none_or(thread::ScopedJoinHandle::is_finished)
             };
-            self.watch(reader.rows(), &done, || running.iter().all(|(_, thread)| ended(thread)));
+            self.report_progress_until(reader.rows(), &done, || {
+                running.iter().all(|(_, thread)| ended(thread))
+            });
             // Groups without a thread are read here.
             let parts = running.into_iter();
             parts
@@ -350,7 +357,7 @@ impl Run {
     }
 
     /// Reports progress until the work is finished, then returns.
-    fn watch(&self, of: u64, done: &AtomicU64, finished: impl Fn() -> bool) {
+    fn report_progress_until(&self, of: u64, done: &AtomicU64, finished: impl Fn() -> bool) {
         let Some(progress) = &self.progress else { return };
         let begin = Instant::now();
         let mut pause = Duration::from_micros(50);
@@ -377,12 +384,12 @@ impl Run {
 
     /// Activations that are kept of a task.
     pub fn rows(&self, task: usize) -> u64 {
-        match &*self.holder {
-            Holder::File(reader) => {
+        match &*self.storage {
+            RunStorage::File(reader) => {
                 reader.row_groups().iter().filter(|g| g.task == task).map(|g| g.rows as u64).sum()
             }
-            Holder::Journal(reader) => reader.rows().get(task).copied().unwrap_or(0),
-            Holder::Imported(import) => match import.tasks.get(task) {
+            RunStorage::Journal(reader) => reader.rows().get(task).copied().unwrap_or(0),
+            RunStorage::Imported(import) => match import.tasks.get(task) {
                 Some(Measured::Rows(rows)) => rows.len() as u64,
                 _ => 0,
             },
@@ -413,7 +420,7 @@ impl TaskPass {
 }
 
 /// A slice as a step of a series.
-fn step(slice: &Slice) -> Step {
+fn series_step(slice: &Slice) -> Step {
     let extent = |quantity| {
         let moments = slice.of(quantity).map(|stored| stored.moments).unwrap_or_default();
         Extent { count: moments.count, min_ns: moments.min_ns, max_ns: moments.max_ns, sum_ns: moments.sum }
@@ -427,7 +434,7 @@ fn step(slice: &Slice) -> Step {
 }
 
 /// The row groups in one stretch for each processor, of about as many activations each; a short run is one stretch.
-fn shares(reader: &RunReader) -> Vec<Range<usize>> {
+fn row_group_ranges(reader: &RunReader) -> Vec<Range<usize>> {
     let groups = reader.row_groups();
     let share = match reader.rows() {
         rows @ ..SHORT => rows,

@@ -1,4 +1,4 @@
-//! A run that is open, whatever holds it.
+//! An open run: a run file, a journal, or the output of another tool.
 
 use std::fmt;
 use std::fs::File;
@@ -19,13 +19,13 @@ use crate::{Progress, Warned};
 #[derive(Clone)]
 pub struct Run {
     pub(crate) path: PathBuf,
-    pub(crate) holder: Arc<Holder>,
+    pub(crate) storage: Arc<RunStorage>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 /// Storage of a run.
 #[derive(Debug)]
-pub(crate) enum Holder {
+pub(crate) enum RunStorage {
     /// A run file.
     File(Box<RunReader>),
     /// The journal of a run that was not closed.
@@ -42,23 +42,23 @@ impl Run {
     /// The file cannot be read, is damaged, or is of no known kind.
     pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, Error> {
         let path = path.as_ref();
-        let imported = || import(path, hints).map(|import| Holder::Imported(Box::new(import)));
+        let imported = || import(path, hints).map(|import| RunStorage::Imported(Box::new(import)));
         if path == Path::new(STANDARD_INPUT) {
-            return Ok(Run { path: path.into(), holder: Arc::new(imported()?), progress: None });
+            return Ok(Run { path: path.into(), storage: Arc::new(imported()?), progress: None });
         }
-        let holder = match RunReader::open(path) {
+        let storage = match RunReader::open(path) {
             // A pipe is read only once, and has not been.
             Err(error) if error.is(FileProblem::NoFile) => imported()?,
-            Ok(reader) => Holder::File(Box::new(reader)),
+            Ok(reader) => RunStorage::File(Box::new(reader)),
             Err(error) if error.is(FileProblem::Unfinished) => {
-                Holder::Journal(Box::new(JournalReader::open(path)?))
+                RunStorage::Journal(Box::new(JournalReader::open(path)?))
             }
             Err(error) if error.is(FileProblem::NotARunFile) && !is_parquet(path) => imported()?,
             // The directory that jitterdebugger writes.
             Err(_) if path.is_dir() => imported()?,
             Err(error) => return Err(error),
         };
-        Ok(Run { path: path.into(), holder: Arc::new(holder), progress: None })
+        Ok(Run { path: path.into(), storage: Arc::new(storage), progress: None })
     }
 
     /// Calls `progress` now and then while the run is read.
@@ -70,10 +70,10 @@ impl Run {
 
     /// The run's description.
     pub fn info(&self) -> &RunInfo {
-        match &*self.holder {
-            Holder::File(reader) => reader.info(),
-            Holder::Journal(reader) => reader.info(),
-            Holder::Imported(import) => &import.info,
+        match &*self.storage {
+            RunStorage::File(reader) => reader.info(),
+            RunStorage::Journal(reader) => reader.info(),
+            RunStorage::Imported(import) => &import.info,
         }
     }
 
@@ -82,7 +82,7 @@ impl Run {
         &self.path
     }
 
-    /// Returns its name for people: its file's name.
+    /// Returns the name for people: the file's name.
     pub fn label(&self) -> String {
         self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
     }
@@ -125,24 +125,24 @@ impl Run {
     }
 
     /// Returns true if every activation of a task is known, and not only distributions (and perhaps the spikes).
-    pub fn keeps_all(&self, task: usize) -> bool {
-        match &*self.holder {
-            Holder::File(reader) => !reader.has_slices(),
-            Holder::Journal(reader) => !reader.has_slices(),
-            Holder::Imported(import) => matches!(import.tasks.get(task), Some(Measured::Rows(_))),
+    pub fn keeps_all_rows(&self, task: usize) -> bool {
+        match &*self.storage {
+            RunStorage::File(reader) => !reader.has_slices(),
+            RunStorage::Journal(reader) => !reader.has_slices(),
+            RunStorage::Imported(import) => matches!(import.tasks.get(task), Some(Measured::Rows(_))),
         }
     }
 
     /// Returns the error for a question about single activations.
     pub fn needs_activations(&self) -> Error {
-        let kept = if matches!(*self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
+        let kept = if matches!(*self.storage, RunStorage::Imported(_)) { "a histogram" } else { "spikes" };
         needs_activations(&self.path, kept)
     }
 
     /// Returns the warnings for the reader of any of its data.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.info().warnings.clone();
-        if let Holder::Journal(journal) = &*self.holder {
+        if let RunStorage::Journal(journal) = &*self.storage {
             warnings.push(if journal.is_recording() { Warning::StillRecording } else { Warning::NotClosed });
         }
         warnings
@@ -156,7 +156,7 @@ impl Run {
 
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").field("path", &self.path).field("holder", &self.holder).finish_non_exhaustive()
+        f.debug_struct("Run").field("path", &self.path).field("holder", &self.storage).finish_non_exhaustive()
     }
 }
 

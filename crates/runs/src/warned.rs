@@ -22,17 +22,17 @@ pub struct Warned<T> {
 }
 
 impl<T> Warned<T> {
-    /// A value and its warnings, the gravest first.
+    /// Joins a value with its warnings, the gravest first.
     pub fn new(value: T, warnings: Vec<Warning>) -> Self {
         Warned { value, warnings }
     }
 
-    /// Both.
+    /// Returns the value and the warnings.
     pub fn into_parts(self) -> (T, Vec<Warning>) {
         (self.value, self.warnings)
     }
 
-    /// Another value of the same warnings.
+    /// Changes the value and keeps the warnings.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Warned<U> {
         Warned { value: change(self.value), warnings: self.warnings }
     }

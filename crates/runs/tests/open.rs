@@ -122,7 +122,7 @@ fn a_run_that_kept_spikes_predicts_and_keeps_its_worst_latencies() {
     };
     writer.finish(info).unwrap();
     let run = Run::open(&path, &Hints::default()).unwrap();
-    assert!(!run.keeps_all(0));
+    assert!(!run.keeps_all_rows(0));
     let (scans, _) = run.scan().unwrap().into_parts();
     assert_eq!(scans[0].peaks.largest().len(), 40);
     assert!(Prediction::new(&scans[0], &run.info().tasks[0], run.info(), None).is_some());

@@ -1,6 +1,6 @@
 //! Effect of a change on a group of machines, and on single ones.
 
-use jitterlab_analysis::long_run::student;
+use jitterlab_analysis::dependent_variance::student_quantile;
 use serde::Serialize;
 
 /// Figures are upper edges of bins, which are this much wide: no interval is narrower.
@@ -45,7 +45,7 @@ pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
     let n = machines as f64;
     let mean = changes.iter().sum::<f64>() / n;
     let variance = changes.iter().map(|change| (change - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = student(LEVEL, machines - 1) * (variance / n).sqrt() + (1.0 + BIN).ln();
+    let half = student_quantile(LEVEL, machines - 1) * (variance / n).sqrt() + (1.0 + BIN).ln();
     let relative = |log: f64| log.exp_m1();
     Some(GroupChange {
         machines,

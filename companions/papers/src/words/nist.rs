@@ -12,7 +12,7 @@ use crate::paper::Paper::{self, Nist};
 use super::nist_figures::{figure_1, figure_4, over_samples};
 use super::{PaperFigure, Results, loads_basis, loads_done, loads_table};
 use jitterlab_analysis::clusters::LatencyCluster;
-use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::nist_deviations::Deviations;
 use jitterlab_model::ReadClock;
 use jitterlab_report::compensation::{interval, load_curve};
 use jitterlab_report::figure::load;

@@ -6,7 +6,7 @@ use super::bars;
 use crate::early_calls::{Call, EarlyCalls};
 use crate::paper::Paper;
 use jitterlab_analysis::clusters::LatencyCluster;
-use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::nist_deviations::Deviations;
 use jitterlab_model::units::Human;
 use jitterlab_report::words::{count, plural};
 

@@ -5,9 +5,9 @@
 //! as well, the pulses are not assigned at all. A constant delay between a time stamp and its pulse cannot be
 //! separated from the beginning of the other clock, and stays unknown.
 
-mod judge;
 mod pairs;
 mod search;
+mod shift_scorer;
 mod track;
 
 #[cfg(test)]
@@ -17,14 +17,14 @@ use jitterlab_model::Warning;
 use serde::Serialize;
 
 use crate::least_squares::median;
-use track::Series;
+use track::ClockTimes;
 
 /// The fewest activations and pulses that are matched.
 pub const FEWEST: usize = 60;
 
 /// A task's activations as its own clock saw them.
 #[derive(Debug, Clone, Default)]
-pub struct Own {
+pub struct TaskTimes {
     /// The time stamps that the pulses are of, in ascending order.
     pub stamps_ns: Vec<i64>,
     /// The number of each on the task's grid.
@@ -35,25 +35,25 @@ pub struct Own {
 
 /// A run and the capture of it by a witness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunAligned {
+pub struct RunAlignment {
     /// The run's file.
     pub file: String,
     /// The witness's file.
     pub witness: String,
     /// Each channel of the witness.
-    pub channels: Vec<ChannelAligned>,
+    pub channels: Vec<ChannelAlignment>,
     /// Warnings about the two files.
     pub warnings: Vec<Warning>,
 }
 
 /// A channel of a witness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChannelAligned {
-    /// Its name.
+pub struct ChannelAlignment {
+    /// Name.
     pub channel: String,
     /// The task that its pulses were compared with: their own task, if they belong to one.
     pub task: String,
-    /// Its pulses matched to the activations of the task.
+    /// Pulses matched to the activations of the task.
     pub alignment: Alignment,
 }
 
@@ -65,15 +65,16 @@ pub struct Alignment {
     /// Pulses of the capture.
     pub pulses: u64,
     /// The step of the capture's times: no pulse is known better.
-    pub grain_ns: f64,
+    #[serde(rename = "grain_ns")]
+    pub resolution_ns: f64,
     /// The assignment of pulses to activations, or the reason why there is none.
-    pub found: Found,
+    pub found: AlignmentOutcome,
 }
 
 /// Outcome of an alignment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
-pub enum Found {
+pub enum AlignmentOutcome {
     /// There are too few pulses or activations.
     TooFew {
         /// Fewest activations and fewest pulses needed.
@@ -118,7 +119,7 @@ pub struct Matched {
     pub rate_uncertainty_ppm: f64,
     /// Pulse less time stamp about the straight line of two clocks of constant rate.
     pub steady: Spread,
-    /// The same when slow changes of the two clocks are followed.
+    /// Pulse less time stamp after subtracting slow changes of the two clocks.
     pub followed: Spread,
     /// Activations over which slow changes are followed.
     pub stretch: u64,
@@ -159,23 +160,23 @@ impl Spread {
 }
 
 /// Assigns pulses to activations, and measures how far the times of the two differ. Both are in ascending order.
-pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
-    let grain_ns = grain_ns(pulses_ns);
+pub fn align(own: &TaskTimes, pulses_ns: &[i64]) -> Alignment {
+    let resolution_ns = resolution_ns(pulses_ns);
     let found = |found| Alignment {
         activations: own.stamps_ns.len() as u64,
         pulses: pulses_ns.len() as u64,
-        grain_ns,
+        resolution_ns,
         found,
     };
-    let series = (Series::from_times(&own.stamps_ns), Series::from_times(pulses_ns));
+    let series = (ClockTimes::from_times(&own.stamps_ns), ClockTimes::from_times(pulses_ns));
     let (Some(stamps), Some(pulses)) = series else {
-        return found(Found::TooFew { needs: FEWEST as u64 });
+        return found(AlignmentOutcome::TooFew { needs: FEWEST as u64 });
     };
-    found(match search::search(&stamps, &pulses, grain_ns) {
-        Err(ambiguous) => Found::Ambiguous(ambiguous),
-        Ok(path) => match pairs::matched(own, pulses_ns, &path) {
-            Some(matched) => Found::Matched(Box::new(matched)),
-            None => Found::TooFew { needs: FEWEST as u64 },
+    found(match search::best_path(&stamps, &pulses, resolution_ns) {
+        Err(ambiguous) => AlignmentOutcome::Ambiguous(ambiguous),
+        Ok(path) => match pairs::match_figures(own, pulses_ns, &path) {
+            Some(matched) => AlignmentOutcome::Matched(Box::new(matched)),
+            None => AlignmentOutcome::TooFew { needs: FEWEST as u64 },
         },
     })
 }
@@ -184,7 +185,7 @@ pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
 const ODD_RATES: [f64; 9] = [3e6, 6e6, 12e6, 16e6, 24e6, 32e6, 48e6, 64e6, 96e6];
 
 /// Returns the step of times: their greatest common divisor, or the sample of a usual rate, in ns.
-fn grain_ns(times_ns: &[i64]) -> f64 {
+fn resolution_ns(times_ns: &[i64]) -> f64 {
     let whole = crate::scan::Ticks::from_values(times_ns.iter().copied()).step_ns;
     let Some(first) = times_ns.first().filter(|_| whole == 1) else { return whole as f64 };
     let on_grid = |rate: &&f64| {
@@ -198,7 +199,7 @@ fn grain_ns(times_ns: &[i64]) -> f64 {
 }
 
 /// Returns the usual distance of times in ascending order.
-fn usual(times: &[f64]) -> Option<f64> {
+fn median_distance(times: &[f64]) -> Option<f64> {
     let mut distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     median(&mut distances).filter(|usual| *usual > 0.0)
 }

@@ -1,8 +1,8 @@
 //! Time differences between activations and their pulses.
 
-use super::judge::Path;
+use super::shift_scorer::Path;
 use super::track::PulseAssignment;
-use super::{FEWEST, Matched, Own, Spread};
+use super::{FEWEST, Matched, Spread, TaskTimes};
 use crate::least_squares::{Line, interpolated, least_squares, median, theil_sen};
 
 /// Stretches of the capture from which the uncertainty of the rate is estimated.
@@ -21,8 +21,8 @@ struct Pair {
 }
 
 /// Returns the figures of a path; `None` if too few pulses belong to an activation.
-pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Matched> {
-    let pairs = one_to_one(&path.said);
+pub(super) fn match_figures(own: &TaskTimes, pulses_ns: &[i64], path: &Path) -> Option<Matched> {
+    let pairs = nearest_pairs(&path.assignments);
     let (first, last) = (*pairs.first()?, *pairs.last().filter(|_| pairs.len() >= FEWEST)?);
     let since = |times: &[i64], at: usize, from: usize| times[at].wrapping_sub(times[from]) as f64;
     let points: Vec<(f64, f64)> = pairs
@@ -34,9 +34,9 @@ pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Match
         .collect();
     let line = theil_sen(&points)?;
     let mut left: Vec<f64> = points.iter().map(|(at, ahead)| ahead - line.at(*at)).collect();
-    centre(&mut left)?;
+    subtract_median(&mut left)?;
     let stretch = STRETCH.max(pairs.len().div_ceil(MOST_STRETCHES));
-    let followed = followed(&points, &left, stretch);
+    let followed = minus_slow_changes(&points, &left, stretch);
     Some(Matched {
         pairs: pairs.len() as u64,
         silent: (last.stamp - first.stamp + 1 - pairs.len()) as u64,
@@ -46,7 +46,7 @@ pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Match
         first_index: own.indices[first.stamp],
         first_pulse_ns: pulses_ns[first.pulse],
         rate_ppm: 1e6 * line.slope,
-        rate_uncertainty_ppm: 1e6 * uncertainty(&points, line)?,
+        rate_uncertainty_ppm: 1e6 * slope_half_width(&points, line)?,
         steady: Spread::from_values(&left)?,
         followed: Spread::from_values(&followed)?,
         stretch: stretch as u64,
@@ -55,10 +55,10 @@ pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Match
 }
 
 /// Assigns to each activation the pulse nearest to its expected time.
-fn one_to_one(said: &[PulseAssignment]) -> Vec<Pair> {
+fn nearest_pairs(assignments: &[PulseAssignment]) -> Vec<Pair> {
     let mut pairs: Vec<(Pair, f64)> = Vec::new();
-    for (pulse, said) in said.iter().enumerate() {
-        let PulseAssignment::Of(stamp, surprise) = *said else { continue };
+    for (pulse, assignment) in assignments.iter().enumerate() {
+        let PulseAssignment::Of(stamp, surprise) = *assignment else { continue };
         match pairs.last_mut() {
             Some((last, before)) if last.stamp >= stamp => {
                 if last.stamp == stamp && surprise.abs() < before.abs() {
@@ -71,14 +71,14 @@ fn one_to_one(said: &[PulseAssignment]) -> Vec<Pair> {
     pairs.into_iter().map(|(pair, _)| pair).collect()
 }
 
-fn centre(values: &mut [f64]) -> Option<()> {
+fn subtract_median(values: &mut [f64]) -> Option<()> {
     let middle = median(&mut values.to_vec())?;
     values.iter_mut().for_each(|value| *value -= middle);
     Some(())
 }
 
 /// Returns half the width of the slope's interval, by leaving out each stretch in turn (jackknife).
-fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
+fn slope_half_width(points: &[(f64, f64)], line: Line) -> Option<f64> {
     let medians: Vec<(f64, f64)> = points
         .chunks(points.len().div_ceil(STRETCHES))
         .filter_map(|stretch| {
@@ -99,7 +99,7 @@ fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
 }
 
 /// Returns the differences less a line through the medians of stretches.
-fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
+fn minus_slow_changes(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
     let knots: Vec<(f64, f64)> = points
         .chunks(stretch)
         .zip(left.chunks(stretch))
@@ -113,7 +113,7 @@ fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
 }
 
 /// Returns the period error by both, of activations that are consecutive on the grid and have pulses.
-fn period_errors(own: &Own, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Option<[Spread; 2]> {
+fn period_errors(own: &TaskTimes, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Option<[Spread; 2]> {
     let follow = |pair: &&[Pair]| {
         own.indices[pair[1].stamp] == own.indices[pair[0].stamp] + 1 && pair[1].pulse == pair[0].pulse + 1
     };

@@ -2,8 +2,8 @@
 //! then those at which distances all over the capture do.
 
 use super::Ambiguous;
-use super::judge::{Judge, Path};
-use super::track::{Anchor, PulseAssignment, Series};
+use super::shift_scorer::{Path, ShiftScorer};
+use super::track::{Anchor, ClockTimes, PulseAssignment};
 use crate::least_squares::median;
 
 /// Lengths of the windows and how many of each are tried, until one shift is better than all others.
@@ -23,29 +23,34 @@ const RATE: f64 = 0.1;
 const QUARTZ: f64 = 3e-4;
 
 /// Returns the path along which the pulses belong to activations, or the reason why there is none.
-pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Path, Ambiguous> {
-    let mut judge = Judge::new(stamps, pulses, grain);
-    let (own, seen) = (stamps.errors(), pulses.errors());
-    let size = (0.7 * usual_size(&seen)).max(grain as f32).max(1.0);
+pub(super) fn best_path(
+    stamps: &ClockTimes,
+    pulses: &ClockTimes,
+    resolution: f64,
+) -> Result<Path, Ambiguous> {
+    let mut scorer = ShiftScorer::new(stamps, pulses, resolution);
+    let (own, seen) = (stamps.distance_errors(), pulses.distance_errors());
+    let size = (0.7 * error_scale(&seen)).max(resolution as f32).max(1.0);
     let mut verdict = Err(Ambiguous { shifts: Vec::new(), left: 1.0 });
     for (length, windows) in WINDOWS {
         let length = length.min(seen.len()).min(own.len());
         for window in 0..windows {
             let pulse = (seen.len() - length) * (2 * window + 1) / (2 * windows);
-            for stamp in alike(&own, &seen[pulse..pulse + length], size) {
-                for rate in rates(stamps, pulses) {
-                    judge.propose(Anchor { stamp, pulse, rate });
+            for stamp in most_similar_positions(&own, &seen[pulse..pulse + length], size) {
+                for rate in clock_ratios(stamps, pulses) {
+                    scorer.try_shift(Anchor { stamp, pulse, rate });
                 }
             }
         }
         // The best shift determines the rivals to compare it with; one of those may be better still.
         for _ in 0..2 {
-            judge.refine();
-            for anchor in screened(judge.best(), &own, &seen, 1.4 * judge.size() as f32) {
-                judge.propose(anchor);
+            scorer.rescale_and_retry();
+            for anchor in shifts_by_sampled_distances(scorer.best(), &own, &seen, 1.4 * scorer.size() as f32)
+            {
+                scorer.try_shift(anchor);
             }
         }
-        verdict = judge.verdict();
+        verdict = scorer.verdict();
         if verdict.is_ok() || length == seen.len() {
             break;
         }
@@ -54,31 +59,31 @@ pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Pat
 }
 
 /// Returns the rates of the clocks to try before anything is known.
-fn rates(stamps: &Series, pulses: &Series) -> impl Iterator<Item = f64> {
+fn clock_ratios(stamps: &ClockTimes, pulses: &ClockTimes) -> impl Iterator<Item = f64> {
     let ratio = pulses.usual / stamps.usual;
     let other = (ratio - 1.0).abs();
     [Some(1.0), (QUARTZ..RATE).contains(&other).then_some(ratio)].into_iter().flatten()
 }
 
-fn usual_size(errors: &[f32]) -> f32 {
+fn error_scale(errors: &[f32]) -> f32 {
     let mut sizes: Vec<f64> = errors.iter().map(|e| f64::from(e.abs())).collect();
     1.4826 * median(&mut sizes).unwrap_or(0.0) as f32
 }
 
 /// Returns the difference of two distances, from 0 to 1: it saturates, so that far apart costs hardly more than apart.
-fn unlike(a: f32, b: f32, size: f32) -> f32 {
+fn distance_cost(a: f32, b: f32, size: f32) -> f32 {
     let square = ((a - b) / size).powi(2);
     square / (1.0 + square)
 }
 
 /// Returns the positions in `own` where distances are most like those of `window`, the best first.
-fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
+fn most_similar_positions(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
     let mut best: Vec<(f32, usize)> = Vec::new();
     for place in 0..=own.len() - window.len() {
         let bound = best.get(PROPOSED - 1).map_or(f32::INFINITY, |worst| worst.0);
         let mut sum = 0.0;
         for (own, seen) in own[place..].chunks(32).zip(window.chunks(32)) {
-            sum += own.iter().zip(seen).map(|(a, b)| unlike(*a, *b, size)).sum::<f32>();
+            sum += own.iter().zip(seen).map(|(a, b)| distance_cost(*a, *b, size)).sum::<f32>();
             if sum >= bound {
                 break;
             }
@@ -93,9 +98,9 @@ fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
 }
 
 /// Returns the shifts of a path at which distances all over the capture are most alike, and its neighbours.
-fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
+fn shifts_by_sampled_distances(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
     let Some(path) = best else { return Vec::new() };
-    let follows = |pulse: usize| match (path.said[pulse], path.said[pulse + 1]) {
+    let follows = |pulse: usize| match (path.assignments[pulse], path.assignments[pulse + 1]) {
         (PulseAssignment::Of(stamp, _), PulseAssignment::Of(next, _)) if next == stamp + 1 => {
             Some((pulse, stamp))
         }
@@ -109,7 +114,7 @@ fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<An
     let unlike_at = |shift: i64| {
         let pairs = sample.iter().filter_map(|(pulse, stamp)| {
             let stamp = usize::try_from(*stamp as i64 + shift).ok()?;
-            Some(unlike(*own.get(stamp)?, seen[*pulse], size))
+            Some(distance_cost(*own.get(stamp)?, seen[*pulse], size))
         });
         pairs.fold((0.0f32, 0usize), |(sum, count), unlike| (sum + unlike, count + 1))
     };

@@ -22,7 +22,7 @@ struct Capture {
     drift_ppm: f64,
     /// Mean of the delay between time stamp and pulse, in ns.
     delay_ns: f64,
-    grain_ns: f64,
+    resolution_ns: f64,
     missing: f64,
     extra: f64,
     /// The part of the run that is captured.
@@ -33,16 +33,16 @@ const PLAIN: Capture = Capture {
     rate_ppm: 37.0,
     drift_ppm: 0.0,
     delay_ns: 300.0,
-    grain_ns: 1.0,
+    resolution_ns: 1.0,
     missing: 0.0,
     extra: 0.0,
     part: (0.0, 1.0),
 };
 
-fn run(pattern: Pattern, count: usize, seed: u64) -> Own {
+fn run(pattern: Pattern, count: usize, seed: u64) -> TaskTimes {
     let mut random = Random::new(seed);
     let (mut slow, mut burst) = (0.0, 0usize);
-    let mut own = Own { period_ns: PERIOD_NS, ..Own::default() };
+    let mut own = TaskTimes { period_ns: PERIOD_NS, ..TaskTimes::default() };
     for k in 0..count {
         slow = 0.999 * slow + 400.0 * random.normal();
         if burst == 0 && random.uniform() < 0.002 {
@@ -67,7 +67,7 @@ fn run(pattern: Pattern, count: usize, seed: u64) -> Own {
 }
 
 /// The pulses, and which activation each is of.
-fn captured(own: &Own, how: Capture, seed: u64) -> (Vec<i64>, Vec<Option<usize>>) {
+fn captured(own: &TaskTimes, how: Capture, seed: u64) -> (Vec<i64>, Vec<Option<usize>>) {
     let mut random = Random::new(seed);
     let count = own.stamps_ns.len() as f64;
     let range = (count * how.part.0) as usize..(count * how.part.1) as usize;
@@ -86,15 +86,15 @@ fn captured(own: &Own, how: Capture, seed: u64) -> (Vec<i64>, Vec<Option<usize>>
         }
     }
     pulses.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let at = |at: f64| ((at / how.grain_ns).floor() * how.grain_ns).round() as i64;
+    let at = |at: f64| ((at / how.resolution_ns).floor() * how.resolution_ns).round() as i64;
     pulses.into_iter().map(|(time, of)| (at(time), of)).unzip()
 }
 
 /// Outcome of a capture: assigned rightly, wrongly, or not at all.
-fn outcome(own: &Own, pulses: &[i64], of: &[Option<usize>]) -> (Option<bool>, Alignment) {
+fn outcome(own: &TaskTimes, pulses: &[i64], of: &[Option<usize>]) -> (Option<bool>, Alignment) {
     let aligned = align(own, pulses);
     let right = match &aligned.found {
-        Found::Matched(matched) => {
+        AlignmentOutcome::Matched(matched) => {
             let first = pulses.iter().position(|at| *at == matched.first_pulse_ns).unwrap();
             // An extra pulse may take the place of a missing one.
             Some(of[first].is_none_or(|of| of as u64 == matched.first_index))
@@ -109,11 +109,11 @@ fn pulses_find_their_activations_whatever_the_capture_did() {
     let cases = [
         (Pattern::White, PLAIN),
         (Pattern::White, Capture { part: (0.3, 0.7), ..PLAIN }),
-        (Pattern::White, Capture { grain_ns: 10_000.0, ..PLAIN }),
-        (Pattern::Wandering, Capture { grain_ns: 1_000.0, ..PLAIN }),
+        (Pattern::White, Capture { resolution_ns: 10_000.0, ..PLAIN }),
+        (Pattern::Wandering, Capture { resolution_ns: 1_000.0, ..PLAIN }),
         (Pattern::Wandering, Capture { rate_ppm: -180.0, drift_ppm: 20.0, ..PLAIN }),
         (Pattern::Bursts, Capture { missing: 0.1, part: (0.1, 0.9), ..PLAIN }),
-        (Pattern::Spikes, Capture { grain_ns: 1e9 / 24e6, ..PLAIN }),
+        (Pattern::Spikes, Capture { resolution_ns: 1e9 / 24e6, ..PLAIN }),
     ];
     for (seed, (pattern, how)) in (0..).zip(cases) {
         let own = run(pattern, 500, seed);
@@ -135,7 +135,7 @@ fn pulses_are_left_alone_where_nothing_decides() {
     for pattern in [Pattern::White, Pattern::Wandering, Pattern::Bursts, Pattern::Spikes] {
         let (pulses, _) = captured(&run(pattern, 500, 5), PLAIN, 6);
         let aligned = align(&run(pattern, 500, 7), &pulses);
-        assert!(matches!(aligned.found, Found::Ambiguous(_)), "{pattern:?}: {aligned:?}");
+        assert!(matches!(aligned.found, AlignmentOutcome::Ambiguous(_)), "{pattern:?}: {aligned:?}");
     }
 }
 
@@ -143,7 +143,7 @@ fn pulses_are_left_alone_where_nothing_decides() {
 fn a_pattern_that_repeats_is_ambiguous_by_its_length() {
     let own = run(Pattern::Comb, 500, 8);
     let (pulses, _) = captured(&own, Capture { delay_ns: 100.0, part: (0.2, 0.8), ..PLAIN }, 9);
-    let Found::Ambiguous(ambiguous) = align(&own, &pulses).found else { panic!("assigned") };
+    let AlignmentOutcome::Ambiguous(ambiguous) = align(&own, &pulses).found else { panic!("assigned") };
     assert!(ambiguous.left < 0.3, "{ambiguous:?}");
     let near: Vec<i64> = ambiguous.shifts.into_iter().filter(|shift| shift % 50 == 0).collect();
     assert!(!near.is_empty(), "{near:?}");
@@ -154,7 +154,7 @@ fn figures_are_those_of_the_delay() {
     let own = run(Pattern::White, 3_000, 10);
     let how = Capture { missing: 0.02, extra: 0.01, part: (0.1, 0.9), ..PLAIN };
     let (pulses, of) = captured(&own, how, 11);
-    let Found::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
+    let AlignmentOutcome::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
     let genuine = of.iter().flatten().count() as u64;
     // An extra pulse within half a period may take the place of a missing one.
     assert!(matched.pairs >= genuine && matched.pairs <= genuine + 20, "{matched:?} {genuine}");
@@ -164,7 +164,7 @@ fn figures_are_those_of_the_delay() {
     assert!(matched.rate_uncertainty_ppm < 0.2, "{matched:?}");
 
     let (pulses, _) = captured(&own, PLAIN, 12);
-    let Found::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
+    let AlignmentOutcome::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
     assert_eq!((matched.pairs, matched.silent, matched.extra), (3_000, 0, 0));
     // The delay is exponential with a mean and thus a standard deviation of 300 ns.
     for spread in [matched.steady, matched.followed] {
@@ -179,19 +179,19 @@ fn figures_are_those_of_the_delay() {
 fn slow_changes_of_the_clocks_are_told_apart() {
     let own = run(Pattern::White, 3_000, 13);
     let (pulses, _) = captured(&own, Capture { drift_ppm: 20.0, ..PLAIN }, 14);
-    let Found::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
+    let AlignmentOutcome::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
     assert!(matched.followed.sd_ns < 330.0 && matched.steady.sd_ns > 1_000.0, "{matched:?}");
 }
 
 #[test]
 fn the_step_of_a_capture_is_seen() {
     let own = run(Pattern::White, 100, 15);
-    for (grain, seen) in [(1_000.0, 1_000.0), (1e9 / 24e6, 1e9 / 24e6), (1.0, 1.0), (62.5, 62.5)] {
-        let (pulses, _) = captured(&own, Capture { grain_ns: grain, ..PLAIN }, 16);
-        assert!((grain_ns(&pulses) - seen).abs() < 1e-9, "{grain}");
+    for (resolution, seen) in [(1_000.0, 1_000.0), (1e9 / 24e6, 1e9 / 24e6), (1.0, 1.0), (62.5, 62.5)] {
+        let (pulses, _) = captured(&own, Capture { resolution_ns: resolution, ..PLAIN }, 16);
+        assert!((resolution_ns(&pulses) - seen).abs() < 1e-9, "{seen}");
     }
-    assert!(matches!(align(&own, &[1, 2, 3]).found, Found::TooFew { .. }));
-    assert!(matches!(align(&Own::default(), &[]).found, Found::TooFew { .. }));
+    assert!(matches!(align(&own, &[1, 2, 3]).found, AlignmentOutcome::TooFew { .. }));
+    assert!(matches!(align(&TaskTimes::default(), &[]).found, AlignmentOutcome::TooFew { .. }));
     // Times that all are the same.
-    assert!(matches!(align(&own, &[7; 100]).found, Found::TooFew { .. }));
+    assert!(matches!(align(&own, &[7; 100]).found, AlignmentOutcome::TooFew { .. }));
 }

@@ -1,27 +1,27 @@
 //! Tracks two series of times together: assigns times of one to times of the other, while the rates of their
 //! clocks wander.
 
-use super::{FEWEST, usual};
+use super::{FEWEST, median_distance};
 
 /// Times of one clock since the first of them.
 #[derive(Debug)]
-pub(super) struct Series {
+pub(super) struct ClockTimes {
     pub(super) at: Vec<f64>,
     /// Their usual distance.
     pub(super) usual: f64,
 }
 
-impl Series {
+impl ClockTimes {
     /// Creates a series; `None` for too few times, or for times that do not increase.
     pub(super) fn from_times(times_ns: &[i64]) -> Option<Self> {
         let first = times_ns.first().filter(|_| times_ns.len() >= FEWEST)?;
         let at: Vec<f64> = times_ns.iter().map(|ns| ns.wrapping_sub(*first) as f64).collect();
-        let usual = usual(&at)?;
-        Some(Series { at, usual })
+        let usual = median_distance(&at)?;
+        Some(ClockTimes { at, usual })
     }
 
     /// Returns the difference of each distance from the usual one.
-    pub(super) fn errors(&self) -> Vec<f32> {
+    pub(super) fn distance_errors(&self) -> Vec<f32> {
         self.at.windows(2).map(|pair| (pair[1] - pair[0] - self.usual) as f32).collect()
     }
 }
@@ -48,7 +48,7 @@ pub(super) enum PulseAssignment {
 
 /// Share of a surprise by which the expectation follows.
 const GAIN: f64 = 1.0 / 16.0;
-/// The same of the rate.
+/// Share of a surprise by which the rate of the clocks follows.
 const RATE_GAIN: f64 = GAIN * GAIN / 4.0;
 /// Largest relative difference between the rate of the clocks and the known one.
 const WANDER: f64 = 2e-3;
@@ -67,7 +67,7 @@ struct Tracker {
 }
 
 impl Tracker {
-    fn new(stamps: &Series, pulses: &Series, anchor: Anchor, grain: f64) -> Self {
+    fn new(stamps: &ClockTimes, pulses: &ClockTimes, anchor: Anchor, resolution: f64) -> Self {
         let (stamp_at, pulse_at) = (stamps.at[anchor.stamp], pulses.at[anchor.pulse]);
         let mut left: Vec<f64> = stamps.at[anchor.stamp..]
             .iter()
@@ -77,7 +77,7 @@ impl Tracker {
             .collect();
         let middle = crate::least_squares::median(&mut left).unwrap_or(0.0);
         let mut sizes: Vec<f64> = left.iter().map(|v| (v - middle).abs()).collect();
-        let size = crate::least_squares::median(&mut sizes).unwrap_or(0.0).max(grain).max(1.0);
+        let size = crate::least_squares::median(&mut sizes).unwrap_or(0.0).max(resolution).max(1.0);
         // An outlying anchor must not pull the others away.
         let middle = if middle.abs() < pulses.usual / 2.0 { middle } else { 0.0 };
         Tracker {
@@ -91,7 +91,7 @@ impl Tracker {
     }
 
     /// Takes the next pulse in either direction of time.
-    fn take(&mut self, stamps: &Series, pulse_at: f64) -> PulseAssignment {
+    fn assign_next(&mut self, stamps: &ClockTimes, pulse_at: f64) -> PulseAssignment {
         let wanted = self.stamp_at + (pulse_at - self.pulse_at) / self.rate;
         let at = &stamps.at;
         let mut near = self.stamp;
@@ -125,19 +125,19 @@ impl Tracker {
 /// Tracks both series from an anchor to either end, and passes the assignment of each pulse to `visit`: first
 /// those from the anchor on, in order, then those before it, backwards.
 pub(super) fn track(
-    stamps: &Series,
-    pulses: &Series,
+    stamps: &ClockTimes,
+    pulses: &ClockTimes,
     anchor: Anchor,
-    grain: f64,
+    resolution: f64,
     mut visit: impl FnMut(usize, PulseAssignment),
 ) {
-    let begun = Tracker::new(stamps, pulses, anchor, grain);
+    let begun = Tracker::new(stamps, pulses, anchor, resolution);
     let mut tracker = begun;
     for pulse in anchor.pulse..pulses.at.len() {
-        visit(pulse, tracker.take(stamps, pulses.at[pulse]));
+        visit(pulse, tracker.assign_next(stamps, pulses.at[pulse]));
     }
     let mut tracker = begun;
     for pulse in (0..anchor.pulse).rev() {
-        visit(pulse, tracker.take(stamps, pulses.at[pulse]));
+        visit(pulse, tracker.assign_next(stamps, pulses.at[pulse]));
     }
 }

@@ -25,27 +25,27 @@ pub struct CausesCompared {
 pub struct CauseCompared {
     /// The cause.
     pub cause: Cause,
-    /// Its effect in each run.
-    pub in_runs: Vec<CauseIn>,
-    /// Its change from the first run to the last.
-    pub fate: Fate,
+    /// Effect in each run.
+    pub in_runs: Vec<CauseInRun>,
+    /// Change from the first run to the last.
+    pub fate: CauseChange,
 }
 
 /// Effect of a cause in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CauseIn {
+pub struct CauseInRun {
     /// Activations that it delayed.
     pub times: u64,
-    /// Its mean delay over all activations, in ns.
+    /// Mean delay over all activations, in ns.
     pub mean_ns: f64,
-    /// Its largest delay, in ns.
+    /// Largest delay, in ns.
     pub worst_ns: i64,
 }
 
 /// Change of a cause from one run to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum CauseChange {
     /// It was not seen again, and would have been often.
     Gone,
     /// It was not seen before, and would have been often.
@@ -64,7 +64,8 @@ impl CausesCompared {
                 causes.push(&sum.cause);
             }
         }
-        let mut causes: Vec<CauseCompared> = causes.into_iter().map(|cause| compared(cause, runs)).collect();
+        let mut causes: Vec<CauseCompared> =
+            causes.into_iter().map(|cause| cause_in_runs(cause, runs)).collect();
         let differs = |of: &CauseCompared| {
             let means = of.in_runs.iter().map(|of| of.mean_ns);
             means.clone().fold(0.0, f64::max) - means.fold(f64::INFINITY, f64::min)
@@ -76,25 +77,25 @@ impl CausesCompared {
     }
 }
 
-fn compared(cause: &Cause, runs: &[(String, &TaskCauses)]) -> CauseCompared {
+fn cause_in_runs(cause: &Cause, runs: &[(String, &TaskCauses)]) -> CauseCompared {
     let in_run = |(_, of): &(String, &TaskCauses)| {
         let sum = of.causes.iter().find(|sum| sum.cause == *cause);
-        sum.map_or(CauseIn { times: 0, mean_ns: 0.0, worst_ns: 0 }, |sum| CauseIn {
+        sum.map_or(CauseInRun { times: 0, mean_ns: 0.0, worst_ns: 0 }, |sum| CauseInRun {
             times: sum.times,
             mean_ns: sum.sum_ns as f64 / of.explained.max(1) as f64,
             worst_ns: sum.max_ns,
         })
     };
-    let in_runs: Vec<CauseIn> = runs.iter().map(in_run).collect();
+    let in_runs: Vec<CauseInRun> = runs.iter().map(in_run).collect();
     // Expected number of occurrences in one run at the rate of the other.
     let expected = |seen: usize, elsewhere: usize| {
         in_runs[seen].times as f64 * runs[elsewhere].1.explained as f64 / runs[seen].1.explained.max(1) as f64
     };
     let last = in_runs.len().saturating_sub(1);
     let fate = match (in_runs.first(), in_runs.last()) {
-        (Some(_), Some(here)) if here.times == 0 && expected(0, last) >= EXPECTED => Fate::Gone,
-        (Some(first), Some(_)) if first.times == 0 && expected(last, 0) >= EXPECTED => Fate::New,
-        _ => Fate::Stayed,
+        (Some(_), Some(here)) if here.times == 0 && expected(0, last) >= EXPECTED => CauseChange::Gone,
+        (Some(first), Some(_)) if first.times == 0 && expected(last, 0) >= EXPECTED => CauseChange::New,
+        _ => CauseChange::Stayed,
     };
     CauseCompared { cause: cause.clone(), in_runs, fate }
 }
@@ -122,13 +123,16 @@ mod tests {
         let (a, b) = (causes(1_000, &before), causes(2_000, &after));
         let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &b)]).unwrap();
         let of: Vec<_> = found.causes.iter().map(|of| (of.cause.who.as_deref().unwrap(), of.fate)).collect();
-        assert_eq!(of, [("hog", Fate::Gone), ("NET_RX", Fate::New), ("36 disk", Fate::Stayed)]);
+        assert_eq!(
+            of,
+            [("hog", CauseChange::Gone), ("NET_RX", CauseChange::New), ("36 disk", CauseChange::Stayed)]
+        );
         let hog = found.causes[0].in_runs[0];
         assert_eq!((hog.times, hog.mean_ns, hog.worst_ns), (100, 30_000.0, 300_000));
         // A run too short to show the cause decides nothing.
         let short = causes(100, &[]);
         let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &short)]).unwrap();
-        assert_eq!(found.causes[0].fate, Fate::Stayed, "10 were expected: {found:?}");
+        assert_eq!(found.causes[0].fate, CauseChange::Stayed, "10 were expected: {found:?}");
         assert_eq!(CausesCompared::from_runs(&[("b".into(), &short), ("c".into(), &short)]), None);
     }
 }

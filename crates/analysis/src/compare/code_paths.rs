@@ -27,11 +27,11 @@ pub struct CodePath {
     pub count: u64,
     /// Their share of all, 0 to 1.
     pub share: f64,
-    /// Its shortest latency, in ns.
+    /// Shortest latency, in ns.
     pub min_ns: i64,
-    /// Its median latency, the lower of two, in ns.
+    /// Median latency, the lower of two, in ns.
     pub median_ns: i64,
-    /// Its longest latency, in ns.
+    /// Longest latency, in ns.
     pub max_ns: i64,
 }
 
@@ -66,7 +66,7 @@ pub enum PathChange {
         old: CodePath,
         /// In the other.
         new: CodePath,
-        /// Its median there less that in the first, in ns.
+        /// Median there less that in the first, in ns.
         moved_ns: i64,
     },
     /// Only the other run has it.
@@ -108,21 +108,21 @@ pub struct PathsCompared {
     pub changes: Vec<PathChange>,
     /// Usual length of each step of a wake-up in both runs, if both were measured with their causes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<StepMoved>,
+    pub steps: Vec<StepMove>,
 }
 
 /// A step of the usual way of a wake-up in two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct StepMoved {
+pub struct StepMove {
     /// The step.
     pub step: Step,
-    /// Its median in the first run, in ns.
+    /// Median in the first run, in ns.
     pub old_ns: i64,
-    /// Its median in the other, in ns.
+    /// Median in the other, in ns.
     pub new_ns: i64,
 }
 
-impl StepMoved {
+impl StepMove {
     /// Returns by how many ns it is longer in the other run.
     pub fn by_ns(&self) -> i64 {
         self.new_ns - self.old_ns
@@ -137,18 +137,18 @@ impl PathsCompared {
             of.typical_steps.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
         };
         let moved = |[old, new]: [&TaskCauses; 2]| {
-            let of = |step| StepMoved { step, old_ns: median(old, step), new_ns: median(new, step) };
-            let known = |moved: &StepMoved| moved.old_ns.max(moved.new_ns) > 0;
+            let of = |step| StepMove { step, old_ns: median(old, step), new_ns: median(new, step) };
+            let known = |moved: &StepMove| moved.old_ns.max(moved.new_ns) > 0;
             Step::ALL.into_iter().map(of).filter(known).collect()
         };
         PathsCompared {
-            changes: changes(&code_paths(&mut old_ns), &code_paths(&mut new_ns)),
+            changes: match_paths(&code_paths(&mut old_ns), &code_paths(&mut new_ns)),
             steps: causes.map(moved).unwrap_or_default(),
         }
     }
 
     /// Returns the number of paths that differ by more than chance and the tolerance.
-    pub fn different(&self, tolerance_ns: i64) -> usize {
+    pub fn count_different(&self, tolerance_ns: i64) -> usize {
         self.changes.iter().filter(|change| change.matters(tolerance_ns)).count()
     }
 }
@@ -156,7 +156,7 @@ impl PathsCompared {
 /// Matches the paths of one run to those of another, in order of latency. Paths keep their order; the
 /// assignment has the least sum of moves, where a path without a partner counts as half of a move of 1 µs (a
 /// sequence alignment, by dynamic programming).
-fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
+fn match_paths(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
     let alone = REACH_NS / 2;
     let width = new.len() + 1;
     // cost[i * width + j]: the least cost of the first i old and the first j new paths.
@@ -224,7 +224,7 @@ mod tests {
     fn paths_move_appear_and_vanish() {
         let old = [path(3_900, 60), path(4_600, 30), path(9_000, 10)];
         let new = [path(3_980, 70), path(6_000, 25), path(9_020, 5)];
-        let changes = changes(&old, &new);
+        let changes = match_paths(&old, &new);
         assert_eq!(
             changes,
             [
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn rare_paths_do_not_decide() {
         let rare = CodePath { share: 0.001, ..path(7_000, 1) };
-        assert!(!changes(&[], &[rare])[0].matters(0));
-        assert!(changes(&[], &[path(7_000, 1)])[0].matters(0));
+        assert!(!match_paths(&[], &[rare])[0].matters(0));
+        assert!(match_paths(&[], &[path(7_000, 1)])[0].matters(0));
     }
 
     proptest! {
@@ -256,7 +256,7 @@ mod tests {
             };
             let (old, new) = (paths(old), paths(new));
             let (mut seen_old, mut seen_new) = (Vec::new(), Vec::new());
-            for change in changes(&old, &new) {
+            for change in match_paths(&old, &new) {
                 match change {
                     PathChange::Kept { old, new, moved_ns } => {
                         prop_assert_eq!(moved_ns, new.median_ns - old.median_ns);
@@ -271,7 +271,7 @@ mod tests {
             prop_assert_eq!(&seen_old, &old);
             prop_assert_eq!(&seen_new, &new);
             let unmoved = |c: &PathChange| matches!(c, PathChange::Kept { moved_ns: 0, .. });
-            prop_assert_eq!(changes(&old, &old).iter().filter(|c| unmoved(c)).count(), old.len());
+            prop_assert_eq!(match_paths(&old, &old).iter().filter(|c| unmoved(c)).count(), old.len());
         }
     }
 }

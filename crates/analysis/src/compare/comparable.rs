@@ -30,7 +30,7 @@ pub struct Mismatch {
 
 /// Returns the differences between the conditions of two runs' tasks, the gravest first. With more than one
 /// [`Weight::Warn`], a difference of the figures cannot be attributed to one change.
-pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> Vec<Mismatch> {
+pub fn condition_mismatches(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> Vec<Mismatch> {
     let mut all = Vec::new();
     let mut look = |what: &str, weight: Weight, get: &dyn Fn(&RunInfo, &TaskRun) -> Option<String>| {
         if let (Some(a), Some(b)) = (get(first.0, first.1), get(other.0, other.1))

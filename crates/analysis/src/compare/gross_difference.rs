@@ -1,4 +1,4 @@
-//! Gross differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of
+//! GrossDifference differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of
 //! the range of either.
 //!
 //! Ranks of whole tenths are valid for latencies that wander within a run, whatever their distribution, and
@@ -22,15 +22,16 @@ const MISSED: u64 = 20;
 const WANDERS: (f64, f64, f64) = (0.3, 3.0, 0.5);
 /// Factor between the figures of whole runs, and the multiple of the range that must separate the blocks.
 type Rule = [(f64, f64); 4];
-const OF_P99: Rule = [(1.5, 2.0), (2.0, 1.0), (3.0, 0.5), (6.0, 0.0)];
-const OF_MISSED: Rule = [(1.5, 2.0), (2.0, 1.0), (4.0, 0.5), (20.0, 0.25)];
+const P99_RULE: Rule = [(1.5, 2.0), (2.0, 1.0), (3.0, 0.5), (6.0, 0.0)];
+const MISSED_RULE: Rule = [(1.5, 2.0), (2.0, 1.0), (4.0, 0.5), (20.0, 0.25)];
 /// Largest factor searched for.
 const MOST: f64 = 1e6;
 
 /// A gross difference of two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Gross {
+#[serde(rename = "Gross")]
+pub struct GrossDifference {
     /// The figure that decides.
     pub statistic: Statistic,
     /// True if it is lower here than in the first run.
@@ -40,62 +41,68 @@ pub struct Gross {
     pub factor: f64,
 }
 
-impl Gross {
+impl GrossDifference {
     /// Compares a run with the first; `None` if the rule does not decide.
     pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let both = [first, here];
         let missed = both.iter().any(|run| run.sample.whole.missed >= MISSED).then(|| {
-            let of = |rate: fn(u64, u64) -> f64| both.map(|run| Side::of_missed(run, rate));
+            let of = |rate: fn(u64, u64) -> f64| both.map(|run| FigureOfBlocks::from_missed(run, rate));
             let smoothed = |missed: u64, due: u64| (missed as f64 + 0.5) / (due as f64 + 1.0);
-            let by_logarithm = decided(Statistic::MissedShare, of(smoothed), f64::ln, &OF_MISSED);
+            let by_logarithm = apply_rule(Statistic::MissedShare, of(smoothed), f64::ln, &MISSED_RULE);
             let by_root = || {
                 let sides = of(|missed, due| missed as f64 / due.max(1) as f64);
-                decided(Statistic::MissedShare, sides, f64::sqrt, &OF_MISSED)
+                apply_rule(Statistic::MissedShare, sides, f64::sqrt, &MISSED_RULE)
             };
             by_logarithm.or_else(by_root)
         });
-        missed.flatten().or_else(|| decided(Statistic::P99, both.map(Side::of_p99), f64::ln, &OF_P99))
+        missed
+            .flatten()
+            .or_else(|| apply_rule(Statistic::P99, both.map(FigureOfBlocks::from_p99), f64::ln, &P99_RULE))
     }
 }
 
 /// The figure of a run and of its blocks.
-struct Side {
+struct FigureOfBlocks {
     whole: f64,
     blocks: Vec<f64>,
     /// Resolution of the run's clock or histogram: the lower figure may be higher by this much.
     resolution: f64,
 }
 
-impl Side {
-    fn of_missed(run: &Run<'_>, rate: fn(u64, u64) -> f64) -> Option<Self> {
+impl FigureOfBlocks {
+    fn from_missed(run: &Run<'_>, rate: fn(u64, u64) -> f64) -> Option<Self> {
         run.sample.value(Figure::MissedShare)?;
         let of = |part: &Part| rate(part.missed, part.count + part.missed);
         let whole = &run.sample.whole;
         let whole = (whole.missed as f64 + 0.5) / (whole.count + whole.missed) as f64;
-        Some(Side { whole, blocks: run.sample.blocks(BLOCKS)?.iter().map(of).collect(), resolution: 0.0 })
+        Some(FigureOfBlocks {
+            whole,
+            blocks: run.sample.blocks(BLOCKS)?.iter().map(of).collect(),
+            resolution: 0.0,
+        })
     }
 
-    fn of_p99(run: &Run<'_>) -> Option<Self> {
+    fn from_p99(run: &Run<'_>) -> Option<Self> {
         let blocks = run.sample.blocks(BLOCKS)?;
         let of = |part: &Part| part.quantile_ns(0.99).filter(|_| part.count >= FEWEST_IN_BLOCK);
         let blocks = blocks.iter().map(of).collect::<Option<Vec<f64>>>()?;
         let whole = run.sample.value(Figure::Quantile(0.99))?;
         let is_positive = whole > 0.0 && blocks.iter().all(|ns| *ns > 0.0);
-        is_positive.then(|| Side { whole, blocks, resolution: run.sample.resolution_ns() })
+        is_positive.then(|| FigureOfBlocks { whole, blocks, resolution: run.sample.resolution_ns() })
     }
 }
 
 /// Applies the rule to both runs' sides, on a scale.
-fn decided(
+fn apply_rule(
     statistic: Statistic,
-    sides: [Option<Side>; 2],
+    sides: [Option<FigureOfBlocks>; 2],
     scale: fn(f64) -> f64,
     rule: &Rule,
-) -> Option<Gross> {
+) -> Option<GrossDifference> {
     let [Some(first), Some(here)] = sides else { return None };
     let is_lower = here.whole < first.whole;
     let (low, high) = if is_lower { (&here, &first) } else { (&first, &here) };
-    let decides = |factor: f64| differ(low, high, factor, scale, rule);
+    let decides = |factor: f64| still_differ(low, high, factor, scale, rule);
     if !decides(1.0) {
         return None;
     }
@@ -104,11 +111,17 @@ fn decided(
         let middle = f64::sqrt(least * most);
         if decides(middle) { least = middle } else { most = middle }
     }
-    Some(Gross { statistic, is_lower, factor: least })
+    Some(GrossDifference { statistic, is_lower, factor: least })
 }
 
 /// True if the higher side would still differ if all of it were lower by `factor`.
-fn differ(low: &Side, high: &Side, factor: f64, scale: fn(f64) -> f64, rule: &Rule) -> bool {
+fn still_differ(
+    low: &FigureOfBlocks,
+    high: &FigureOfBlocks,
+    factor: f64,
+    scale: fn(f64) -> f64,
+    rule: &Rule,
+) -> bool {
     let lower: Vec<f64> = low.blocks.iter().map(|value| scale(value + low.resolution)).collect();
     let higher: Vec<f64> = high.blocks.iter().map(|value| scale(value / factor)).collect();
     let extremes = |of: &[f64]| {

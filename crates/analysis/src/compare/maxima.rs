@@ -22,13 +22,13 @@ pub struct Maxima {
     /// Number needed to call them larger.
     pub needed: [usize; 2],
     /// The run with the larger maxima, if that is shown.
-    pub larger: Option<Larger>,
+    pub larger: Option<LargerRun>,
 }
 
 /// One of two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Larger {
+pub enum LargerRun {
     /// The first.
     First,
     /// The other.
@@ -44,7 +44,7 @@ impl Maxima {
         });
         let least = degrees[0].min(degrees[1]);
         let (_, wanted) = STRETCHES.into_iter().find(|(needs, _)| least >= *needs)?;
-        let lengths = scans.map(|scan| scan.places().map_or(0, |(first, last)| last - first + 1));
+        let lengths = scans.map(|scan| scan.due_time_range().map_or(0, |(first, last)| last - first + 1));
         // Spans are powers of two long, so the longer one is a multiple of the other.
         let span = scans.map(|scan| scan.spans.all().0).into_iter().max()?;
         let stretch = span * (lengths[0].min(lengths[1]) / wanted / span).max(1);
@@ -59,8 +59,8 @@ impl Maxima {
         let all = (stretches[0] + stretches[1]) as f64;
         let needed = stretches.map(|own| ((level / 2.0).ln() / (own as f64 / all).ln()).ceil() as usize);
         let larger = match exceed {
-            [first, _] if first >= needed[0] => Some(Larger::First),
-            [_, here] if here >= needed[1] => Some(Larger::Here),
+            [first, _] if first >= needed[0] => Some(LargerRun::First),
+            [_, here] if here >= needed[1] => Some(LargerRun::Here),
             _ => None,
         };
         Some(Maxima { stretch_due_times: stretch, stretches, exceed, needed, larger })

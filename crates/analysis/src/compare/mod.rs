@@ -6,32 +6,32 @@
 mod causes;
 mod code_paths;
 mod comparable;
+mod figure_intervals;
 mod gross_difference;
-mod interval;
+mod interval_arithmetic;
 mod maxima;
 mod overflow_bins;
 mod runs;
-mod sample;
 mod settings;
 mod tolerance;
 mod twente;
 
-pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
-pub use code_paths::{CodePath, PathChange, PathsCompared, RARE_SHARE, StepMoved, USUAL_MOVE_NS};
-pub use comparable::{Mismatch, Weight, comparable};
-pub use gross_difference::Gross;
-pub use maxima::{Larger, Maxima};
+pub use causes::{CauseChange, CauseCompared, CauseInRun, CausesCompared};
+pub use code_paths::{CodePath, PathChange, PathsCompared, RARE_SHARE, StepMove, USUAL_MOVE_NS};
+pub use comparable::{Mismatch, Weight, condition_mismatches};
+pub use gross_difference::GrossDifference;
+pub use maxima::{LargerRun, Maxima};
 pub use overflow_bins::AboveBoth;
-pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
+pub use runs::{ConditionDifferences, RunWarnings, RunsCompared, TaskCompared};
 pub use settings::{FEWEST_RUNS, Power, Setting, SettingDifference, SettingsCompared, settings};
-pub use tolerance::{JudgedFigure, Tolerated};
+pub use tolerance::{FigureVerdict, ToleranceVerdict};
 pub use twente::{BIN_NS, TwenteRun, twente};
 
 use serde::Serialize;
 
 use crate::scan::{Part, TaskScan};
-use interval::Events;
-use sample::{Figure, Sample};
+use figure_intervals::{Figure, RunSample};
+use interval_arithmetic::Events;
 
 /// Chance that the interval of a figure of one run misses it, and chance that the comparison of two equal
 /// runs calls any difference real.
@@ -84,8 +84,8 @@ impl Statistic {
         Statistic::Maximum,
     ];
 
-    /// Returns its name in tables, and the corresponding figure of a distribution, which the maximum has none of.
-    fn described(self) -> (&'static str, Option<Figure>) {
+    /// Returns the name in tables, and the corresponding figure of a distribution, which the maximum has none of.
+    fn name_and_figure(self) -> (&'static str, Option<Figure>) {
         match self {
             Statistic::Mean => ("mean", Some(Figure::Mean)),
             Statistic::StandardDeviation => ("sd", Some(Figure::StandardDeviation)),
@@ -100,17 +100,17 @@ impl Statistic {
         }
     }
 
-    /// Returns its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
-        self.described().0
+        self.name_and_figure().0
     }
 
     fn figure(self) -> Option<Figure> {
-        self.described().1
+        self.name_and_figure().1
     }
 
-    /// Returns its value in a run, if the run is long enough for it.
-    fn of(self, run: &Run) -> Option<f64> {
+    /// Returns the value in a run, if the run is long enough for it.
+    fn value_in(self, run: &Run) -> Option<f64> {
         match self.figure() {
             Some(Figure::Quantile(p)) => run.quantile(p),
             Some(figure) => run.sample.value(figure),
@@ -154,8 +154,8 @@ pub enum Basis {
 /// Reason why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Refusal {
+#[serde(rename = "Refusal", rename_all = "kebab-case")]
+pub enum NoInterval {
     /// Too few independent values lie beyond it: a burst or two decide it.
     FewEvents,
     /// Latencies stay alike for too large a part of the run.
@@ -184,7 +184,7 @@ pub struct Estimate {
     pub interval: Option<[f64; 2]>,
     /// Reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<NoInterval>,
 }
 
 /// Difference of a figure between a run and the first.
@@ -199,7 +199,7 @@ pub struct Difference {
     pub interval: Option<[f64; 2]>,
     /// Reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<NoInterval>,
     /// Its value here over its value in the first run.
     pub ratio: Option<f64>,
     /// True if the interval excludes 0, or the difference is gross; for the maximum, if [`Maxima`] shows it.
@@ -211,9 +211,9 @@ pub struct Difference {
 pub struct QuantileShift {
     /// The quantile, 0 to 1.
     pub p: f64,
-    /// Its value in the first run, in ns.
+    /// Value in the first run, in ns.
     pub first_ns: f64,
-    /// Its value here minus that, in ns.
+    /// Value here minus that, in ns.
     pub shift_ns: f64,
     /// The interval of the shift.
     pub interval: Option<[f64; 2]>,
@@ -255,7 +255,7 @@ pub struct AgainstFirst {
     pub shifts: Vec<QuantileShift>,
     /// A difference that every tenth of either run shows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gross: Option<Gross>,
+    pub gross: Option<GrossDifference>,
     /// Values above both histograms, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -282,12 +282,12 @@ const SHIFTS: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 0.
 struct Run<'a> {
     name: &'a str,
     scan: &'a TaskScan,
-    sample: Sample,
+    sample: RunSample,
 }
 
 impl<'a> Run<'a> {
     fn from_scan((name, scan): &'a (String, &'a TaskScan)) -> Self {
-        Run { name, scan, sample: Sample::from_scan(scan) }
+        Run { name, scan, sample: RunSample::from_scan(scan) }
     }
 
     /// Returns the quantile, if at least ten values lie beyond it.
@@ -296,9 +296,9 @@ impl<'a> Run<'a> {
         if beyond < 9.999 { None } else { self.sample.value(Figure::Quantile(p)) }
     }
 
-    fn compared(&self) -> ComparedRun {
+    fn describe(&self) -> ComparedRun {
         let estimate = |statistic: Statistic| {
-            let value = statistic.of(self)?;
+            let value = statistic.value_in(self)?;
             let [below, above] = self.within_bins(statistic.figure());
             let found =
                 self.interval(statistic.figure(), LEVEL).map(|[low, high]| [low - below, high + above]);
@@ -314,8 +314,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn interval(&self, figure: Option<Figure>, level: f64) -> Result<[f64; 2], Refusal> {
-        figure.map_or(Err(Refusal::NoMethod), |figure| self.sample.interval(figure, level))
+    fn interval(&self, figure: Option<Figure>, level: f64) -> Result<[f64; 2], NoInterval> {
+        figure.map_or(Err(NoInterval::NoMethod), |figure| self.sample.interval(figure, level))
     }
 
     /// Returns how far the largest latency and other figures may lie below and above their values because of bins.
@@ -329,25 +329,27 @@ impl<'a> Run<'a> {
         first: &Run<'_>,
         figure: Option<Figure>,
         values: [f64; 2],
-    ) -> Result<[f64; 2], Refusal> {
+    ) -> Result<[f64; 2], NoInterval> {
         let (of_first, of_here) = (first.within_bins(figure), self.within_bins(figure));
         let [below, above] = [of_here[0] + of_first[1], of_here[1] + of_first[0]];
         let difference = values[1] - values[0];
         if below + above > 0.0 && (-above..=below).contains(&difference) {
-            return Err(Refusal::WithinBins);
+            return Err(NoInterval::WithinBins);
         }
         let level = LEVEL / TESTED;
         if figure == Some(Figure::MissedShare) && values[0] > 0.0 {
-            let ratio = Events::ratio(first.sample.missed(level)?, self.sample.missed(level)?, level);
-            return ratio.map(|both| both.map(|by| values[0] * (by - 1.0))).ok_or(Refusal::FewEvents);
+            let ratio =
+                Events::ratio(first.sample.missed_events(level)?, self.sample.missed_events(level)?, level);
+            return ratio.map(|both| both.map(|by| values[0] * (by - 1.0))).ok_or(NoInterval::FewEvents);
         }
         let both = [first, self].map(|run| run.interval(figure, level));
         match both {
             [Ok(of_first), Ok(of_here)] => {
-                let [low, high] = interval::of_difference(values[0], of_first, values[1], of_here);
+                let [low, high] =
+                    interval_arithmetic::difference_interval(values[0], of_first, values[1], of_here);
                 Ok([low - below, high + above])
             }
-            [a, b] => Err(a.err().max(b.err()).unwrap_or(Refusal::Unknown)),
+            [a, b] => Err(a.err().max(b.err()).unwrap_or(NoInterval::Unknown)),
         }
     }
 }
@@ -356,18 +358,18 @@ impl<'a> Run<'a> {
 pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let runs: Vec<Run<'_>> = runs.iter().map(Run::from_scan).collect();
     Comparison {
-        runs: runs.iter().map(Run::compared).collect(),
-        against_first: runs.iter().skip(1).map(|here| against(&runs[0], here)).collect(),
+        runs: runs.iter().map(Run::describe).collect(),
+        against_first: runs.iter().skip(1).map(|here| compare_with_first(&runs[0], here)).collect(),
     }
 }
 
-fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
+fn compare_with_first(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     let excludes_0 = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let maxima =
         Maxima::new([first.scan, here.scan], [first.sample.basis, here.sample.basis], LEVEL / TESTED);
-    let gross = Gross::new(first, here);
+    let gross = GrossDifference::new(first, here);
     let difference = |statistic: Statistic| {
-        let (a, b) = (statistic.of(first)?, statistic.of(here)?);
+        let (a, b) = (statistic.value_in(first)?, statistic.value_in(here)?);
         let found = here.difference(first, statistic.figure(), [a, b]);
         let real = match statistic {
             Statistic::Maximum => maxima.is_some_and(|maxima| maxima.larger.is_some()),
@@ -392,7 +394,7 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     let bins = [first, here].map(|run| run.scan.timing.latency.bin_ns());
     let ties_ns = bins.into_iter().max().unwrap_or(0);
     let is_within_bins =
-        difference(Statistic::Mean).is_some_and(|of| of.refusal == Some(Refusal::WithinBins));
+        difference(Statistic::Mean).is_some_and(|of| of.refusal == Some(NoInterval::WithinBins));
     AgainstFirst {
         name: here.name.into(),
         differences: Statistic::ALL.into_iter().filter_map(difference).collect(),

@@ -4,7 +4,7 @@ use jitterlab_model::{Fitness, Warning};
 use serde::Serialize;
 
 use super::{
-    CausesCompared, Comparison, Mismatch, PathsCompared, SettingsCompared, Tolerated, TwenteRun,
+    CausesCompared, Comparison, Mismatch, PathsCompared, SettingsCompared, ToleranceVerdict, TwenteRun,
     USUAL_MOVE_NS,
 };
 
@@ -21,7 +21,7 @@ pub struct RunsCompared {
     pub warnings: Vec<RunWarnings>,
     /// Verdict on whether any run is worse than the first by more than the tolerance, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerated: Option<Tolerated>,
+    pub tolerated: Option<ToleranceVerdict>,
     /// Tolerance for the move of a kernel code path in virtual time, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -31,10 +31,10 @@ pub struct RunsCompared {
 impl RunsCompared {
     /// Adds the verdict on whether a figure is higher than in the first run by more than this share.
     #[must_use]
-    pub fn tolerating(mut self, tolerance: Option<f64>) -> Self {
+    pub fn with_tolerance(mut self, tolerance: Option<f64>) -> Self {
         let tasks =
             self.tasks.iter().map(|of| (of.task.as_str(), of.comparison.as_ref(), of.settings.as_ref()));
-        self.tolerated = tolerance.map(|tolerance| Tolerated::new(tasks, tolerance));
+        self.tolerated = tolerance.map(|tolerance| ToleranceVerdict::new(tasks, tolerance));
         self
     }
 
@@ -44,7 +44,7 @@ impl RunsCompared {
     pub fn different_paths(&self) -> Option<usize> {
         let tolerance_ns = self.move_tolerance_ns();
         let known = self.tasks.iter().filter_map(|task| task.paths.as_ref());
-        known.map(|paths| paths.different(tolerance_ns)).reduce(|a, b| a + b)
+        known.map(|paths| paths.count_different(tolerance_ns)).reduce(|a, b| a + b)
     }
 
     /// Returns the tolerance for the move of a code path, in ns.
@@ -55,7 +55,7 @@ impl RunsCompared {
 
     /// Returns the verdict, if a tolerance was given.
     #[must_use]
-    pub fn asked(&self) -> Option<Fitness> {
+    pub fn tolerance_verdict(&self) -> Option<Fitness> {
         let moved = |different| if different > 0 { Fitness::Unfit } else { Fitness::Good };
         let of_paths = self.move_tolerance_ns.and(self.different_paths()).map(moved);
         self.tolerated.as_ref().map(|judged| judged.fitness).or(of_paths)
@@ -69,7 +69,7 @@ pub struct TaskCompared {
     /// Its name in the first run.
     pub task: String,
     /// Differences between the conditions of each other run and the first.
-    pub mismatches: Vec<Differing>,
+    pub mismatches: Vec<ConditionDifferences>,
     /// Comparison run by run, unless another kind was asked for.
     pub comparison: Option<Comparison>,
     /// Comparison of two settings, if several runs of either were given.
@@ -90,7 +90,8 @@ pub struct TaskCompared {
 /// Differences between the conditions of the first run and another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Differing {
+#[serde(rename = "Differing")]
+pub struct ConditionDifferences {
     /// Name of the first run.
     pub first: String,
     /// Name of the other run.
@@ -104,6 +105,6 @@ pub struct Differing {
 pub struct RunWarnings {
     /// Name of the run.
     pub run: String,
-    /// Its warnings.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{LEVEL, Run, Statistic};
+use crate::dependent_variance::student_quantile;
 use crate::exact_binomial::chi_squared;
-use crate::long_run::student;
 use crate::scan::TaskScan;
 
 /// Fewest runs of a setting for a comparison.
@@ -93,7 +93,7 @@ impl Power {
         }
         let shows = |runs: usize| {
             let degrees = 2 * runs - 2;
-            let reach = student(level, degrees) + student(2.0 * (1.0 - SHOWN), degrees);
+            let reach = student_quantile(level, degrees) + student_quantile(2.0 * (1.0 - SHOWN), degrees);
             (runs, (reach * found.spread * (2.0 / runs as f64).sqrt()).exp_m1())
         };
         let degrees = degrees as f64;
@@ -119,7 +119,8 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
         _ => true,
     };
     let values = Statistic::ALL.into_iter().filter(tested).filter_map(|statistic| {
-        let of = |runs: &[Run<'_>]| runs.iter().map(|run| statistic.of(run)).collect::<Option<Vec<f64>>>();
+        let of =
+            |runs: &[Run<'_>]| runs.iter().map(|run| statistic.value_in(run)).collect::<Option<Vec<f64>>>();
         let (first, other) = (of(&runs[0])?, of(&runs[1])?);
         // A figure that is always 0 has no spread to compare with.
         let vary = first.iter().chain(&other).any(|v| *v != 0.0);
@@ -128,7 +129,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
     let values: Vec<_> = values.collect();
     let degrees = first.len() + other.len() - 2;
     let level = LEVEL / values.len().max(1) as f64;
-    let reach = student(level, degrees);
+    let reach = student_quantile(level, degrees);
     let differences: Vec<SettingDifference> =
         values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect();
     let p99 = differences.iter().find(|of| of.statistic == Statistic::P99);
@@ -136,7 +137,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
         power: p99.and_then(|of| Power::new(of, degrees, level)),
         first: setting(first),
         other: setting(other),
-        in_turns: in_turns(began),
+        in_turns: were_in_turns(began),
         degrees,
         differences,
     })
@@ -170,7 +171,7 @@ fn difference(statistic: Statistic, first: Vec<f64>, other: Vec<f64>, reach: f64
 }
 
 /// True if neither setting had all its runs before the other: A B A B, not A A B B.
-fn in_turns(began: [&[String]; 2]) -> Option<bool> {
+fn were_in_turns(began: [&[String]; 2]) -> Option<bool> {
     if began.iter().any(|times| times.iter().any(String::is_empty)) {
         return None;
     }

@@ -180,8 +180,8 @@ fn worse_maxima_are_seen_and_chance_ones_are_not() {
         let found = compare(&[("x".into(), x), ("y".into(), y)]);
         (found.against_first[0].maxima.unwrap().larger, find(&found, Statistic::Maximum).real)
     };
-    assert_eq!(larger(&a, &b), (Some(Larger::Here), true));
-    assert_eq!(larger(&b, &a), (Some(Larger::First), true));
+    assert_eq!(larger(&a, &b), (Some(LargerRun::Here), true));
+    assert_eq!(larger(&b, &a), (Some(LargerRun::First), true));
     assert_eq!(larger(&b, &c), (None, false));
 }
 

@@ -3,25 +3,29 @@
 use jitterlab_model::Fitness;
 use serde::Serialize;
 
-use super::{AgainstFirst, Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
+use super::{
+    AgainstFirst, Comparison, Difference, NoInterval, SettingDifference, SettingsCompared, Statistic,
+};
 
 /// Verdict on whether any figure is worse than that of the first run, or setting, by more than the tolerance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tolerated {
+#[serde(rename = "Tolerated")]
+pub struct ToleranceVerdict {
     /// Tolerated relative increase of a figure over the first.
     pub tolerance: f64,
     /// Unfit if a figure is shown to be higher by more, good if that is excluded for all of them. If it is
     /// excluded for some only: limited, or undecided if the observed value of another is higher by more.
     pub fitness: Fitness,
     /// Every figure for which both are long enough; the worst first.
-    pub figures: Vec<JudgedFigure>,
+    pub figures: Vec<FigureVerdict>,
 }
 
 /// One figure against that of the first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct JudgedFigure {
+#[serde(rename = "JudgedFigure")]
+pub struct FigureVerdict {
     /// The task.
     pub task: String,
     /// Name of the run; for two settings, names of the other's runs, separated by commas.
@@ -44,17 +48,18 @@ pub struct JudgedFigure {
 }
 
 /// Name of a task, and the comparison of its runs or of two settings.
-pub type TaskJudged<'a> = (&'a str, Option<&'a Comparison>, Option<&'a SettingsCompared>);
+pub type TaskComparisons<'a> = (&'a str, Option<&'a Comparison>, Option<&'a SettingsCompared>);
 
-impl Tolerated {
+impl ToleranceVerdict {
     /// Judges every task's comparison.
     #[must_use]
-    pub fn new<'a>(tasks: impl Iterator<Item = TaskJudged<'a>>, tolerance: f64) -> Self {
-        let mut figures: Vec<JudgedFigure> = tasks.flat_map(|task| judged(task, tolerance)).collect();
-        let height = |of: &JudgedFigure| of.change.unwrap_or(f64::INFINITY);
+    pub fn new<'a>(tasks: impl Iterator<Item = TaskComparisons<'a>>, tolerance: f64) -> Self {
+        let mut figures: Vec<FigureVerdict> =
+            tasks.flat_map(|task| figure_verdicts(task, tolerance)).collect();
+        let height = |of: &FigureVerdict| of.change.unwrap_or(f64::INFINITY);
         figures.sort_by(|a, b| b.fitness.cmp(&a.fitness).then(height(b).total_cmp(&height(a))));
         let any = |fitness| figures.iter().any(|of| of.fitness == fitness);
-        let seems = |of: &JudgedFigure| of.fitness == Fitness::CannotTell && height(of) > tolerance;
+        let seems = |of: &FigureVerdict| of.fitness == Fitness::CannotTell && height(of) > tolerance;
         let fitness = match (any(Fitness::CannotTell), any(Fitness::Good)) {
             _ if any(Fitness::Unfit) => Fitness::Unfit,
             _ if figures.iter().any(seems) => Fitness::CannotTell,
@@ -62,16 +67,17 @@ impl Tolerated {
             (true, true) => Fitness::Limited,
             (_, false) => Fitness::CannotTell,
         };
-        Tolerated { tolerance, fitness, figures }
+        ToleranceVerdict { tolerance, fitness, figures }
     }
 }
 
-fn judged((task, runs, settings): TaskJudged<'_>, tolerance: f64) -> Vec<JudgedFigure> {
-    let runs = runs.into_iter().flat_map(|compared| of_runs(task, compared, tolerance));
-    runs.chain(settings.into_iter().flat_map(|compared| of_settings(task, compared, tolerance))).collect()
+fn figure_verdicts((task, runs, settings): TaskComparisons<'_>, tolerance: f64) -> Vec<FigureVerdict> {
+    let runs = runs.into_iter().flat_map(|compared| figures_of_runs(task, compared, tolerance));
+    runs.chain(settings.into_iter().flat_map(|compared| figures_of_settings(task, compared, tolerance)))
+        .collect()
 }
 
-fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigure> {
+fn figures_of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<FigureVerdict> {
     let first = |statistic: Statistic| {
         let mut estimates = compared.runs.first()?.estimates.iter();
         estimates.find(|of| of.statistic == statistic).map(|of| of.value)
@@ -81,16 +87,16 @@ fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigur
         let share = |difference: f64| (first != 0.0).then(|| difference / first.abs());
         let limits = of.interval.and_then(|[low, high]| Some([share(low)?, share(high)?]));
         let nothing = first == 0.0 && of.difference == 0.0;
-        let silent = nothing || !of.real && of.refusal == Some(Refusal::NoMethod);
-        let is_none = of.refusal == Some(Refusal::WithinBins);
+        let silent = nothing || !of.real && of.refusal == Some(NoInterval::NoMethod);
+        let is_none = of.refusal == Some(NoInterval::WithinBins);
         let gross = run.gross.filter(|gross| gross.statistic == of.statistic);
         let by_blocks = gross.and_then(|gross| match gross.is_lower {
             true => Some(Fitness::Good),
             false => (gross.factor > 1.0 + tolerance).then_some(Fitness::Unfit),
         });
         let real = of.real && gross.is_none();
-        let seen = FigureJudgement { silent, higher: of.difference > 0.0, real, is_none };
-        Some(JudgedFigure {
+        let seen = FigureEvidence { silent, higher: of.difference > 0.0, real, is_none };
+        Some(FigureVerdict {
             task: task.to_owned(),
             run: run.name.clone(),
             statistic: of.statistic,
@@ -105,7 +111,7 @@ fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigur
     each.flat_map(|run| run.differences.iter().filter_map(|of| figure(run, of))).collect()
 }
 
-fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<JudgedFigure> {
+fn figures_of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<FigureVerdict> {
     let run = compared.other.runs.join(", ");
     let figure = |of: &SettingDifference| {
         let mean = of.first.iter().sum::<f64>() / of.first.len() as f64;
@@ -115,8 +121,8 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
         };
         let limits = Option::zip(share(of.interval[0]), share(of.interval[1])).map(|(low, high)| [low, high]);
         let higher = of.change > if of.relative { 1.0 } else { 0.0 };
-        let seen = FigureJudgement { silent: false, higher, real: of.real, is_none: false };
-        Some(JudgedFigure {
+        let seen = FigureEvidence { silent: false, higher, real: of.real, is_none: false };
+        Some(FigureVerdict {
             task: task.to_owned(),
             run: run.clone(),
             statistic: of.statistic,
@@ -131,7 +137,7 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
 }
 
 /// Evidence on one figure from a comparison.
-struct FigureJudgement {
+struct FigureEvidence {
     /// True without evidence: it is 0 in both, or it has no method and shows nothing, as for most maxima.
     silent: bool,
     higher: bool,
@@ -140,7 +146,7 @@ struct FigureJudgement {
     is_none: bool,
 }
 
-impl FigureJudgement {
+impl FigureEvidence {
     /// Judges a figure; `None` if there is nothing to judge.
     fn judge(&self, change: Option<f64>, limits: Option<[f64; 2]>, tolerance: f64) -> Option<Fitness> {
         let more = change.is_none_or(|change| change > tolerance);
@@ -188,12 +194,12 @@ mod tests {
         scan
     }
 
-    fn judge(first: &TaskScan, other: &TaskScan, tolerance: f64) -> Tolerated {
+    fn judge(first: &TaskScan, other: &TaskScan, tolerance: f64) -> ToleranceVerdict {
         let compared = compare(&[("before".into(), first), ("after".into(), other)]);
-        Tolerated::new([("main", Some(&compared), None)].into_iter(), tolerance)
+        ToleranceVerdict::new([("main", Some(&compared), None)].into_iter(), tolerance)
     }
 
-    fn fitness_of(judged: &Tolerated, statistic: Statistic) -> Option<Fitness> {
+    fn fitness_of(judged: &ToleranceVerdict, statistic: Statistic) -> Option<Fitness> {
         judged.figures.iter().find(|of| of.statistic == statistic).map(|of| of.fitness)
     }
 
@@ -240,7 +246,7 @@ mod tests {
         let none = [const { String::new() }; 3];
         let judged = |a, b| {
             let compared = settings([&named(a), &named(b)], [&none, &none]);
-            Tolerated::new([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
+            ToleranceVerdict::new([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
         };
         assert_eq!(judged(&runs, &others), Fitness::Unfit);
         assert_eq!(judged(&others, &runs), Fitness::Good);

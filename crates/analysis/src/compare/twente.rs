@@ -17,7 +17,7 @@ pub struct TwenteRun {
     pub count: u64,
     /// Mean duration of a loop, in ns.
     pub mean_ns: Option<f64>,
-    /// Its standard deviation, in ns.
+    /// Standard deviation, in ns.
     pub sd_ns: Option<f64>,
     /// Shortest loop, in ns.
     pub min_ns: Option<i64>,
@@ -44,19 +44,19 @@ fn twente_run(name: &str, scan: &TaskScan) -> TwenteRun {
         sd_ns: errors.standard_deviation_ns(),
         min_ns: errors.min_ns().map(|ns| ns.saturating_add(period_ns)),
         max_ns: errors.max_ns().map(|ns| ns.saturating_add(period_ns)),
-        mean_period_error_ns: mean_size(errors),
-        histogram: histogram(errors),
+        mean_period_error_ns: mean_absolute_error(errors),
+        histogram: error_histogram(errors),
     }
 }
 
 /// Returns the mean of |error|, from the middles of the bins.
-fn mean_size(errors: &Distribution) -> Option<f64> {
+fn mean_absolute_error(errors: &Distribution) -> Option<f64> {
     let size = |low: i64, high: i64| (low as f64 / 2.0 + high as f64 / 2.0).abs();
     let sum: f64 = errors.bins().map(|b| size(b.low_ns, b.high_ns) * b.count as f64).sum();
     (errors.count() > 0).then(|| sum / errors.count() as f64)
 }
 
-fn histogram(errors: &Distribution) -> Vec<u64> {
+fn error_histogram(errors: &Distribution) -> Vec<u64> {
     // A stall of an hour would need 36 million bins: the last one holds all beyond 100 ms.
     const MOST: usize = 1_000;
     let mut counts = Vec::new();

@@ -29,7 +29,7 @@ pub struct Cluster {
     pub last: u64,
     /// Exceedances in it.
     pub exceedances: u64,
-    /// Its largest value, in ns.
+    /// Largest value, in ns.
     pub max_ns: i64,
 }
 

@@ -24,7 +24,10 @@ impl Gpd {
     pub fn by_l_moments(excesses: &[f64]) -> Option<Gpd> {
         let (l1, l2) = l_moments(excesses)?;
         let ratio = l1 / l2;
-        Gpd { scale: l1 * (ratio - 1.0), shape: 2.0 - ratio }.valid()?.reaching(*excesses.last()?, l1).valid()
+        Gpd { scale: l1 * (ratio - 1.0), shape: 2.0 - ratio }
+            .if_valid()?
+            .reaching(*excesses.last()?, l1)
+            .if_valid()
     }
 
     /// Returns the probability of an excess up to `y`.
@@ -90,7 +93,7 @@ impl Gpd {
         }
     }
 
-    fn valid(self) -> Option<Gpd> {
+    fn if_valid(self) -> Option<Gpd> {
         (self.scale > 0.0 && self.scale.is_finite() && self.shape.is_finite()).then_some(self)
     }
 }

@@ -8,7 +8,7 @@ use super::{CellMeasurement, CellPlan, CellTiming, Matrix, Recommendation, place
 /// A condition that cells are measured under.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellSetting {
-    /// Its name in the cells.
+    /// Name in the cells.
     pub name: String,
     /// Loads that run during the measurement.
     pub loads: Vec<LoadSpec>,
@@ -19,9 +19,9 @@ pub struct CellSetting {
 /// A cell that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoneCell {
-    /// Its position in the plan.
+    /// Position in the plan.
     pub cell: usize,
-    /// Its run file, in the index's directory.
+    /// Run file, in the index's directory.
     pub file: String,
     /// The loads with their achieved rates.
     pub loads: Vec<LoadRun>,
@@ -72,7 +72,7 @@ impl MatrixIndex {
 
     /// Returns the number of cells not measured yet.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub fn cells_left(&self) -> usize {
         self.plan.cells.len().saturating_sub(self.done.len())
     }
 

@@ -14,7 +14,7 @@ mod plan;
 mod recommend;
 
 pub use index::{CellSetting, DoneCell, MatrixIndex, MatrixResult};
-pub use observations::{Answer, Effect, Observation, condition_effect, exceptions, same_cpu};
+pub use observations::{Answer, ComparedPair, Observation, condition_effect, outlier_cpus, same_cpu};
 pub use plan::{Cell, CellPlan, Proposal, placements, propose};
 pub use recommend::{PlacementFacts, Recommendation, recommend};
 
@@ -142,7 +142,13 @@ impl Matrix {
     }
 
     /// Returns the value over a task's repetitions in a cell: the largest of largest values, the median of percentiles.
-    pub fn joint(&self, cpus: &[u16], condition: &str, task: usize, statistic: CellStatistic) -> Option<f64> {
+    pub fn over_repetitions(
+        &self,
+        cpus: &[u16],
+        condition: &str,
+        task: usize,
+        statistic: CellStatistic,
+    ) -> Option<f64> {
         let values = self.values(cpus, condition, task, statistic);
         match statistic {
             CellStatistic::Max | CellStatistic::PeriodError => values.reduce(f64::max),
@@ -153,7 +159,7 @@ impl Matrix {
 
 /// Returns the mean logarithm of a figure over the tasks: its differences are ratios with equal weight for
 /// every task, whatever its period. Values below a nanosecond count as one. `None` if a task has no value.
-fn score(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
+fn mean_log(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     let logs: Option<Vec<f64>> =
         m.tasks.iter().map(|t| statistic.of(t).map(|value| value.max(1.0).ln())).collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CellStatistic, Matrix, score};
+use super::{CellStatistic, Matrix, mean_log};
 use crate::rank::{Shift, rank_sum, signed_rank};
 
 /// Factor below which a change is little: less than a quarter (the range 0.80 to 1.25 within which medicine
@@ -28,7 +28,7 @@ pub enum Answer {
 /// The two things compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "compared", rename_all = "kebab-case")]
-pub enum Effect {
+pub enum ComparedPair {
     /// All tasks on one CPU with tasks on several, under one condition.
     SameCpu {
         /// The condition.
@@ -49,7 +49,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observation {
     /// The two things compared.
-    pub effect: Effect,
+    pub effect: ComparedPair,
     /// The answer.
     pub answer: Answer,
     /// Factor between the two things compared; below 1 is better.
@@ -64,7 +64,7 @@ pub struct Observation {
 
 impl Observation {
     /// Judges an effect; `improves` is true if the question asks for a factor below 1.
-    fn new(effect: Effect, shift: Shift, values: usize, improves: bool) -> Self {
+    fn new(effect: ComparedPair, shift: Shift, values: usize, improves: bool) -> Self {
         let interval = [shift.low.exp(), shift.high.exp()];
         Observation {
             effect,
@@ -98,11 +98,11 @@ fn answer(shift: Shift, improves: bool) -> Answer {
 pub fn same_cpu(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Option<Observation> {
     let scores = |together: bool| -> Vec<f64> {
         let wanted = matrix.measurements.iter().filter(|m| m.condition == condition);
-        wanted.filter(|m| (on_one_cpu(&m.cpus)) == together).filter_map(|m| score(m, statistic)).collect()
+        wanted.filter(|m| (on_one_cpu(&m.cpus)) == together).filter_map(|m| mean_log(m, statistic)).collect()
     };
     let (together, apart) = (scores(true), scores(false));
     let shift = rank_sum(&together, &apart)?;
-    let effect = Effect::SameCpu { condition: condition.into() };
+    let effect = ComparedPair::SameCpu { condition: condition.into() };
     Some(Observation::new(effect, shift, together.len() + apart.len(), true))
 }
 
@@ -135,20 +135,20 @@ pub fn condition_effect(
     }
     let shift = signed_rank(&differences)?;
     let change_ns = crate::least_squares::median(&mut changes_ns)?;
-    let effect = Effect::Condition { from: from.into(), to: to.into(), change_ns };
+    let effect = ComparedPair::Condition { from: from.into(), to: to.into(), change_ns };
     Some(Observation::new(effect, shift, differences.len(), improves))
 }
 
 /// Returns the placements on one CPU that are outliers: worse than the median of the others by more than
 /// these differ among themselves. Each has its factor against that median.
-pub fn exceptions(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Vec<(u16, f64)> {
+pub fn outlier_cpus(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Vec<(u16, f64)> {
     let cells: Vec<(u16, f64)> = matrix
         .placements()
         .into_iter()
         .filter(|cpus| on_one_cpu(cpus))
         .filter_map(|cpus| {
             let mut scores: Vec<f64> =
-                matrix.cell(cpus, condition).filter_map(|m| score(m, statistic)).collect();
+                matrix.cell(cpus, condition).filter_map(|m| mean_log(m, statistic)).collect();
             Some((*cpus.first()?, crate::least_squares::median(&mut scores)?))
         })
         .collect();

@@ -91,7 +91,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
     let mut sorts = Vec::new();
     // From the highest down, since the low ones do most of the system's work; CPU 0 represents those in any case.
     for cpu in usable.first().into_iter().chain(usable.iter().rev()) {
-        let sort = sort_of(facts, cpu);
+        let sort = cpu_kind(facts, cpu);
         if !sorts.contains(&sort) && fits(chosen.len() + 1) {
             sorts.push(sort);
             chosen.push(cpu);
@@ -119,7 +119,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
 }
 
 /// Returns the sort of a CPU: CPUs of the same sort are expected to measure alike.
-fn sort_of(facts: &SystemFacts, cpu: u16) -> (bool, bool, bool, Option<u16>, Option<u32>) {
+fn cpu_kind(facts: &SystemFacts, cpu: u16) -> (bool, bool, bool, Option<u16>, Option<u32>) {
     let has = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| s.contains(cpu));
     let found = facts.cpu(cpu);
     (

@@ -4,7 +4,7 @@ use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
 use serde::Serialize;
 
-use super::{CellStatistic, Matrix, score};
+use super::{CellStatistic, Matrix, mean_log};
 use crate::least_squares::median;
 use crate::random::Random;
 
@@ -31,7 +31,7 @@ pub struct Recommendation {
     pub statistic: CellStatistic,
     /// The figure of each task under the worst of the conditions; `None` if it is unknown.
     pub worst_condition_ns: Vec<Option<f64>>,
-    /// The same of the worst placement.
+    /// The figure of each task on the worst placement; `None` if it is unknown.
     pub worst_placement_ns: Vec<Option<f64>>,
     /// The placement in the machine's topology; `None` if the machine is unknown.
     pub facts: Option<PlacementFacts>,
@@ -42,7 +42,7 @@ pub struct Recommendation {
 pub struct PlacementFacts {
     /// Resources that the first task's CPU shares with those of the others; `None` with one task.
     pub sharing: Option<Sharing>,
-    /// Its CPUs that are not isolated; `None` if the machine does not report isolated CPUs.
+    /// CPUs that are not isolated; `None` if the machine does not report isolated CPUs.
     pub not_isolated: Option<CpuSet>,
     /// SMT siblings of its CPUs that run none of the tasks.
     pub idle_siblings: CpuSet,
@@ -52,7 +52,7 @@ pub struct PlacementFacts {
 /// the tasks of the 99.9th percentile, or of the maximum if there is no such percentile, or of the period
 /// error if nothing else is known. `None` without measurements.
 pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recommendation> {
-    let has = |of: &CellStatistic| matrix.measurements.iter().all(|m| score(m, *of).is_some());
+    let has = |of: &CellStatistic| matrix.measurements.iter().all(|m| mean_log(m, *of).is_some());
     let statistic =
         [CellStatistic::P999, CellStatistic::Max, CellStatistic::PeriodError].into_iter().find(has)?;
     let conditions = matrix.conditions();
@@ -61,12 +61,13 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
         .placements()
         .into_iter()
         .map(|cpus| {
-            let of = |c: &&str| matrix.cell(cpus, c).filter_map(|m| score(m, statistic)).collect::<Vec<_>>();
+            let of =
+                |c: &&str| matrix.cell(cpus, c).filter_map(|m| mean_log(m, statistic)).collect::<Vec<_>>();
             (cpus.to_vec(), conditions.iter().map(of).collect::<Vec<_>>())
         })
         .filter(|(_, scores): &(_, Vec<Vec<f64>>)| scores.iter().all(|s| !s.is_empty()))
         .collect();
-    let observed: Vec<f64> = cells.iter().map(|(_, scores)| worst_condition(scores, mean)).collect();
+    let observed: Vec<f64> = cells.iter().map(|(_, scores)| worst_over_conditions(scores, mean)).collect();
     let best = index_of_least(&observed)?;
     let worst = index_of_least(&observed.iter().map(|v| -v).collect::<Vec<_>>())?;
     let repeated = cells.iter().all(|(_, scores)| scores.iter().all(|s| s.len() > 1));
@@ -76,7 +77,7 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
         for _ in 0..DRAWS {
             let drawn: Vec<f64> = cells
                 .iter()
-                .map(|(_, scores)| worst_condition(scores, |s| drawn_mean(s, &mut random)))
+                .map(|(_, scores)| worst_over_conditions(scores, |s| bootstrap_mean(s, &mut random)))
                 .collect();
             if let Some(winner) = index_of_least(&drawn) {
                 wins[winner] += 1;
@@ -93,13 +94,13 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
         worst_factor: (observed[worst] - observed[best]).exp(),
         worst: cells[worst].0.clone(),
         statistic,
-        worst_condition_ns: worst_of_conditions(matrix, chosen, statistic),
-        worst_placement_ns: worst_of_conditions(matrix, &cells[worst].0, statistic),
+        worst_condition_ns: worst_condition_medians(matrix, chosen, statistic),
+        worst_placement_ns: worst_condition_medians(matrix, &cells[worst].0, statistic),
         facts: facts.map(|facts| PlacementFacts::new(chosen, facts)),
     })
 }
 
-fn worst_condition(scores: &[Vec<f64>], mut of: impl FnMut(&[f64]) -> f64) -> f64 {
+fn worst_over_conditions(scores: &[Vec<f64>], mut of: impl FnMut(&[f64]) -> f64) -> f64 {
     scores.iter().map(|s| of(s)).fold(f64::NEG_INFINITY, f64::max)
 }
 
@@ -108,7 +109,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Returns the mean of a bootstrap sample of these values.
-fn drawn_mean(values: &[f64], random: &mut Random) -> f64 {
+fn bootstrap_mean(values: &[f64], random: &mut Random) -> f64 {
     (0..values.len()).map(|_| values[random.below(values.len())]).sum::<f64>() / values.len() as f64
 }
 
@@ -133,7 +134,7 @@ fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
 }
 
 /// Returns for each task the largest, over the conditions, of the medians of its repetitions on these CPUs.
-fn worst_of_conditions(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
+fn worst_condition_medians(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
     let conditions = matrix.conditions();
     let worst = |task| {
         let values = |condition| matrix.values(cpus, condition, task, statistic).collect::<Vec<_>>();

@@ -43,14 +43,14 @@ impl Backtest {
         for rows in activations.chunk_by(|a, b| a.index / window == b.index / window) {
             let number = rows[0].index / window;
             if self.current.as_ref().is_some_and(|(n, _)| *n != number) {
-                self.close();
+                self.finish_window();
             }
             let new = || (number, TaskScan::new(self.period_ns, window));
             self.current.get_or_insert_with(new).1.push_all(rows);
         }
     }
 
-    fn close(&mut self) {
+    fn finish_window(&mut self) {
         let Some((number, scan)) = self.current.take() else { return };
         let Some(tail) = scan.tail() else { return };
         let horizon_ns = self.ahead as f64 * self.window as f64 * self.period_ns as f64;

@@ -3,7 +3,7 @@
 use jitterlab_model::causes::Cause;
 use serde::Serialize;
 
-use super::gates::{MAIN_FIT, Prepared};
+use super::gates::{Exceedances, MAIN_FIT};
 use super::{CONFIDENCE, Tail};
 use crate::extremes::gpd::Gpd;
 use crate::random::Random;
@@ -29,7 +29,7 @@ pub struct TailFit {
     pub threshold_ns: f64,
     /// Scale of the generalised Pareto distribution fitted by L-moments, in ns.
     pub scale_ns: f64,
-    /// Its shape xi.
+    /// Shape xi.
     pub shape: f64,
     /// The bound from this fit, in ns.
     pub bound_ns: f64,
@@ -54,26 +54,26 @@ pub struct Bound {
     pub cause: Option<Cause>,
 }
 
-pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option<Bound> {
+pub(super) fn bound(tail: &Tail, exceedances: &Exceedances, horizon_ns: f64) -> Option<Bound> {
     let further = horizon_ns / tail.period_ns;
-    let observed = prepared.values.first().copied()?;
+    let observed = exceedances.values.first().copied()?;
     let fits: Vec<TailFit> = FITS
         .into_iter()
-        .filter_map(|k| fit(prepared, k, tail.count() as f64, further))
+        .filter_map(|k| fit_with_bound(exceedances, k, tail.count() as f64, further))
         .map(|fit| TailFit { bound_ns: fit.bound_ns.max(observed), ..fit })
         .collect();
     let to_the_end = fits.iter().filter(|fit| fit.exceedances <= MAIN_FIT);
     let bound_ns = to_the_end.map(|fit| fit.bound_ns).max_by(f64::total_cmp)?;
     let bounds = || fits.iter().map(|f| f.bound_ns);
     let sensitivity = bounds().fold(0.0, f64::max) / bounds().fold(f64::INFINITY, f64::min);
-    let extremal_index = if prepared.declustered { prepared.theta } else { 1.0 };
+    let extremal_index = if exceedances.declustered { exceedances.theta } else { 1.0 };
     Some(Bound { bound_ns, extremal_index, sensitivity, fits, cause: None })
 }
 
 /// Fits a tail without an end: if the largest values of a run seem to approach an end, that is weak evidence
 /// for one. For a normal distribution, which has none, the bound was exceeded in 9.5 % of 200 runs by what
 /// followed. An exponential tail lies above bounded ones (theory D4).
-fn endless(excesses: &[f64]) -> Option<Gpd> {
+fn fit_unbounded(excesses: &[f64]) -> Option<Gpd> {
     let fit = Gpd::by_l_moments(excesses)?;
     let mean = excesses.iter().sum::<f64>() / excesses.len() as f64;
     Some(if fit.shape < 0.0 { Gpd { scale: mean, shape: 0.0 } } else { fit })
@@ -81,8 +81,8 @@ fn endless(excesses: &[f64]) -> Option<Gpd> {
 
 /// Returns the 99 % percentile, over resampled exceedances, of the level that the maximum stays below with 95
 /// % probability.
-fn fit(prepared: &Prepared, k: usize, count: f64, further: f64) -> Option<TailFit> {
-    let (excesses, threshold_ns) = prepared.excesses(k)?;
+fn fit_with_bound(exceedances: &Exceedances, k: usize, count: f64, further: f64) -> Option<TailFit> {
+    let (excesses, threshold_ns) = exceedances.excesses(k)?;
     let whole = Gpd::by_l_moments(&excesses)?;
     // Clusters count once each, so their rate already includes the extremal index.
     let rate = k as f64 / count;
@@ -96,7 +96,7 @@ fn fit(prepared: &Prepared, k: usize, count: f64, further: f64) -> Option<TailFi
             for (excess, times) in excesses.iter().zip(&times) {
                 resample.extend(std::iter::repeat_n(*excess, *times as usize));
             }
-            Some(endless(&resample)?.level_of_maximum(rate, further, CONFIDENCE))
+            Some(fit_unbounded(&resample)?.level_of_maximum(rate, further, CONFIDENCE))
         })
         .collect();
     if levels.len() < RESAMPLES / 2 {

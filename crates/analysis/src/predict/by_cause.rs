@@ -14,7 +14,7 @@ impl Prediction {
     #[must_use]
     pub fn with_causes(mut self, tail: &Tail, causes: &TaskCauses) -> Self {
         let Some(whole) = &self.bound else { return self };
-        let known = causes.causes.iter().filter_map(|sum| by_itself(tail, sum, self.facts.horizon_ns));
+        let known = causes.causes.iter().filter_map(|sum| bound_of_cause(tail, sum, self.facts.horizon_ns));
         let furthest = known.max_by(|a, b| a.bound_ns.total_cmp(&b.bound_ns));
         if let Some(furthest) = furthest.filter(|furthest| furthest.bound_ns > whole.bound_ns) {
             self.bound = Some(furthest);
@@ -24,11 +24,11 @@ impl Prediction {
 }
 
 /// Returns the bound of the activations that one cause delayed most.
-fn by_itself(whole: &Tail, sum: &CauseSum, horizon_ns: f64) -> Option<Bound> {
+fn bound_of_cause(whole: &Tail, sum: &CauseSum, horizon_ns: f64) -> Option<Bound> {
     let peaks = sum.largest.iter().map(|&(index, latency_ns)| Peak { latency_ns, index }).collect();
     let tail = Tail { peaks, block_maxima_ns: Vec::new(), parts: Vec::new(), ..whole.clone() };
-    let prepared = gates::prepare(&tail)?;
-    let passed = gates::check(&tail, Some(&prepared)).iter().all(|gate| gate.passed);
-    let bound = passed.then(|| bound(&tail, &prepared, horizon_ns))??;
+    let exceedances = gates::declustered_exceedances(&tail)?;
+    let passed = gates::gates_of_tail(&tail, Some(&exceedances)).iter().all(|gate| gate.passed);
+    let bound = passed.then(|| bound(&tail, &exceedances, horizon_ns))??;
     Some(Bound { cause: Some(sum.cause.clone()), ..bound })
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{CONFIDENCE, Tail};
 use crate::exact_binomial::{poisson_upper, tries_without_event, values_above_quantile_limit};
-use crate::require::share_at_most;
+use crate::require::upper_share_limit;
 
 /// Distribution-free facts of a run. They only assume that the time after the run is like the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,10 +52,10 @@ impl Facts {
         let n = tail.count() as f64;
         let further = horizon_ns / tail.period_ns;
         let quantiles = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|share_above| {
-            let by_parts = by_parts(tail, share_above);
+            let by_parts = limit_by_parts(tail, share_above);
             let by_order = || {
                 let cut = values_above_quantile_limit(tail.count(), share_above, CONFIDENCE)?;
-                with_larger(tail, cut)
+                latency_with_larger_ones(tail, cut)
             };
             QuantileLimit {
                 share_above,
@@ -79,15 +79,15 @@ impl Facts {
 
 /// Returns the smallest latency that is exceeded by no more than a share, decided as in [`crate::require`]
 /// from the distribution of the larger ones over the run.
-fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
+fn limit_by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     if tail.parts.len() < FEWEST_PARTS || tail.has_long_memory {
         return None;
     }
     let counts = |edge: &i64| -> Vec<u64> {
-        tail.parts.iter().map(|part| part.above(edge.saturating_add(1), 0.0) as u64).collect()
+        tail.parts.iter().map(|part| part.count_above(edge.saturating_add(1), 0.0) as u64).collect()
     };
     let edges: Vec<i64> = tail.latency.bins().map(|bin| bin.high_ns).collect();
-    let at_most = |edge: &i64| share_at_most(&counts(edge), tail.count());
+    let at_most = |edge: &i64| upper_share_limit(&counts(edge), tail.count());
     let edge = edges.get(edges.partition_point(|edge| at_most(edge).0 >= share_above))?;
     if !at_most(edge).1 {
         return None;
@@ -98,7 +98,7 @@ fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
 
 /// Returns the latency with this many larger ones: exact among the largest, else the upper edge of its bin,
 /// or its largest possible value.
-fn with_larger(tail: &Tail, larger: u64) -> Option<i64> {
+fn latency_with_larger_ones(tail: &Tail, larger: u64) -> Option<i64> {
     let exact = tail.peaks.get(usize::try_from(larger).ok()?).map(|peak| peak.latency_ns);
     exact.or_else(|| tail.latency.known_at_rank(tail.count().checked_sub(larger)?).at_most())
 }

@@ -101,7 +101,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns its name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub fn id(&self) -> &'static str {
         match self {
@@ -119,7 +119,7 @@ impl Condition {
     }
 
     /// Creates a gate that passes if the statistic does not exceed the critical value.
-    fn at_most(self, statistic: f64, critical: f64) -> Gate {
+    fn gate_with_limit(self, statistic: f64, critical: f64) -> Gate {
         let passed = statistic <= critical;
         Gate { condition: self, passed, statistic: Some(statistic).filter(|s| s.is_finite()), critical }
     }
@@ -127,7 +127,7 @@ impl Condition {
 
 /// The exceedances for an extrapolation.
 #[derive(Debug, Clone)]
-pub(super) struct Prepared {
+pub(super) struct Exceedances {
     /// Independent values, in ns, the largest first: all exceedances, or the largest of each cluster of them.
     pub values: Vec<f64>,
     /// Their positions on the grid with the measured latencies, the largest first.
@@ -141,7 +141,7 @@ pub(super) struct Prepared {
 }
 
 /// Groups exceedances into clusters. `None` if there are too few of them.
-pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
+pub(super) fn declustered_exceedances(tail: &Tail) -> Option<Exceedances> {
     let size = super::TAIL_SIZE.min(usize::try_from(tail.count() / 100).ok()?).min(tail.peaks.len());
     if size < 2 * TOP {
         return None;
@@ -162,17 +162,17 @@ pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
     let step = Ticks::from_values(exceedances.iter().map(|of| of.1)).step_ns as f64;
     // Time stamps have a resolution: equal values are spread over it, by an amount that depends only on the position.
     let mut values: Vec<f64> =
-        exceedances.iter().map(|(at, ns)| *ns as f64 + step * (unit(*at) - 0.5)).collect();
+        exceedances.iter().map(|(at, ns)| *ns as f64 + step * (hash_to_unit_interval(*at) - 0.5)).collect();
     values.sort_unstable_by(|a, b| b.total_cmp(a));
-    Some(Prepared { values, places: exceedances, theta, declustered, largest_cluster })
+    Some(Exceedances { values, places: exceedances, theta, declustered, largest_cluster })
 }
 
 /// Returns a number in 0..1 that depends only on the position.
-fn unit(place: u64) -> f64 {
-    (crate::scan::scattered(place) >> 11) as f64 / (1u64 << 53) as f64
+fn hash_to_unit_interval(place: u64) -> f64 {
+    (crate::scan::position_hash(place) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-impl Prepared {
+impl Exceedances {
     /// Returns the `k` largest values over the next one, in ascending order, and that threshold.
     pub fn excesses(&self, k: usize) -> Option<(Vec<f64>, f64)> {
         let threshold = *self.values.get(k)?;
@@ -181,31 +181,31 @@ impl Prepared {
 }
 
 /// Tests every condition that the figures decide.
-pub(super) fn check(tail: &Tail, prepared: Option<&Prepared>) -> Vec<Gate> {
-    let have = prepared.map_or(0, |p| p.values.len());
-    let mut gates = vec![size(have, prepared)];
-    let Some(prepared) = prepared else { return gates };
-    gates.push(dispersion(tail, prepared));
-    gates.push(cluster_sizes(prepared));
-    if let Some((excesses, _)) = prepared.excesses(MAIN_FIT) {
+pub(super) fn gates_of_tail(tail: &Tail, exceedances: Option<&Exceedances>) -> Vec<Gate> {
+    let have = exceedances.map_or(0, |p| p.values.len());
+    let mut gates = vec![size_gate(have, exceedances)];
+    let Some(exceedances) = exceedances else { return gates };
+    gates.push(dispersion_gate(tail, exceedances));
+    gates.push(cluster_sizes_gate(exceedances));
+    if let Some((excesses, _)) = exceedances.excesses(MAIN_FIT) {
         match Gpd::by_l_moments(&excesses) {
             Some(fit) => {
-                gates.push(goodness_of_fit(&fit, &excesses));
-                gates.push(shape(&fit, &excesses));
-                gates.push(top_cluster(&prepared.values, &fit, excesses.len()));
+                gates.push(goodness_of_fit_gate(&fit, &excesses));
+                gates.push(shape_gate(&fit, &excesses));
+                gates.push(top_cluster_gate(&exceedances.values, &fit, excesses.len()));
             }
-            None => gates.push(no_fit()),
+            None => gates.push(no_fit_gate()),
         }
     }
-    gates.extend([halves(tail, prepared), level(tail)].into_iter().flatten());
-    gates.push(migrations(tail));
+    gates.extend([halves_gate(tail, exceedances), level_gate(tail)].into_iter().flatten());
+    gates.push(migrations_gate(tail));
     gates
 }
 
-fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
+fn size_gate(have: usize, exceedances: Option<&Exceedances>) -> Gate {
     let needed = MAIN_FIT + 1;
     Gate {
-        condition: Condition::Size { clustered: prepared.filter(|p| p.declustered).map(|p| p.theta) },
+        condition: Condition::Size { clustered: exceedances.filter(|p| p.declustered).map(|p| p.theta) },
         passed: have >= needed,
         statistic: Some(have as f64),
         critical: needed as f64,
@@ -214,30 +214,30 @@ fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
 
 /// (a) Tests whether exceedances spread over the run as independent ones would, by the variance of their
 /// counts in blocks.
-fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
-    let count = prepared.places.len();
+fn dispersion_gate(tail: &Tail, exceedances: &Exceedances) -> Gate {
+    let count = exceedances.places.len();
     let blocks = (count / 10).max(2);
     let length = (tail.last - tail.first + 1) as f64 / blocks as f64;
     let mut counts = vec![0.0; blocks];
-    for (position, _) in &prepared.places {
+    for (position, _) in &exceedances.places {
         let block = ((position - tail.first) as f64 / length) as usize;
         counts[block.min(blocks - 1)] += 1.0;
     }
     let mean = count as f64 / blocks as f64;
     let statistic: f64 = counts.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
     let critical = chi_squared(blocks as f64 - 1.0, 1.0 - LEVEL);
-    Condition::Dispersion { latencies: count, parts: blocks }.at_most(statistic, critical)
+    Condition::Dispersion { latencies: count, parts: blocks }.gate_with_limit(statistic, critical)
 }
 
 /// (b) Tests whether clusters are of one kind: a few large ones among many small ones have another cause,
 /// which occurs too rarely to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
-fn cluster_sizes(prepared: &Prepared) -> Gate {
-    let clusters = prepared.values.len() as f64;
-    let (theta, size) = (prepared.theta, prepared.largest_cluster as f64);
+fn cluster_sizes_gate(exceedances: &Exceedances) -> Gate {
+    let clusters = exceedances.values.len() as f64;
+    let (theta, size) = (exceedances.theta, exceedances.largest_cluster as f64);
     let critical =
-        if prepared.declustered { 1.0 + (LEVEL / clusters).ln() / (1.0 - theta).ln() } else { 1.0 };
-    let clusters = prepared.declustered.then_some(prepared.values.len());
-    Condition::ClusterSizes { clusters, extremal_index: theta }.at_most(size, critical)
+        if exceedances.declustered { 1.0 + (LEVEL / clusters).ln() / (1.0 - theta).ln() } else { 1.0 };
+    let clusters = exceedances.declustered.then_some(exceedances.values.len());
+    Condition::ClusterSizes { clusters, extremal_index: theta }.gate_with_limit(size, critical)
 }
 
 /// 99 % quantiles of the Anderson-Darling statistic of 300 excesses against their own fit by L-moments, by shape
@@ -246,18 +246,18 @@ const ANDERSON_DARLING: [(f64, f64); 6] =
     [(-0.6, 1.40), (-0.5, 1.38), (-0.25, 1.24), (0.0, 1.13), (0.25, 1.28), (0.4, 1.38)];
 
 /// (c) Tests whether the tail has the fitted shape.
-fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
+fn goodness_of_fit_gate(fit: &Gpd, excesses: &[f64]) -> Gate {
     let statistic = fit.anderson_darling(excesses);
     Condition::GoodnessOfFit { latencies: Some(excesses.len()) }
-        .at_most(statistic, critical_of_fit(fit.shape))
+        .gate_with_limit(statistic, critical_anderson_darling(fit.shape))
 }
 
-fn critical_of_fit(shape: f64) -> f64 {
+fn critical_anderson_darling(shape: f64) -> f64 {
     interpolated(&ANDERSON_DARLING.map(|(shape, quantile)| (shape, quantile.ln())), shape).exp()
 }
 
 /// (d) Tests whether the tail is too heavy for a meaningful bound.
-fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
+fn shape_gate(fit: &Gpd, excesses: &[f64]) -> Gate {
     Gate {
         condition: Condition::Shape { variation: coefficient_of_variation(excesses) },
         passed: fit.shape < HEAVIEST_SHAPE,
@@ -266,13 +266,13 @@ fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
     }
 }
 
-fn no_fit() -> Gate {
-    Condition::GoodnessOfFit { latencies: None }.at_most(f64::INFINITY, 0.0)
+fn no_fit_gate() -> Gate {
+    Condition::GoodnessOfFit { latencies: None }.gate_with_limit(f64::INFINITY, 0.0)
 }
 
 /// (e) Tests whether a group of the largest values is separate, by i (X_(i) - X_(i+1)) of the top 30. These have equal
 /// distributions for an exponential tail (Renyi), here after transforming the fitted tail to an exponential one.
-fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
+fn top_cluster_gate(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let threshold = values[k];
     // Spacings of a bounded tail only shrink towards its end: without the transform they cause no false refusal.
     let tail = Gpd { shape: fit.shape.max(0.0), ..*fit };
@@ -282,7 +282,7 @@ fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let middle = median(&mut spacings.clone()).unwrap_or(0.0);
     let largest = spacings.iter().copied().fold(0.0, f64::max);
     let statistic = if middle > 0.0 { largest / middle } else { f64::INFINITY };
-    Condition::TopCluster { latencies: TOP }.at_most(statistic, TOP_SPACING)
+    Condition::TopCluster { latencies: TOP }.gate_with_limit(statistic, TOP_SPACING)
 }
 
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
@@ -290,20 +290,20 @@ const TOP_SPACING: f64 = 14.0;
 
 /// (f) Tests whether both halves of the run have equally many of the largest latencies: of all as large as
 /// the last of them, since equal ones have no order.
-fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
-    let (_, least_ns) = prepared.places.get(MAIN_FIT.min(prepared.places.len()).checked_sub(1)?)?;
-    let largest = prepared.places.iter().take_while(|(_, ns)| ns >= least_ns);
+fn halves_gate(tail: &Tail, exceedances: &Exceedances) -> Option<Gate> {
+    let (_, least_ns) = exceedances.places.get(MAIN_FIT.min(exceedances.places.len()).checked_sub(1)?)?;
+    let largest = exceedances.places.iter().take_while(|(_, ns)| ns >= least_ns);
     let middle = tail.first + (tail.last - tail.first) / 2;
     let (m, early) = largest.fold((0, 0), |(m, early), (at, _)| (m + 1, early + usize::from(*at <= middle)));
     // Values drawn without replacement scatter less.
     let share = m as f64 / (tail.count() as f64).max(1.0);
     let sd = (m as f64 * (1.0 - share).max(f64::MIN_POSITIVE) / 4.0).sqrt();
     let statistic = (early as f64 - m as f64 / 2.0).abs() / sd;
-    Some(Condition::Halves { latencies: m, first_half: early }.at_most(statistic, 2.575_829))
+    Some(Condition::Halves { latencies: m, first_half: early }.gate_with_limit(statistic, 2.575_829))
 }
 
 /// (f) Tests whether the level of the blocks' maxima wanders (KPSS on their ranks, so that one spike does not hide it).
-fn level(tail: &Tail) -> Option<Gate> {
+fn level_gate(tail: &Tail) -> Option<Gate> {
     let maxima = &tail.block_maxima_ns;
     let found = kpss(&mid_ranks(maxima), 4)?;
     Some(Gate {
@@ -314,13 +314,13 @@ fn level(tail: &Tail) -> Option<Gate> {
     })
 }
 
-fn migrations(tail: &Tail) -> Gate {
-    Condition::Migrations.at_most(tail.migrations as f64, 0.0)
+fn migrations_gate(tail: &Tail) -> Gate {
+    Condition::Migrations.gate_with_limit(tail.migrations as f64, 0.0)
 }
 
 /// (g) Tests whether an event on the machine may not recur, or become more frequent.
-pub(super) fn events(events: &[Caveat]) -> Gate {
-    Condition::Machine { events: events.to_vec() }.at_most(events.len() as f64, 0.0)
+pub(super) fn events_gate(events: &[Caveat]) -> Gate {
+    Condition::Machine { events: events.to_vec() }.gate_with_limit(events.len() as f64, 0.0)
 }
 
 #[cfg(test)]
@@ -347,7 +347,7 @@ mod tests {
             assert!((found / critical - 1.0).abs() < 0.12, "{shape}: {found} {critical}");
         }
         for (shape, critical) in [(0.125, (1.13f64 * 1.28).sqrt()), (-3.0, 1.40), (3.0, 1.38)] {
-            assert!((critical_of_fit(shape) - critical).abs() < 1e-9);
+            assert!((critical_anderson_darling(shape) - critical).abs() < 1e-9);
         }
     }
 

@@ -94,19 +94,19 @@ impl Prediction {
 #[must_use]
 pub fn predict(tail: &Tail, horizon_ns: f64, events: &[Caveat]) -> Prediction {
     let facts = Facts::new(tail, horizon_ns);
-    let prepared = gates::prepare(tail);
-    let mut gates = gates::check(tail, prepared.as_ref());
-    gates.push(gates::events(events));
-    let bound = match &prepared {
-        Some(prepared) if gates.iter().all(|g| g.passed) => bound::bound(tail, prepared, horizon_ns),
+    let exceedances = gates::declustered_exceedances(tail);
+    let mut gates = gates::gates_of_tail(tail, exceedances.as_ref());
+    gates.push(gates::events_gate(events));
+    let bound = match &exceedances {
+        Some(exceedances) if gates.iter().all(|g| g.passed) => bound::bound(tail, exceedances, horizon_ns),
         _ => None,
     };
-    let caveats = caveats(&facts, bound.is_some());
+    let caveats = prediction_caveats(&facts, bound.is_some());
     let largest_ns = tail.peaks.iter().take(SHOWN).map(|peak| peak.latency_ns).collect();
     Prediction { facts, gates, bound, caveats, largest_ns }
 }
 
-fn caveats(facts: &Facts, bounded: bool) -> Vec<PredictionCaveat> {
+fn prediction_caveats(facts: &Facts, bounded: bool) -> Vec<PredictionCaveat> {
     let times = facts.horizon_ns / facts.run_ns;
     let far = PredictionCaveat::FarHorizon { times, needed_run_ns: facts.horizon_ns / DEFAULT_HORIZON };
     let unseen = PredictionCaveat::Unseen {

@@ -21,9 +21,9 @@ pub struct Breaches {
     parts: BTreeMap<u64, [u64; 2]>,
     shift: u32,
     /// The first and the last due time; `None` if the order of values is unknown.
-    places: Option<(u64, u64)>,
+    due_time_range: Option<(u64, u64)>,
     /// Data that the run's source lacks for a decision, if any.
-    pub untold: Option<Gap>,
+    pub gap: Option<Gap>,
     /// True if the values have long memory or heavy-tailed regimes ([`crate::long_memory`]): parts of the run
     /// then show less than they seem to.
     pub has_long_memory: bool,
@@ -31,19 +31,19 @@ pub struct Breaches {
 
 impl Breaches {
     /// Creates breaches from their number alone.
-    pub fn unordered(evidence: Evidence) -> Self {
+    pub fn from_totals(evidence: Evidence) -> Self {
         Breaches { evidence, ..Self::default() }
     }
 
     /// Creates the result for a source that lacks the data.
-    pub fn untold(gap: Gap) -> Self {
-        Breaches { untold: Some(gap), ..Self::default() }
+    pub fn from_gap(gap: Gap) -> Self {
+        Breaches { gap: Some(gap), ..Self::default() }
     }
 
     /// Takes a stretch of this many due times from a position on the grid on.
     pub fn push(&mut self, index: u64, due_times: u64, evidence: &Evidence) {
         self.evidence.merge(evidence);
-        self.see(index, index.saturating_add(due_times.max(1) - 1));
+        self.extend_range(index, index.saturating_add(due_times.max(1) - 1));
         if evidence.may_have_broken > 0 {
             let part = self.parts.entry(index >> self.shift).or_default();
             part[0] += evidence.may_have_broken;
@@ -51,15 +51,15 @@ impl Breaches {
         }
     }
 
-    fn see(&mut self, first: u64, last: u64) {
-        let (a, b) = self.places.map_or((first, last), |(a, b)| (a.min(first), b.max(last)));
-        self.places = Some((a, b));
+    fn extend_range(&mut self, first: u64, last: u64) {
+        let (a, b) = self.due_time_range.map_or((first, last), |(a, b)| (a.min(first), b.max(last)));
+        self.due_time_range = Some((a, b));
         while (b >> self.shift) - (a >> self.shift) >= PARTS {
-            self.lengthen(self.shift + 1);
+            self.lengthen_parts_to(self.shift + 1);
         }
     }
 
-    fn lengthen(&mut self, shift: u32) {
+    fn lengthen_parts_to(&mut self, shift: u32) {
         let by = shift - self.shift;
         if by > 0 {
             let shorter = std::mem::take(&mut self.parts);
@@ -74,16 +74,16 @@ impl Breaches {
     /// Adds the breaches of another part of the run.
     pub fn merge(&mut self, other: &Breaches) {
         self.evidence.merge(&other.evidence);
-        let Some((first, last)) = other.places else { return };
+        let Some((first, last)) = other.due_time_range else { return };
         let mut other = other.clone();
         let shift = self.shift.max(other.shift);
-        self.lengthen(shift);
-        other.lengthen(shift);
+        self.lengthen_parts_to(shift);
+        other.lengthen_parts_to(shift);
         for (number, counts) in &other.parts {
             let part = self.parts.entry(*number).or_default();
             (part[0], part[1]) = (part[0] + counts[0], part[1] + counts[1]);
         }
-        self.see(first, last);
+        self.extend_range(first, last);
     }
 
     /// Adds breaches that only the task's own counters have, as of the end of the run.
@@ -95,7 +95,7 @@ impl Breaches {
             broke: known.broke - self.evidence.broke,
             may_have_broken: known.may_have_broken - self.evidence.may_have_broken,
         };
-        match self.places {
+        match self.due_time_range {
             Some((_, last)) if more.values > 0 => self.push(last, 1, &more),
             _ => self.evidence = known,
         }
@@ -105,7 +105,7 @@ impl Breaches {
     /// Returns the numbers of possible and of certain breaches in equal parts of the run; `None` if the order
     /// is unknown.
     pub(super) fn counts(&self) -> Option<[Vec<u64>; 2]> {
-        let (first, last) = self.places?;
+        let (first, last) = self.due_time_range?;
         let numbers = first >> self.shift..=last >> self.shift;
         let of = |which: usize| {
             let count = |number: u64| self.parts.get(&number).map_or(0, |counts| counts[which]);
@@ -154,7 +154,7 @@ impl<'a> BreachCounter<'a> {
                 see(a.latency_ns());
                 if a.missed > 0 {
                     let ages = a.missed_ages(self.period_ns);
-                    ages.iter().for_each(|ages| found.merge(&self.requirement.seen_among(ages)));
+                    ages.iter().for_each(|ages| found.merge(&self.requirement.evidence_of_ages(ages)));
                 }
             }
             Required::Execution => see(a.execution_ns()),
@@ -250,6 +250,6 @@ mod tests {
         let [may, certain] = breaches.counts().unwrap();
         assert!((1_000..=2_048).contains(&may.len()), "{}", may.len());
         assert_eq!((may.iter().sum::<u64>(), certain.iter().sum::<u64>()), (2_000_000, 1_000_000));
-        assert_eq!(Breaches::unordered(one).counts(), None);
+        assert_eq!(Breaches::from_totals(one).counts(), None);
     }
 }

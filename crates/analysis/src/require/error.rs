@@ -9,7 +9,7 @@ pub(super) fn not_a_requirement(text: &str) -> Error {
     Error::bad_use(format!("{text:?} is not a requirement")).remedy(format!("write it like {EXAMPLES}"))
 }
 
-pub(super) fn unknown(text: &str, what: &str) -> Error {
+pub(super) fn unknown_word(text: &str, what: &str) -> Error {
     Error::bad_use(format!("{what:?} in {text:?} cannot be required"))
         .remedy(format!("write it like {EXAMPLES}"))
 }

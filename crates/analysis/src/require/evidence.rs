@@ -24,7 +24,7 @@ impl Evidence {
     pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
         let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
         for bin in values.bins() {
-            let breaks = |ns: i64| requirement.broken_by(ns);
+            let breaks = |ns: i64| requirement.is_broken_by(ns);
             let low = bin.low_ns.max(values.min_ns().unwrap_or(bin.low_ns));
             let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
             // The absolute value of a period error counts, and no bin has both signs.
@@ -42,10 +42,10 @@ impl Evidence {
                 Required::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
                 _ => (beyond.from_ns, most),
             };
-            evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
+            evidence.broke += if requirement.is_broken_by(low) { beyond.count } else { 0 };
             // If the source did not count them, there may be any number.
             let most = if beyond.count == 0 { evidence.values } else { beyond.count };
-            evidence.may_have_broken += if requirement.broken_by(high) { most } else { 0 };
+            evidence.may_have_broken += if requirement.is_broken_by(high) { most } else { 0 };
         }
         evidence
     }
@@ -77,7 +77,7 @@ impl Evidence {
                 let pending = counters.missed.saturating_sub(self.broke);
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
-            Required::Latency if requirement.broken_by(counters.max_latency_ns) => {
+            Required::Latency if requirement.is_broken_by(counters.max_latency_ns) => {
                 // Each lost record may have been as late as the latest of all.
                 let dropped = counters.dropped;
                 self.merge(&Evidence { values: dropped, broke: 0, may_have_broken: dropped });

@@ -59,7 +59,7 @@ pub enum LimitBasis {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
     pub share: [f64; 2],
-    pub footing: LimitBasis,
+    pub basis: LimitBasis,
 }
 
 impl Limits {
@@ -69,14 +69,11 @@ impl Limits {
         let n = (seen.values as f64).max(1.0);
         let [may, certain] = [seen.may_have_broken as f64, seen.broke as f64];
         if let Some([of_may, of_certain]) = breaches.counts().filter(|_| !breaches.has_long_memory) {
-            let (high, effective) = upper(&of_may);
-            let (low, of_low) = lower(&of_certain);
+            let (high, effective) = upper_mean_limit(&of_may);
+            let (low, of_low) = lower_mean_limit(&of_certain);
             if effective >= FEWEST_BURSTS {
                 let low = if of_low >= FEWEST_BURSTS { low / n } else { 0.0 };
-                return Limits {
-                    share: [low, (high / n).min(1.0)],
-                    footing: LimitBasis::Bursts { effective },
-                };
+                return Limits { share: [low, (high / n).min(1.0)], basis: LimitBasis::Bursts { effective } };
             }
         }
         match burst_at_most {
@@ -84,13 +81,13 @@ impl Limits {
                 let size = together.max(1) as f64;
                 let high = size * poisson_upper(may / size, CONFIDENCE) / n;
                 let low = size * poisson_lower(certain / size, CONFIDENCE) / n;
-                Limits { share: [low, high.min(1.0)], footing: LimitBasis::AtMost { together } }
+                Limits { share: [low, high.min(1.0)], basis: LimitBasis::AtMost { together } }
             }
             None => {
                 let share = [binomial_lower(certain, n, CONFIDENCE), binomial_upper(may, n, CONFIDENCE)];
-                let footing =
+                let basis =
                     if breaches.has_long_memory { LimitBasis::LongMemory } else { LimitBasis::Singly };
-                Limits { share, footing }
+                Limits { share, basis }
             }
         }
     }
@@ -98,21 +95,21 @@ impl Limits {
 
 /// Returns the upper limit, with 95 % confidence, of the share of breaches among `n` values, from their
 /// counts in equal parts of the run; and true if there are enough bursts for that.
-pub(crate) fn share_at_most(counts: &[u64], n: u64) -> (f64, bool) {
-    let (high, effective) = upper(counts);
+pub(crate) fn upper_share_limit(counts: &[u64], n: u64) -> (f64, bool) {
+    let (high, effective) = upper_mean_limit(counts);
     (high / (n as f64).max(1.0), effective >= FEWEST_BURSTS)
 }
 
 /// Returns the upper limit of the mean number of breaches, and the number of independent ones with the same evidence.
-fn upper(counts: &[u64]) -> (f64, f64) {
+fn upper_mean_limit(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
-    each_length(counts, |joined, variance| {
+    for_each_part_length(counts, |joined, variance| {
         let (parts, largest) = (joined.len() as f64, joined.iter().copied().fold(0.0, f64::max));
-        effective = effective.min(effective_of(joined, variance, seen));
+        effective = effective.min(effective_breaches(joined, variance, seen));
         // The size of a burst that may just not have occurred.
         let mut size = largest.min((variance / seen).max(1.0));
-        let widened = widened(variance, seen, parts);
+        let widened = widened_variance(variance, seen, parts);
         size = size.max(largest.min(widened / seen));
         let (mean, variance) = (seen + size, widened + size * size);
         high = high.max(variance / (2.0 * mean) * chi_squared(2.0 * mean * mean / variance, CONFIDENCE));
@@ -121,12 +118,12 @@ fn upper(counts: &[u64]) -> (f64, f64) {
 }
 
 /// Returns the lower limit of the mean number of breaches, and the number of independent ones with the same evidence.
-fn lower(counts: &[u64]) -> (f64, f64) {
+fn lower_mean_limit(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
-    each_length(counts, |joined, variance| {
-        effective = effective.min(effective_of(joined, variance, seen));
-        let variance = widened(variance, seen, joined.len() as f64);
+    for_each_part_length(counts, |joined, variance| {
+        effective = effective.min(effective_breaches(joined, variance, seen));
+        let variance = widened_variance(variance, seen, joined.len() as f64);
         low = low.min(variance / (2.0 * seen) * chi_squared(2.0 * seen * seen / variance, 1.0 - CONFIDENCE));
     });
     (low, effective)
@@ -134,7 +131,7 @@ fn lower(counts: &[u64]) -> (f64, f64) {
 
 /// Visits the lengths of parts, from that of the counts on, each twice the previous: the counts, and the
 /// variance of their sum by their scatter (never less than that of independent breaches).
-fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
+fn for_each_part_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
     let sum: f64 = counts.iter().map(|c| *c as f64).sum();
     let mut length = 1;
     while counts.len() / length >= FEWEST_PARTS && sum > 0.0 {
@@ -151,14 +148,14 @@ fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
 }
 
 /// True if counts scatter by no more than chance.
-fn is_even(variance: f64, seen: f64, parts: f64) -> bool {
+fn is_chance_scatter(variance: f64, seen: f64, parts: f64) -> bool {
     variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt())
 }
 
 /// Returns the number of independent breaches that count as the same evidence as those in parts of one
 /// length. It is 0 if long parts still depend on the previous one, since parts longer than the run allows
 /// would then scatter more.
-fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
+fn effective_breaches(joined: &[f64], variance: f64, seen: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
         let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);
         parts.contains(&joined.len()) && first() * (joined.len() as f64).sqrt() > *beyond
@@ -166,14 +163,14 @@ fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
     if LONG_PARTS.iter().any(depends) {
         return 0.0;
     }
-    (seen * seen / variance).min(carrying(joined, variance, seen))
+    (seen * seen / variance).min(equal_bursts(joined, variance, seen))
 }
 
 /// Returns the number of equal bursts that count as the same evidence as the parts that carry the scatter:
 /// many single breaches next to two bursts show nothing about bursts.
-fn carrying(joined: &[f64], variance: f64, seen: f64) -> f64 {
+fn equal_bursts(joined: &[f64], variance: f64, seen: f64) -> f64 {
     let parts = joined.len() as f64;
-    if parts < MANY_PARTS || is_even(variance, seen, parts) {
+    if parts < MANY_PARTS || is_chance_scatter(variance, seen, parts) {
         return f64::INFINITY;
     }
     let mean = joined.iter().sum::<f64>() / parts;
@@ -191,8 +188,8 @@ fn carrying(joined: &[f64], variance: f64, seen: f64) -> f64 {
 }
 
 /// Returns a variance that exceeds chance, widened by its own uncertainty.
-fn widened(variance: f64, seen: f64, parts: f64) -> f64 {
-    if is_even(variance, seen, parts) {
+fn widened_variance(variance: f64, seen: f64, parts: f64) -> f64 {
+    if is_chance_scatter(variance, seen, parts) {
         return variance;
     }
     let student = StudentsT::new(0.0, 1.0, parts - 1.0).map_or(UPPER, |t| t.inverse_cdf(CONFIDENCE));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Breaches, Judgement, LimitBasis, Requirement};
+use super::{Breaches, LimitBasis, Requirement, RequirementResult};
 use crate::exact_binomial::poisson_upper;
 use crate::predict::CONFIDENCE;
 
@@ -21,7 +21,7 @@ pub struct PlannedRun {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimPlan {
     /// Judgement of the claim by the run so far.
-    pub now: Judgement,
+    pub now: RequirementResult,
     /// Assumed number of breaches that come together: as observed, as known to the user, or 1 if nothing is known.
     pub together: f64,
     /// A new run without a breach.
@@ -40,7 +40,7 @@ impl Requirement {
         }
         let now = self.judge(breaches, burst_at_most);
         let (n, broke) = (now.evidence.values as f64, now.evidence.may_have_broken as f64);
-        let together = match now.footing {
+        let together = match now.basis {
             LimitBasis::Bursts { effective } => (broke / effective).max(1.0),
             LimitBasis::AtMost { together } => together.max(1) as f64,
             LimitBasis::Singly | LimitBasis::LongMemory => 1.0,

@@ -69,7 +69,7 @@ fn a_share_is_decided_by_what_broke_it() {
 fn what_came_too_rarely_shows_no_bursts_and_passes_only_with_what_is_known_of_them() {
     let r = requirement("p99.99 < 80us");
     let judged = r.judge(&singly(1_000_000, 0), None);
-    assert_eq!((judged.outcome, judged.footing), (Outcome::NotEnoughData, LimitBasis::Singly));
+    assert_eq!((judged.outcome, judged.basis), (Outcome::NotEnoughData, LimitBasis::Singly));
     assert!((judged.share_limits[1] - 2.995_7e-6).abs() < 1e-9, "{judged:?}");
     // 33 times 2.9957 in a million is below 1e-4, 34 times is not.
     assert_eq!(judged.passes_if_at_most, Some(33));
@@ -84,7 +84,7 @@ fn what_came_too_rarely_shows_no_bursts_and_passes_only_with_what_is_known_of_th
 #[test]
 fn without_order_nothing_is_decided_but_what_never_came() {
     let judge = |text: &str, broke| {
-        let breaches = Breaches::unordered(evidence(1_000_000, broke));
+        let breaches = Breaches::from_totals(evidence(1_000_000, broke));
         (
             requirement(text).judge(&breaches, None).outcome,
             requirement(text).judge(&breaches, Some(3)).outcome,
@@ -103,7 +103,7 @@ fn never_means_never_seen() {
     assert_eq!(requirement("max < 1us").judge(&Breaches::default(), None).outcome, Outcome::NotEnoughData);
     let judged = requirement("missed = 0").judge(&singly(1_000, 0), None);
     assert!((judged.share_limits[1] - 2.99e-3).abs() < 1e-5, "{judged:?}");
-    let unknown = requirement("missed = 0").judge(&Breaches::untold(Gap::Missed), None);
+    let unknown = requirement("missed = 0").judge(&Breaches::from_gap(Gap::Missed), None);
     assert_eq!((unknown.outcome, unknown.unknown), (Outcome::Unknown, Some(Gap::Missed)));
 }
 
@@ -123,7 +123,7 @@ fn bursts_say_less() {
     assert_eq!(r.judge(&bursts(1), None).outcome, Outcome::Fail);
     let many = r.judge(&bursts(100), None);
     assert_eq!(many.outcome, Outcome::NotEnoughData, "{many:?}");
-    assert!(matches!(many.footing, LimitBasis::Bursts { effective } if effective < 12.0), "{many:?}");
+    assert!(matches!(many.basis, LimitBasis::Bursts { effective } if effective < 12.0), "{many:?}");
     assert!(many.share_limits[0] < 0.013 && many.share_limits[1] > 0.03, "{many:?}");
 }
 
@@ -149,7 +149,7 @@ fn a_limit_inside_a_bin_leaves_a_range() {
     assert_eq!(of("max < 101us"), evidence(100, 0));
     assert_eq!(
         requirement("max < 100.5us")
-            .judge(&Breaches::unordered(Evidence { broke: 0, ..inside }), None)
+            .judge(&Breaches::from_totals(Evidence { broke: 0, ..inside }), None)
             .outcome,
         Outcome::NotEnoughData
     );
@@ -199,7 +199,7 @@ proptest! {
             Outcome::Unknown => prop_assert!(false, "all is known here"),
             Outcome::Pass => prop_assert!(high <= share * (1.0 + 1e-6)),
             Outcome::Fail => prop_assert!(low >= share * (1.0 - 1e-6)),
-            Outcome::NotEnoughData => prop_assert!(judged.footing == LimitBasis::Singly || low <= share && share <= high),
+            Outcome::NotEnoughData => prop_assert!(judged.basis == LimitBasis::Singly || low <= share && share <= high),
         }
     }
 }

@@ -59,7 +59,7 @@ impl Part {
     }
 
     /// Returns the counts since an earlier state of them.
-    fn since(mut self, before: &Part) -> Part {
+    fn minus(mut self, before: &Part) -> Part {
         let mut earlier = before.bins.iter().peekable();
         for bin in &mut self.bins {
             // Counts only grow: every bin of the earlier state is still there.
@@ -101,7 +101,7 @@ impl Part {
     }
 
     /// Returns the position of the quantile `p`.
-    pub fn place(&self, p: f64) -> Option<BinPosition> {
+    pub fn quantile_position(&self, p: f64) -> Option<BinPosition> {
         let wanted = p * self.count as f64;
         let mut seen = 0.0;
         for (bin, Bin { count, .. }) in self.bins.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Part {
 
     /// Returns the quantile `p` in ns, interpolated within its bin: finer than a bin, for comparing levels over time.
     pub fn quantile_ns(&self, p: f64) -> Option<f64> {
-        let place = self.place(p)?;
+        let place = self.quantile_position(p)?;
         let bin = self.bins[place.bin];
         let (low, high) = (bin.low_ns as f64 - 0.5, bin.high_ns as f64 + 0.5);
         Some(low + (high - low) * place.within)
@@ -125,7 +125,7 @@ impl Part {
     /// Returns the level in ns: the mean, with outlying values moved nearer to the median. Exact however
     /// coarse the bins are, for a level that drifts over many of them.
     pub fn level_ns(&self) -> Option<f64> {
-        let place = self.place(0.5)?;
+        let place = self.quantile_position(0.5)?;
         let width = (self.bins[place.bin].high_ns - self.bins[place.bin].low_ns + 1) as f64;
         let [low, middle, high] = [0.25, 0.5, 0.75].map(|p| self.quantile_ns(p));
         let (low, middle, high) = (low?, middle?, high?);
@@ -138,7 +138,7 @@ impl Part {
     }
 
     /// Returns the number of values above the position `within` (0 to 1) the bin that begins at `edge_ns`.
-    pub fn above(&self, edge_ns: i64, within: f64) -> f64 {
+    pub fn count_above(&self, edge_ns: i64, within: f64) -> f64 {
         let from = &self.bins[self.bins.partition_point(|bin| bin.low_ns < edge_ns)..];
         let all: u64 = from.iter().map(|bin| bin.count).sum();
         let on = from.first().filter(|bin| bin.low_ns == edge_ns).map_or(0, |bin| bin.count);
@@ -194,23 +194,23 @@ impl PartHistograms {
         let needed = due_times.max(1).next_power_of_two().trailing_zeros();
         if needed > self.shift {
             self.store(so_far);
-            self.lengthen(needed);
+            self.lengthen_parts_to(needed);
         }
         self.enter(index, so_far);
     }
 
     /// Ends the current part; the next one begins with the counts from here on.
     pub fn store(&mut self, so_far: &TimingStats) {
-        let standing = Part::from_stats(so_far);
-        let part = standing.clone().since(&self.before);
+        let counts_before = Part::from_stats(so_far);
+        let part = counts_before.clone().minus(&self.before);
         if part.count > 0 {
             self.parts.entry(self.number).or_default().merge(&part);
         }
-        self.restart(standing);
+        self.begin_part(counts_before);
     }
 
-    fn restart(&mut self, standing: Part) {
-        (self.before, self.number) = (standing, u64::MAX);
+    fn begin_part(&mut self, counts_before: Part) {
+        (self.before, self.number) = (counts_before, u64::MAX);
     }
 
     fn shrink(&mut self) {
@@ -220,11 +220,11 @@ impl PartHistograms {
             if last - first < self.limit as u64 {
                 break;
             }
-            self.lengthen(self.shift + 1);
+            self.lengthen_parts_to(self.shift + 1);
         }
     }
 
-    fn lengthen(&mut self, shift: u32) {
+    fn lengthen_parts_to(&mut self, shift: u32) {
         let by = shift - self.shift;
         let mut longer: BTreeMap<u64, Part> = BTreeMap::new();
         for (number, part) in std::mem::take(&mut self.parts) {
@@ -238,13 +238,13 @@ impl PartHistograms {
     pub fn merge(&mut self, other: &PartHistograms, so_far: &TimingStats) {
         let mut other = other.clone();
         let shift = self.shift.max(other.shift);
-        self.lengthen(shift);
-        other.lengthen(shift);
+        self.lengthen_parts_to(shift);
+        other.lengthen_parts_to(shift);
         for (number, part) in &other.parts {
             self.parts.entry(*number).or_default().merge(part);
         }
         self.shrink();
-        self.restart(Part::from_stats(so_far));
+        self.begin_part(Part::from_stats(so_far));
     }
 
     /// Returns the parts' length in due times, and all parts in order of time with their numbers; the last

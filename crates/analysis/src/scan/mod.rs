@@ -1,6 +1,6 @@
 //! One pass over a trace in bounded memory, from which all later questions are answered.
 
-mod glance;
+mod block_sketch;
 mod histograms;
 mod peaks;
 pub mod series;
@@ -9,9 +9,9 @@ mod task;
 mod ticks;
 mod windows;
 
-pub use glance::{BlockSketch, FEW};
+pub use block_sketch::{BlockSketch, FEW};
 pub use histograms::{BinPosition, Part, PartHistograms};
-pub(crate) use peaks::scattered;
+pub(crate) use peaks::position_hash;
 pub use peaks::{Peak, Peaks};
 pub use spans::{Span, Spans};
 pub(crate) use task::SPANS;

@@ -51,8 +51,8 @@ impl Peaks {
     }
 
     /// Takes the next few activations, as [`Peaks::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
-        if glance.span.max_ns >= self.floor_ns {
+    pub fn push_few(&mut self, few: &[Activation], sketch: &BlockSketch) {
+        if sketch.span.max_ns >= self.floor_ns {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns()));
         }
     }
@@ -60,12 +60,12 @@ impl Peaks {
     fn keep(&mut self, peak: Peak) {
         self.candidates.push(peak);
         if self.candidates.len() >= 2 * self.capacity.max(1) {
-            self.cut();
+            self.drop_smaller();
         }
     }
 
     /// Keeps the `capacity` largest.
-    fn cut(&mut self) {
+    fn drop_smaller(&mut self) {
         if self.candidates.len() > self.capacity && self.capacity > 0 {
             let last = self.capacity - 1;
             self.candidates.select_nth_unstable_by(last, by_size);
@@ -88,12 +88,12 @@ impl Peaks {
 }
 
 fn by_size(a: &Peak, b: &Peak) -> std::cmp::Ordering {
-    b.latency_ns.cmp(&a.latency_ns).then_with(|| scattered(a.index).cmp(&scattered(b.index)))
+    b.latency_ns.cmp(&a.latency_ns).then_with(|| position_hash(a.index).cmp(&position_hash(b.index)))
 }
 
 /// Returns a pseudo-random number that depends only on the position (SplitMix64's output function: no two
 /// positions share one).
-pub(crate) fn scattered(place: u64) -> u64 {
+pub(crate) fn position_hash(place: u64) -> u64 {
     let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -84,7 +84,7 @@ pub struct Step {
     pub executed: u64,
     /// Due times missed in it.
     pub missed: u64,
-    /// Its extremes and means, in the order of [`QUANTITIES`].
+    /// Extremes and means, in the order of [`QUANTITIES`].
     pub extents: [Extent; 3],
 }
 
@@ -117,9 +117,9 @@ impl Step {
 /// One activation as shown on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExactRow {
-    /// Its number on the task's grid.
+    /// Number on the task's grid.
     pub index: u64,
-    /// Its due time on the run's clock, in ns.
+    /// Due time on the run's clock, in ns.
     pub due_ns: i64,
     /// Due times missed with it.
     pub missed: u32,
@@ -129,13 +129,13 @@ pub struct ExactRow {
 
 /// Chooses the blocks with the largest scores, and forgets the others.
 #[derive(Debug, Clone, Default)]
-struct Top {
+struct LargestBlocks {
     room: usize,
     heap: BinaryHeap<Reverse<(i64, u64)>>,
 }
 
-impl Top {
-    fn wants(&self, score: i64) -> bool {
+impl LargestBlocks {
+    fn accepts(&self, score: i64) -> bool {
         self.room > 0
             && (self.heap.len() < self.room || self.heap.peek().is_some_and(|Reverse(least)| score > least.0))
     }
@@ -163,7 +163,7 @@ pub struct SeriesBuilder {
     block: Vec<Activation>,
     blocks_seen: u64,
     /// Scores of a block: latest, earliest, longest execution, largest period error, most missed.
-    tops: [Top; 5],
+    tops: [LargestBlocks; 5],
     kept: BTreeMap<u64, (u32, Vec<ExactRow>)>,
     first_latencies_ns: Vec<i64>,
     unbroken: bool,
@@ -217,7 +217,7 @@ impl SeriesBuilder {
         let part = share.expected as f64 / share.total.max(1) as f64;
         let room = |eighths: usize| {
             let blocks = (BLOCK_BUDGET / 8 * eighths) as f64 * part;
-            Top { room: (blocks as usize).max(4), ..Top::default() }
+            LargestBlocks { room: (blocks as usize).max(4), ..LargestBlocks::default() }
         };
         SeriesBuilder {
             period_ns,
@@ -237,7 +237,7 @@ impl SeriesBuilder {
             let (now, later) = rest.split_at(rest.len().min(BLOCK - self.block.len()));
             self.block.extend_from_slice(now);
             if self.block.len() == BLOCK {
-                self.settle();
+                self.close_block();
             }
             rest = later;
         }
@@ -268,7 +268,7 @@ impl SeriesBuilder {
     }
 
     /// Adds the block to the steps, and keeps it if it has one of the largest values so far.
-    fn settle(&mut self) {
+    fn close_block(&mut self) {
         let block = std::mem::take(&mut self.block);
         let mut period_errors_ns = [None; BLOCK];
         for (a, error_ns) in block.iter().zip(&mut period_errors_ns) {
@@ -290,7 +290,7 @@ impl SeriesBuilder {
                 self.push_part(&part, rows.len() as u64);
             }
         }
-        self.judge(&whole, &block, period_errors_ns);
+        self.keep_if_outstanding(&whole, &block, period_errors_ns);
         self.block = block;
         self.block.clear();
     }
@@ -308,7 +308,7 @@ impl SeriesBuilder {
     }
 
     /// Keeps the block if it has one of the largest values so far; `whole` is its summary.
-    fn judge(&mut self, whole: &Step, block: &[Activation], period_errors_ns: &[Option<i64>]) {
+    fn keep_if_outstanding(&mut self, whole: &Step, block: &[Activation], period_errors_ns: &[Option<i64>]) {
         let number = self.blocks_seen;
         self.blocks_seen += 1;
         let [latency, execution, period_error] = &whole.extents;
@@ -322,7 +322,7 @@ impl SeriesBuilder {
         ];
         // The first block stays: its first period is unknown until the previous part is added.
         let always = self.complete || number == 0;
-        let is_wanted = |(top, score): (&Top, &i64)| *score != i64::MIN && top.wants(*score);
+        let is_wanted = |(top, score): (&LargestBlocks, &i64)| *score != i64::MIN && top.accepts(*score);
         if always || self.tops.iter().zip(&scores).any(is_wanted) {
             let rows = block.iter().zip(period_errors_ns);
             let exact = rows.map(|(a, error_ns)| ExactRow {
@@ -332,14 +332,14 @@ impl SeriesBuilder {
                 values_ns: [Some(a.latency_ns()), Some(a.execution_ns()), *error_ns],
             });
             self.kept.insert(number, (u32::from(always), exact.collect()));
-            scores.into_iter().enumerate().for_each(|(top, score)| self.offer(top, score, number));
+            scores.into_iter().enumerate().for_each(|(top, score)| self.keep_for_score(top, score, number));
         }
     }
 
     /// Offers a kept block as one of the largest by a score. The block dropped for it is forgotten unless
     /// another score keeps it.
-    fn offer(&mut self, top: usize, score: i64, number: u64) {
-        if self.complete || score == i64::MIN || !self.tops[top].wants(score) {
+    fn keep_for_score(&mut self, top: usize, score: i64, number: u64) {
+        if self.complete || score == i64::MIN || !self.tops[top].accepts(score) {
             return;
         }
         if let Some((holders, _)) = self.kept.get_mut(&number) {
@@ -355,9 +355,9 @@ impl SeriesBuilder {
     }
 
     /// Adds the activations that are not yet part of a step or block.
-    fn settle_rest(&mut self) {
+    fn close_partial_block(&mut self) {
         if !self.block.is_empty() {
-            self.settle();
+            self.close_block();
         }
         if self.in_step > 0 {
             self.steps.push(std::mem::take(&mut self.step));
@@ -367,12 +367,12 @@ impl SeriesBuilder {
 
     /// Adds the next part of the trace.
     pub fn merge(&mut self, mut next: SeriesBuilder) {
-        self.settle_rest();
-        next.settle_rest();
+        self.close_partial_block();
+        next.close_partial_block();
         let Some(first) = next.first else { return };
         let period_error_ns = self.period_error_ns(&first);
         if let Some(error_ns) = period_error_ns {
-            next.begin_with(error_ns);
+            next.set_first_period_error(error_ns);
         }
         if self.unbroken && (period_error_ns.is_some() || self.first_latencies_ns.is_empty()) {
             let room = FIRST.saturating_sub(self.first_latencies_ns.len());
@@ -390,7 +390,7 @@ impl SeriesBuilder {
         }
         for (top, theirs) in next.tops.into_iter().enumerate() {
             for Reverse((score, number)) in theirs.heap {
-                self.offer(top, score, before + number);
+                self.keep_for_score(top, score, before + number);
             }
         }
         self.kept.range_mut(before..).for_each(|(_, (holders, _))| *holders -= 1);
@@ -400,7 +400,7 @@ impl SeriesBuilder {
     }
 
     /// Sets the error of its first period, which only the previous part determines.
-    fn begin_with(&mut self, error_ns: i64) {
+    fn set_first_period_error(&mut self, error_ns: i64) {
         let extent = Extent::from_values([error_ns].into_iter());
         if let Some(step) = self.steps.first_mut().filter(|_| !self.sliced) {
             step.extents[2].merge(&extent);
@@ -419,12 +419,12 @@ impl SeriesBuilder {
         if let Some((holders, _)) = self.kept.get_mut(&0).filter(|_| was_held) {
             *holders -= 1;
         }
-        self.offer(FURTHEST, score, 0);
+        self.keep_for_score(FURTHEST, score, 0);
     }
 
     /// Returns the finished series.
     pub fn finish(mut self) -> Series {
-        self.settle_rest();
+        self.close_partial_block();
         let exact = self.kept.into_values().flat_map(|(_, rows)| rows).collect();
         Series {
             per_step: self.per_step,

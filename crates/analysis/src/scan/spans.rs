@@ -62,7 +62,7 @@ impl Spans {
     pub fn push(&mut self, index: u64, latency_ns: i64, missed: u32) {
         let number = index >> self.shift;
         if number != self.current.0 {
-            self.begin(index);
+            self.begin_span(index);
         }
         let span = &mut self.current.1;
         span.count += 1;
@@ -73,9 +73,9 @@ impl Spans {
     }
 
     /// Takes the next few activations, as [`Spans::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
+    pub fn push_few(&mut self, few: &[Activation], sketch: &BlockSketch) {
         if [few.first(), few.last()].iter().flatten().all(|a| a.index >> self.shift == self.current.0) {
-            self.current.1.merge(&glance.span);
+            self.current.1.merge(&sketch.span);
         } else {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns(), a.missed));
         }
@@ -83,17 +83,17 @@ impl Spans {
 
     /// Takes a stretch that is known by this summary only, from a position on the grid on.
     pub fn push_span(&mut self, index: u64, span: &Span) {
-        self.begin(index);
+        self.begin_span(index);
         self.current.1.merge(span);
     }
 
-    fn begin(&mut self, index: u64) {
-        self.store();
+    fn begin_span(&mut self, index: u64) {
+        self.store_span();
         self.shrink();
         self.current = (index >> self.shift, Span::EMPTY);
     }
 
-    fn store(&mut self) {
+    fn store_span(&mut self) {
         let (number, span) = self.current;
         if span.count > 0 {
             self.spans.entry(number).or_insert(Span::EMPTY).merge(&span);
@@ -109,11 +109,11 @@ impl Spans {
             if last - first < self.limit as u64 {
                 break;
             }
-            self.lengthen(self.shift + 1);
+            self.lengthen_spans_to(self.shift + 1);
         }
     }
 
-    fn lengthen(&mut self, shift: u32) {
+    fn lengthen_spans_to(&mut self, shift: u32) {
         let by = shift - self.shift;
         let mut longer: BTreeMap<u64, Span> = BTreeMap::new();
         for (number, span) in &self.spans {
@@ -125,11 +125,11 @@ impl Spans {
     /// Adds the spans of another part of the trace.
     pub fn merge(&mut self, other: &Spans) {
         let mut other = other.clone();
-        other.store();
-        self.store();
+        other.store_span();
+        self.store_span();
         let shift = self.shift.max(other.shift);
-        self.lengthen(shift);
-        other.lengthen(shift);
+        self.lengthen_spans_to(shift);
+        other.lengthen_spans_to(shift);
         for (number, span) in &other.spans {
             self.spans.entry(*number).or_insert(Span::EMPTY).merge(span);
         }
@@ -140,7 +140,7 @@ impl Spans {
     /// Returns the spans' length in due times, and all of them from the first to the last; `None` where nothing ran.
     pub fn all(&self) -> (u64, Vec<Option<Span>>) {
         let mut whole = self.clone();
-        whole.store();
+        whole.store_span();
         whole.shrink();
         let (Some((&first, _)), Some((&last, _))) =
             (whole.spans.first_key_value(), whole.spans.last_key_value())

@@ -35,7 +35,7 @@ pub struct TaskScan {
     parts: PartHistograms,
     /// True if every activation was seen.
     complete: bool,
-    places: Option<(u64, u64)>,
+    due_time_range: Option<(u64, u64)>,
     cpus: Option<(u16, u16)>,
 }
 
@@ -53,7 +53,7 @@ impl TaskScan {
             migrations: 0,
             parts: PartHistograms::new(PARTS, expected),
             complete: true,
-            places: None,
+            due_time_range: None,
             cpus: None,
         }
     }
@@ -70,15 +70,15 @@ impl TaskScan {
         }
         let mut cpu = self.cpus.map_or(first.cpu, |(_, last)| last);
         for few in activations.chunks(FEW) {
-            let glance = BlockSketch::new(few, cpu);
-            self.misses.push_few(few, &glance);
-            self.peaks.push_few(few, &glance);
-            self.spans.push_few(few, &glance);
-            self.migrations += glance.migrations;
+            let sketch = BlockSketch::new(few, cpu);
+            self.misses.push_few(few, &sketch);
+            self.peaks.push_few(few, &sketch);
+            self.spans.push_few(few, &sketch);
+            self.migrations += sketch.migrations;
             cpu = few.last().map_or(cpu, |a| a.cpu);
         }
         self.windows.push_all(activations);
-        self.see_places(first.index, last.index.saturating_add(last.missed.into()));
+        self.extend_range(first.index, last.index.saturating_add(last.missed.into()));
         self.cpus = Some((self.cpus.map_or(first.cpu, |c| c.0), last.cpu));
     }
 
@@ -103,7 +103,7 @@ impl TaskScan {
         };
         self.spans.push_span(index, &span);
         self.complete = false;
-        self.see_places(index, index.saturating_add(due_times - 1));
+        self.extend_range(index, index.saturating_add(due_times - 1));
     }
 
     /// Takes the activations kept in addition to the counts: all activations with a latency of at least
@@ -113,14 +113,14 @@ impl TaskScan {
         spikes.for_each(|a| self.peaks.push(a.index, a.latency_ns()));
     }
 
-    fn see_places(&mut self, first: u64, last: u64) {
-        let first = self.places.map_or(first, |p| p.0);
-        self.places = Some((first, last.max(first)));
+    fn extend_range(&mut self, first: u64, last: u64) {
+        let first = self.due_time_range.map_or(first, |p| p.0);
+        self.due_time_range = Some((first, last.max(first)));
     }
 
     /// Adds the next part of the trace.
     pub fn merge(&mut self, next: &TaskScan) {
-        let Some((first, last)) = next.places else { return };
+        let Some((first, last)) = next.due_time_range else { return };
         let mut parts = next.parts.clone();
         parts.store(&next.timing);
         self.parts.store(&self.timing);
@@ -140,7 +140,7 @@ impl TaskScan {
             }
             (mine, theirs) => mine.or(theirs),
         };
-        self.see_places(first, last);
+        self.extend_range(first, last);
     }
 
     /// Returns the missed due times in their order; `None` if not every activation was seen, or if the source
@@ -150,7 +150,7 @@ impl TaskScan {
     }
 
     /// Drops the figures that the source does not have, once everything is read.
-    pub fn forget(&mut self, unknown: &[Gap]) {
+    pub fn drop_unknown(&mut self, unknown: &[Gap]) {
         self.timing.forget(unknown);
         self.misses_untold |= unknown.contains(&Gap::Missed);
     }
@@ -166,7 +166,7 @@ impl TaskScan {
         self.parts.parts(&self.timing)
     }
 
-    /// Returns the same for the parts that are at least 90 % full.
+    /// Returns the length of the run's equal parts in due times, and the parts that are at least 90 % full.
     pub fn full_parts(&self) -> (u64, Vec<(u64, Part)>) {
         let (length, mut parts) = self.parts();
         parts.retain(|(_, part)| (part.count + part.missed) * 10 >= length * 9);
@@ -179,8 +179,8 @@ impl TaskScan {
     }
 
     /// Returns the first and the last due time of the trace, as numbers on the task's grid.
-    pub fn places(&self) -> Option<(u64, u64)> {
-        self.places
+    pub fn due_time_range(&self) -> Option<(u64, u64)> {
+        self.due_time_range
     }
 
     /// True if latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next
@@ -191,7 +191,7 @@ impl TaskScan {
 
     /// Returns the input of a prediction; `None` if nothing ran.
     pub fn tail(&self) -> Option<Tail> {
-        let (first, last) = self.places?;
+        let (first, last) = self.due_time_range?;
         let mut peaks = self.peaks.largest();
         peaks.truncate(TAIL_SIZE);
         Some(Tail {
@@ -248,7 +248,7 @@ mod tests {
         }
         assert_eq!(merged.tail(), whole.tail());
         assert_eq!((merged.misses.figures(), merged.migrations), (whole.misses.figures(), whole.migrations));
-        assert_eq!((merged.places(), merged.parts()), (whole.places(), whole.parts()));
+        assert_eq!((merged.due_time_range(), merged.parts()), (whole.due_time_range(), whole.parts()));
         assert_eq!(format!("{:?}", merged.windows.pieces()), format!("{:?}", whole.windows.pieces()));
         assert_eq!(merged.timing.latency, whole.timing.latency);
         // One by one, nothing takes a short cut.
@@ -279,7 +279,7 @@ mod tests {
         kept.push_spikes(&trace, 300);
         assert_eq!(kept.full_parts(), whole.full_parts());
         assert_eq!(kept.tail().unwrap().peaks, whole.tail().unwrap().peaks);
-        assert_eq!(kept.places(), whole.places());
+        assert_eq!(kept.due_time_range(), whole.due_time_range());
         assert!(whole.is_complete() && !kept.is_complete());
     }
 }

@@ -26,7 +26,7 @@ impl Ticks {
     }
 
     /// Returns the only value that a bin narrower than a step can have; `None` for wider bins.
-    pub fn within(&self, bin: &Bin) -> Option<f64> {
+    pub fn only_value_in(&self, bin: &Bin) -> Option<f64> {
         if self.step_ns <= bin.high_ns.saturating_sub(bin.low_ns) {
             return None;
         }
@@ -57,8 +57,8 @@ mod tests {
     fn a_narrow_bin_holds_one_value() {
         let ticks = Ticks::from_values([250, 1_250, 9_250]);
         let bin = |low_ns, high_ns| Bin { low_ns, high_ns, count: 1 };
-        assert_eq!(ticks.within(&bin(2_240, 2_255)), Some(2_250.0));
-        assert_eq!(ticks.within(&bin(-760, -745)), Some(-750.0));
-        assert_eq!(ticks.within(&bin(2_000, 3_000)), None);
+        assert_eq!(ticks.only_value_in(&bin(2_240, 2_255)), Some(2_250.0));
+        assert_eq!(ticks.only_value_in(&bin(-760, -745)), Some(-750.0));
+        assert_eq!(ticks.only_value_in(&bin(2_000, 3_000)), None);
     }
 }

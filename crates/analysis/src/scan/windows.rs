@@ -27,7 +27,7 @@ struct Window {
 
 impl Window {
     /// Returns a value for each due time.
-    fn spread(&self) -> Vec<f64> {
+    fn values_by_due_time(&self) -> Vec<f64> {
         let mut all = vec![f64::NAN; WINDOW as usize];
         for (place, latency_ns) in self.places.iter().zip(&self.latencies_ns) {
             if let Some(value) = all.get_mut(usize::from(*place)) {
@@ -89,7 +89,7 @@ impl Windows {
     }
 
     /// True if they have the whole run.
-    pub fn are_whole(&self) -> bool {
+    pub fn cover_whole_run(&self) -> bool {
         self.every == 1
     }
 
@@ -98,14 +98,14 @@ impl Windows {
         self.stretches().into_iter().map(|(_, values)| values).collect()
     }
 
-    /// Returns the same, each with the position of its first value on the grid.
+    /// Returns the stretches in order of time, each with the position of its first value on the grid.
     pub fn stretches(&self) -> Vec<(u64, Vec<f64>)> {
         let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();
         let mut next = None;
         for (number, window) in &self.windows {
             match pieces.last_mut() {
-                Some((_, piece)) if next == Some(*number) => piece.extend(window.spread()),
-                _ => pieces.push((number * WINDOW, window.spread())),
+                Some((_, piece)) if next == Some(*number) => piece.extend(window.values_by_due_time()),
+                _ => pieces.push((number * WINDOW, window.values_by_due_time())),
             }
             next = Some(number + 1);
         }

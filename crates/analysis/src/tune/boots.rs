@@ -8,17 +8,17 @@ use jitterlab_model::Watched;
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{RESOLUTION, effect_between};
-use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, median_of};
-use crate::long_run::student;
+use super::{BlockFigures, Effect, Figure, LEVEL, SettingVerdict, median_of};
+use crate::dependent_variance::student_quantile;
 
 /// Fewest boots of each way for a decision.
-pub const FEWEST_STARTS: usize = 3;
+pub const FEWEST_BOOTS: usize = 3;
 /// Boots of each way after which the experiment ends: an effect that needs more is not worth a reboot.
-pub const MOST_STARTS: usize = 8;
+pub const MOST_BOOTS: usize = 8;
 
 /// A way to boot the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way {
+pub struct BootConfiguration {
     /// Release and version of the kernel.
     pub kernel: String,
     /// The kernel's command line.
@@ -28,10 +28,10 @@ pub struct Way {
     pub name: Option<String>,
 }
 
-impl Way {
+impl BootConfiguration {
     /// Returns the parameters of the command line that another one does not have.
     #[must_use]
-    pub fn words_beyond(&self, other: &Way) -> Vec<&str> {
+    pub fn parameters_not_in(&self, other: &BootConfiguration) -> Vec<&str> {
         let has = |word: &&str| !other.command_line.split_whitespace().any(|known| known == *word);
         self.command_line.split_whitespace().filter(has).collect()
     }
@@ -45,7 +45,7 @@ pub struct Boot {
     /// Time at which its first block was measured.
     pub measured: String,
     /// The way it was booted.
-    pub way: Way,
+    pub way: BootConfiguration,
     /// The blocks.
     pub blocks: Vec<BlockFigures>,
 }
@@ -76,7 +76,7 @@ pub struct BootComparison {
     /// The deciding percentile, such as p99.9.
     pub tail: String,
     /// The ways: one, or two, in the order of their first measurement.
-    pub ways: Vec<Way>,
+    pub ways: Vec<BootConfiguration>,
     /// Every boot, in the order of measurement.
     pub starts: Vec<BootSummary>,
     /// Boots of each way in turns.
@@ -91,12 +91,12 @@ pub struct BootComparison {
     /// Effect on each figure, once there are enough boots: at the look that decided, else at the last one.
     pub effects: Vec<Effect>,
     /// The decision.
-    pub judgement: Judgement,
+    pub judgement: SettingVerdict,
 }
 
 /// Consecutive boots of one way, as one value of each figure.
 #[derive(Debug, Clone, Copy)]
-struct StartsInRow {
+struct ConsecutiveBoots {
     way: usize,
     starts: usize,
     values: [f64; 3],
@@ -106,16 +106,16 @@ impl BootComparison {
     /// Compares boots of one or two ways.
     #[must_use]
     pub fn new(task: String, loads: Vec<String>, tail: String, starts: &[Boot]) -> BootComparison {
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<BootConfiguration> = Vec::new();
         let mut seen = Vec::new();
-        let mut turns: Vec<StartsInRow> = Vec::new();
+        let mut turns: Vec<ConsecutiveBoots> = Vec::new();
         for start in starts {
             let Some(figures) = median_of(&start.blocks.iter().collect::<Vec<_>>()) else { continue };
             let way = ways.iter().position(|way| *way == start.way).unwrap_or_else(|| {
                 ways.push(start.way.clone());
                 ways.len() - 1
             });
-            add(&mut turns, way, values(&start.blocks));
+            append_boot(&mut turns, way, mean_figures(&start.blocks));
             let blocks = start.blocks.len();
             seen.push(BootSummary { way, measured: start.measured.clone(), blocks, figures });
         }
@@ -123,7 +123,7 @@ impl BootComparison {
             |way: usize| turns.iter().filter(move |turn| turn.way == way).map(|turn| turn.values).collect();
         let (first, second): (Vec<[f64; 3]>, Vec<[f64; 3]>) = (of(0), of(1));
         let pairs = first.len().min(second.len());
-        let decided = decide(&first, &second);
+        let decided = first_decision(&first, &second);
         BootComparison {
             task,
             watched: None,
@@ -132,10 +132,10 @@ impl BootComparison {
             ways,
             starts: seen,
             pairs,
-            fewest: FEWEST_STARTS,
-            most: MOST_STARTS,
+            fewest: FEWEST_BOOTS,
+            most: MOST_BOOTS,
             seen: (pairs > 0).then(|| (mean(&second, 0) - mean(&first, 0)).exp()),
-            judgement: decided.as_ref().map_or(Judgement::Undecided, |(judgement, _)| *judgement),
+            judgement: decided.as_ref().map_or(SettingVerdict::Undecided, |(judgement, _)| *judgement),
             effects: decided.map(|(_, effects)| effects).unwrap_or_default(),
         }
     }
@@ -143,19 +143,19 @@ impl BootComparison {
     /// Returns the way to boot next: the other one. `None` if it is decided, or if there can be no more boots.
     #[must_use]
     pub fn next_way(&self) -> Option<usize> {
-        let open = self.judgement == Judgement::Undecided && self.pairs < self.most;
+        let open = self.judgement == SettingVerdict::Undecided && self.pairs < self.most;
         self.starts.last().filter(|_| open).map(|last| 1 - last.way.min(1))
     }
 }
 
 /// Returns the mean of each figure over the blocks of a boot, for comparison.
-fn values(blocks: &[BlockFigures]) -> [f64; 3] {
+fn mean_figures(blocks: &[BlockFigures]) -> [f64; 3] {
     Figure::ALL.map(|figure| {
-        blocks.iter().map(|block| block.value(figure)).sum::<f64>() / blocks.len().max(1) as f64
+        blocks.iter().map(|block| block.comparison_value(figure)).sum::<f64>() / blocks.len().max(1) as f64
     })
 }
 
-fn add(turns: &mut Vec<StartsInRow>, way: usize, values: [f64; 3]) {
+fn append_boot(turns: &mut Vec<ConsecutiveBoots>, way: usize, values: [f64; 3]) {
     match turns.last_mut() {
         Some(last) if last.way == way => {
             last.starts += 1;
@@ -163,7 +163,7 @@ fn add(turns: &mut Vec<StartsInRow>, way: usize, values: [f64; 3]) {
                 *mean += (value - *mean) / last.starts as f64;
             }
         }
-        _ => turns.push(StartsInRow { way, starts: 1, values }),
+        _ => turns.push(ConsecutiveBoots { way, starts: 1, values }),
     }
 }
 
@@ -173,21 +173,21 @@ fn mean(of: &[[f64; 3]], figure: usize) -> f64 {
 
 /// Looks at the first three boots of each, the first four, and so on. Each look has half the chance of the previous
 /// one, so that all of them together stay within the level, however many there are. `None` before the first look.
-fn decide(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(Judgement, Vec<Effect>)> {
-    let pairs = first.len().min(second.len()).min(MOST_STARTS);
+fn first_decision(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(SettingVerdict, Vec<Effect>)> {
+    let pairs = first.len().min(second.len()).min(MOST_BOOTS);
     let mut latest = None;
-    for count in FEWEST_STARTS..=pairs {
-        let level = LEVEL / 2f64.powi((count - FEWEST_STARTS + 1) as i32);
-        let (judgement, effects) = look(&first[..count], &second[..count], level);
+    for count in FEWEST_BOOTS..=pairs {
+        let level = LEVEL / 2f64.powi((count - FEWEST_BOOTS + 1) as i32);
+        let (judgement, effects) = judge_boots(&first[..count], &second[..count], level);
         latest = Some((judgement, effects));
-        if judgement != Judgement::Undecided {
+        if judgement != SettingVerdict::Undecided {
             break;
         }
     }
     latest
 }
 
-fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<Effect>) {
+fn judge_boots(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (SettingVerdict, Vec<Effect>) {
     let degrees = first.len() + second.len() - 2;
     let mut worse = false;
     let mut effects = Vec::new();
@@ -201,17 +201,17 @@ fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<
         let effect = mean(second, at) - mean(first, at);
         // A figure that never varied, such as misses that never occurred, has no effect.
         if variance > RESOLUTION * RESOLUTION / 12.0 {
-            let reach = student(level, degrees) * error;
+            let reach = student_quantile(level, degrees) * error;
             effects.push(effect_between(figure, effect, [effect - reach, effect + reach]));
         }
         // Harm needs less evidence than help.
-        worse |= figure != Figure::Tail && effect - student(LEVEL, degrees) * error > 0.0;
+        worse |= figure != Figure::Tail && effect - student_quantile(LEVEL, degrees) * error > 0.0;
     }
     let judgement = match effects.iter().find(|effect| effect.figure == Figure::Tail) {
-        Some(Effect { real: true, change, .. }) if *change < 1.0 && worse => Judgement::HelpsAndHarms,
-        Some(Effect { real: true, change, .. }) if *change < 1.0 => Judgement::Helps,
-        Some(Effect { real: true, .. }) => Judgement::Harms,
-        _ => Judgement::Undecided,
+        Some(Effect { real: true, change, .. }) if *change < 1.0 && worse => SettingVerdict::HelpsAndHarms,
+        Some(Effect { real: true, change, .. }) if *change < 1.0 => SettingVerdict::Helps,
+        Some(Effect { real: true, .. }) => SettingVerdict::Harms,
+        _ => SettingVerdict::Undecided,
     };
     (judgement, effects)
 }
@@ -222,7 +222,8 @@ mod tests {
     use crate::random::Random;
 
     fn start(word: &str, tail_ns: i64, max_ns: i64) -> Boot {
-        let way = Way { kernel: "6.1".into(), command_line: format!("quiet {word}"), name: None };
+        let way =
+            BootConfiguration { kernel: "6.1".into(), command_line: format!("quiet {word}"), name: None };
         let block = BlockFigures { tail_ns, max_ns, missed: 0, due: 5_000, verdict: None, repeated: 0 };
         Boot { boot: String::new(), measured: String::new(), way, blocks: vec![block; 4] }
     }
@@ -244,9 +245,9 @@ mod tests {
     #[test]
     fn one_start_of_each_decides_nothing_however_far_apart_they_are() {
         let found = judged(&[start("", 5_000_000, 9_000_000), start("isolcpus=1", 5_000, 9_000)]);
-        assert_eq!((found.judgement, found.pairs, found.next_way()), (Judgement::Undecided, 1, Some(0)));
+        assert_eq!((found.judgement, found.pairs, found.next_way()), (SettingVerdict::Undecided, 1, Some(0)));
         assert!(found.seen.is_some_and(|seen| (seen - 1e-3).abs() < 1e-6) && found.effects.is_empty());
-        assert_eq!(found.ways[1].words_beyond(&found.ways[0]), ["isolcpus=1"]);
+        assert_eq!(found.ways[1].parameters_not_in(&found.ways[0]), ["isolcpus=1"]);
         assert_eq!(judged(&[start("", 1, 1)]).seen, None);
     }
 
@@ -257,20 +258,20 @@ mod tests {
         let found = judged(&starts);
         assert_eq!(
             (found.judgement, found.pairs, found.next_way()),
-            (Judgement::Helps, 3, None),
+            (SettingVerdict::Helps, 3, None),
             "{found:?}"
         );
         let in_a_row: Vec<Boot> = [0, 2, 4, 1, 3, 5].map(|n: usize| starts[n].clone()).into();
         let found = judged(&in_a_row);
-        assert_eq!((found.judgement, found.pairs), (Judgement::Undecided, 1));
+        assert_eq!((found.judgement, found.pairs), (SettingVerdict::Undecided, 1));
     }
 
     #[test]
     fn what_is_worse_is_told_and_what_may_harm_is_no_help() {
         let mut random = Random::new(3);
-        assert_eq!(judged(&in_turns(10, 2.0, 1.0, &mut random)).judgement, Judgement::Harms);
-        assert_eq!(judged(&in_turns(10, 0.5, 3.0, &mut random)).judgement, Judgement::HelpsAndHarms);
+        assert_eq!(judged(&in_turns(10, 2.0, 1.0, &mut random)).judgement, SettingVerdict::Harms);
+        assert_eq!(judged(&in_turns(10, 0.5, 3.0, &mut random)).judgement, SettingVerdict::HelpsAndHarms);
         let alike = judged(&in_turns(16, 1.0, 1.0, &mut random));
-        assert_eq!((alike.judgement, alike.next_way()), (Judgement::Undecided, None), "{alike:?}");
+        assert_eq!((alike.judgement, alike.next_way()), (SettingVerdict::Undecided, None), "{alike:?}");
     }
 }

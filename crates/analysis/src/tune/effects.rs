@@ -1,6 +1,6 @@
 //! Effect of each setting on a figure against a base, with its confidence interval.
 
-use crate::long_run::student;
+use crate::dependent_variance::student_quantile;
 
 /// Figures of the blocks of one stage: of its base, and of each setting tried on it.
 #[derive(Debug, Clone)]
@@ -34,8 +34,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the sum of squares around the mean.
-fn squares(values: &[f64]) -> f64 {
+fn sum_of_squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
@@ -49,22 +48,22 @@ impl Fit {
         let least = resolution * resolution / 12.0;
         let all = || arms.tried.iter().chain([&arms.base]).filter(|values| values.len() > 1);
         let degrees: usize = all().map(|values| values.len() - 1).sum();
-        let sums: Vec<f64> = all().map(|values| squares(values)).collect();
+        let sums: Vec<f64> = all().map(|values| sum_of_squares(values)).collect();
         let sum: f64 = sums.iter().sum();
-        let degrees_left = even(&sums, degrees);
+        let degrees_left = satterthwaite_degrees(&sums, degrees);
         if degrees_left < FEWEST_DEGREES || arms.base.len() < 2 {
             return None;
         }
         let pooled = sum / degrees as f64 + least;
         let effect = |values: &Vec<f64>| {
             let (with, without) = (values.len() as f64, arms.base.len() as f64);
-            let own = (squares(values) + squares(&arms.base)) / (with + without - 2.0) + least;
+            let own = (sum_of_squares(values) + sum_of_squares(&arms.base)) / (with + without - 2.0) + least;
             let error = (pooled.max(own) * (1.0 / with + 1.0 / without)).sqrt();
             (mean(values) - mean(&arms.base), error)
         };
         let effects = arms.tried.iter().map(|values| (values.len() > 1).then(|| effect(values))).collect();
-        let apart = arms.tried.iter().map(|values| apart(values, &arms.base)).collect();
-        let apart_by_chance = 2.0 / orders(arms.base.len());
+        let apart = arms.tried.iter().map(|values| separated_range(values, &arms.base)).collect();
+        let apart_by_chance = 2.0 / order_count(arms.base.len());
         Some(Fit { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
     }
 
@@ -73,7 +72,7 @@ impl Fit {
     /// misses, possibly none, whose logarithms no variance describes.
     pub(super) fn interval(&self, at: usize, level: f64) -> Option<[f64; 2]> {
         let (effect, error) = self.effects[at]?;
-        let reach = student(level, self.degrees) * error;
+        let reach = student_quantile(level, self.degrees) * error;
         let by_t = [effect - reach, effect + reach];
         let is_open = by_t[0] <= 0.0 && by_t[1] >= 0.0;
         let by_order = self.apart[at].filter(|_| is_open && self.apart_by_chance <= level);
@@ -82,7 +81,7 @@ impl Fit {
 }
 
 /// Returns the smallest and largest difference of values to those of a base, if all are on one side.
-fn apart(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
+fn separated_range(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     let ends = |of: &[f64]| {
         of.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
             [low.min(*value), high.max(*value)]
@@ -93,12 +92,12 @@ fn apart(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
 }
 
 /// Returns the number of ways to order `each` values of each of two kinds.
-fn orders(each: usize) -> f64 {
+fn order_count(each: usize) -> f64 {
     (1..=each).map(|n| (each + n) as f64 / n as f64).product()
 }
 
 /// Returns the remaining degrees of freedom if some settings scatter more than others (Satterthwaite).
-fn even(squares: &[f64], degrees: usize) -> usize {
+fn satterthwaite_degrees(squares: &[f64], degrees: usize) -> usize {
     let (sum, of_squares) = squares.iter().fold((0.0, 0.0), |(sum, of), s| (sum + s, of + s * s));
     if of_squares <= 0.0 {
         return degrees;
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn blocks_all_on_one_side_decide_where_their_number_does_not_come_by_chance() {
-        assert_eq!([3, 5, 7].map(|each| orders(each).round()), [20.0, 252.0, 3432.0]);
+        assert_eq!([3, 5, 7].map(|each| order_count(each).round()), [20.0, 252.0, 3432.0]);
         let with = |count: usize| {
             let base = (0..count).map(|n| 5.0 + 0.01 * n as f64).collect();
             let tried = vec![(0..count).map(|n| if n % 2 == 0 { 4.5 } else { -4.0 }).collect()];

@@ -5,7 +5,7 @@
 //! remedy the same cause mask one another; the next stage shows the effects that a kept one hid.
 
 use super::effects::{Arms, Fit};
-use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, LOOKS, stage_level};
+use super::{BlockFigures, Effect, Figure, LEVEL, LOOKS, SettingVerdict, stage_level};
 use crate::random::Random;
 
 /// Smallest relative change of the deciding figure that matters.
@@ -44,18 +44,18 @@ struct Rounds {
 
 impl Rounds {
     /// Returns the numbers of rounds after which it is judged.
-    fn looks(&self) -> [usize; LOOKS] {
+    fn look_rounds(&self) -> [usize; LOOKS] {
         let end = self.planned;
         let least = |rounds: usize| rounds.max(FEWEST_ROUNDS).min(end);
         [least(end / 4), least(end / 2), end]
     }
 
-    fn arms(&self, settings: usize, figure: Figure) -> Arms {
+    fn figures_by_setting(&self, settings: usize, figure: Figure) -> Arms {
         let mut arms = Arms { base: Vec::new(), tried: vec![Vec::new(); settings] };
         for (row, block) in self.rounds.iter().flat_map(|(round, blocks)| round.rows.iter().zip(blocks)) {
             match row.tries {
-                None => arms.base.push(block.value(figure)),
-                Some(setting) => arms.tried[setting].push(block.value(figure)),
+                None => arms.base.push(block.comparison_value(figure)),
+                Some(setting) => arms.tried[setting].push(block.comparison_value(figure)),
             }
         }
         arms
@@ -68,30 +68,32 @@ impl Rounds {
         if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
             return None;
         }
-        Fit::new(&self.arms(settings, figure), RESOLUTION)
+        Fit::new(&self.figures_by_setting(settings, figure), RESOLUTION)
     }
 }
 
 /// Result of a setting so far.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct SettingFound {
+pub struct SettingResult {
     /// The decision; `None` while it is open.
-    decided: Option<Judgement>,
+    decided: Option<SettingVerdict>,
     /// True if it helped on an earlier base, and another setting joined that base instead.
     helped: bool,
-    /// Its effects against the base it was last compared with, or at the look that decided it.
+    /// Effects against the base it was last compared with, or at the look that decided it.
     pub effects: Vec<Effect>,
     /// The settings of that base.
     pub beside: Vec<usize>,
 }
 
-impl SettingFound {
+impl SettingResult {
     /// Returns the judgement of the experiment on it.
     #[must_use]
-    pub fn judgement(&self) -> Judgement {
+    pub fn judgement(&self) -> SettingVerdict {
         match self.decided {
-            Some(Judgement::Harms | Judgement::NoMatter) | None if self.helped => Judgement::NotNeeded,
-            decided => decided.unwrap_or(Judgement::Undecided),
+            Some(SettingVerdict::Harms | SettingVerdict::NoMatter) | None if self.helped => {
+                SettingVerdict::NotNeeded
+            }
+            decided => decided.unwrap_or(SettingVerdict::Undecided),
         }
     }
 }
@@ -104,7 +106,7 @@ pub struct Experiment {
     /// Blocks that may still be measured.
     left: usize,
     stages: Vec<Rounds>,
-    settings: Vec<SettingFound>,
+    settings: Vec<SettingResult>,
 }
 
 impl Experiment {
@@ -117,7 +119,7 @@ impl Experiment {
             figure,
             left: blocks,
             stages: Vec::new(),
-            settings: vec![SettingFound::default(); settings],
+            settings: vec![SettingResult::default(); settings],
         }
     }
 
@@ -142,7 +144,7 @@ impl Experiment {
                     return None;
                 }
                 let planned = self.left / (open.len() + 1);
-                let base = self.settings.iter().map(|of| of.decided == Some(Judgement::Helps)).collect();
+                let base = self.settings.iter().map(|of| of.decided == Some(SettingVerdict::Helps)).collect();
                 let rounds = Vec::new();
                 self.stages.push(Rounds { base, planned, rounds, looked: 0, over: false });
             }
@@ -164,15 +166,15 @@ impl Experiment {
         let Some(stage) = self.stages.last_mut() else { return };
         self.left = self.left.saturating_sub(round.rows.len());
         stage.rounds.push((round, figures));
-        if stage.looks().contains(&stage.rounds.len()) {
-            self.look();
+        if stage.look_rounds().contains(&stage.rounds.len()) {
+            self.judge_open_settings();
         }
     }
 
     /// Ends the experiment before all blocks: the last look is now, unless it has taken place.
     pub fn conclude(&mut self) {
         if self.stages.last().is_some_and(|stage| stage.looked < stage.rounds.len()) {
-            self.look();
+            self.judge_open_settings();
         }
     }
 
@@ -199,13 +201,13 @@ impl Experiment {
 
     /// Returns the result of each setting so far.
     #[must_use]
-    pub fn found(&self) -> &[SettingFound] {
+    pub fn found(&self) -> &[SettingResult] {
         &self.settings
     }
 
     /// Applies Holm's step-down to the open settings (Scandinavian Journal of Statistics 6, 1979) at this look's
     /// share of the stage's level. These shares bound the chance of calling any setting without an effect effective.
-    fn look(&mut self) {
+    fn judge_open_settings(&mut self) {
         let figure = self.figure;
         let count = self.settings.len();
         let level = stage_level(self.stages.len().saturating_sub(1), count) / LOOKS as f64;
@@ -237,25 +239,27 @@ impl Experiment {
             let worse = others.iter().any(|effect| effect.real && effect.change > 1.0);
             let setting = &mut self.settings[at];
             setting.decided = match found {
-                Effect { real: true, change, .. } if change < 1.0 && worse => Some(Judgement::HelpsAndHarms),
+                Effect { real: true, change, .. } if change < 1.0 && worse => {
+                    Some(SettingVerdict::HelpsAndHarms)
+                }
                 Effect { real: true, change, .. } if change < 1.0 => {
                     helping.push(at);
                     None
                 }
-                Effect { real: true, .. } => Some(Judgement::Harms),
+                Effect { real: true, .. } => Some(SettingVerdict::Harms),
                 Effect { interval: [low, high], .. } if low > 1.0 - MATTERS && high < 1.0 + MATTERS => {
-                    Some(Judgement::NoMatter)
+                    Some(SettingVerdict::NoMatter)
                 }
                 _ => None,
             };
             setting.effects = [found].into_iter().chain(others).collect();
             setting.beside.clone_from(&base);
         }
-        self.keep_best(&helping);
+        self.extend_base(&helping);
     }
 
     /// Adds the first helpful setting to the base, unless another one helps by more than its interval allows.
-    fn keep_best(&mut self, helping: &[usize]) {
+    fn extend_base(&mut self, helping: &[usize]) {
         let effect = |at: &usize| self.settings[*at].effects[0];
         let Some(best) = helping.iter().map(|at| effect(at).change).min_by(f64::total_cmp) else { return };
         let as_good = |at: &&usize| {
@@ -267,7 +271,7 @@ impl Experiment {
             let setting = &mut self.settings[*at];
             setting.helped = true;
             if kept == Some(*at) {
-                setting.decided = Some(Judgement::Helps);
+                setting.decided = Some(SettingVerdict::Helps);
             }
         }
         if let Some(stage) = self.stages.last_mut() {

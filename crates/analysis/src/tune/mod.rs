@@ -7,18 +7,18 @@
 mod boots;
 mod effects;
 mod experiment;
-mod found;
 mod plan;
 mod remedies;
+mod results;
 
-pub use boots::{Boot, BootComparison, BootSummary, FEWEST_STARTS, MOST_STARTS, Way};
-pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, Row, SettingFound};
-pub use found::{
-    BlockFigures, Change, Keeping, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote,
-    TuneResult, median_of,
+pub use boots::{Boot, BootComparison, BootConfiguration, BootSummary, FEWEST_BOOTS, MOST_BOOTS};
+pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, Row, SettingResult};
+pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_BLOCKS_PER_BOOT, PILOTS, Pace, Pilot, TunePlan, blocks_per_boot};
+pub use remedies::{RemediedCauses, USUAL, compare_usefulness, remedies};
+pub use results::{
+    ApplicableKnob, BlockFigures, FigureChange, KnobResult, LeftOut, PersistenceSupport, RebootSetting,
+    SettingsProof, Step, TuneNote, TuneResult, UntriedKnob, median_of,
 };
-pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_OF_START, PILOTS, Pace, Pilot, TunePlan, blocks_of_start};
-pub use remedies::{Remedied, USUAL, in_order, remedies};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,16 +58,16 @@ pub struct Effect {
     pub figure: Figure,
     /// Ratio of the figure with the knob to that without (below 1 is better).
     pub change: f64,
-    /// Its interval. All intervals of the deciding figure hold together with 95 %; one of another figure with 95 %.
+    /// Interval. All intervals of the deciding figure hold together with 95 %; one of another figure with 95 %.
     pub interval: [f64; 2],
     /// True if the interval excludes no change.
     pub real: bool,
 }
 
-/// Judgement of an experiment on a knob.
+/// Verdict of an experiment on a knob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Judgement {
+pub enum SettingVerdict {
     /// The task is more regular with it.
     Helps,
     /// It helps alone, but is not needed with a kept one: both remedy the same cause.

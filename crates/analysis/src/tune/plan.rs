@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{BlockFigures, FEWEST_ROUNDS, Figure, LOOKS, stage_level};
-use crate::long_run::student;
+use crate::dependent_variance::student_quantile;
 
 /// Time to set the knobs, prepare a block and restore everything, if it was not measured.
 pub const BLOCK_OVERHEAD_NS: i64 = 500_000_000;
@@ -29,7 +29,7 @@ const MANY_MISSED: u64 = 20;
 /// Blocks aimed at for a boot of the machine.
 const BLOCKS_OF_START: i64 = 12;
 /// Fewest blocks that characterise a boot of the machine.
-pub const FEWEST_OF_START: usize = 4;
+pub const FEWEST_BLOCKS_PER_BOOT: usize = 4;
 
 /// Result of the blocks of the start before anything is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl Pilot {
     pub fn from_blocks(blocks: &[BlockFigures]) -> Pilot {
         let missed = blocks.iter().any(|block| block.missed >= MANY_MISSED);
         let figure = if missed { Figure::Missed } else { Figure::Tail };
-        let values: Vec<f64> = blocks.iter().map(|block| block.value(figure)).collect();
+        let values: Vec<f64> = blocks.iter().map(|block| block.comparison_value(figure)).collect();
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let spread = (squares / values.len().saturating_sub(1).max(1) as f64).sqrt();
@@ -57,7 +57,7 @@ impl Pilot {
 
     /// Returns the upper limit of the spread, with 80 % confidence, given the small number of blocks.
     #[must_use]
-    pub fn most(&self) -> f64 {
+    pub fn spread_upper_limit(&self) -> f64 {
         let degrees = self.blocks.saturating_sub(1).max(1) as f64;
         let quantile = ChiSquared::new(degrees).map_or(degrees, |of| of.inverse_cdf(0.2));
         self.spread * (degrees / quantile).sqrt()
@@ -93,18 +93,18 @@ impl TunePlan {
         overhead_ns: i64,
         pilot: Pilot,
     ) -> Option<TunePlan> {
-        let with = |knobs| Self::with(knobs, budget_ns, period_ns, overhead_ns, pilot);
-        (1..=knobs).rev().filter_map(with).find(TunePlan::decides).or_else(|| with(1))
+        let with = |knobs| Self::for_knobs(knobs, budget_ns, period_ns, overhead_ns, pilot);
+        (1..=knobs).rev().filter_map(with).find(TunePlan::detects_large_changes).or_else(|| with(1))
     }
 
     /// True if it decides a change by a factor of 3 of every setting: by the largest spread that the few pilot blocks allow,
     /// since they often look steadier than the machine is.
     #[must_use]
-    pub fn decides(&self) -> bool {
-        self.shows(self.pilot.most()) <= WANTED_FACTOR - 1.0
+    pub fn detects_large_changes(&self) -> bool {
+        self.detectable_change(self.pilot.spread_upper_limit()) <= WANTED_FACTOR - 1.0
     }
 
-    fn with(
+    fn for_knobs(
         knobs: usize,
         budget_ns: i64,
         period_ns: i64,
@@ -112,14 +112,14 @@ impl TunePlan {
         pilot: Pilot,
     ) -> Option<TunePlan> {
         let shortest = Self::shortest_ns(period_ns);
-        let (proof_ns, screen_ns) = (budget_ns / PROOF, budget_ns - budget_ns / PROOF);
+        let (proof_ns, screening_ns) = (budget_ns / PROOF, budget_ns - budget_ns / PROOF);
         let arms = knobs as i64 + 1;
-        let wanted = screen_ns / (arms * WANTED_ROUNDS) - overhead_ns;
+        let wanted = screening_ns / (arms * WANTED_ROUNDS) - overhead_ns;
         // A proof of several pairs must fit as well.
         let fitting = proof_ns / (2 * PAIRS[0]) - overhead_ns;
         let block_ns = wanted.min(fitting).min(BLOCK_NS[1]).max(shortest);
         let pairs = proof_ns / (2 * (block_ns + overhead_ns));
-        let rounds = screen_ns / (arms * (block_ns + overhead_ns));
+        let rounds = screening_ns / (arms * (block_ns + overhead_ns));
         let fits = rounds >= FEWEST_ROUNDS as i64 && pairs >= PAIRS[0];
         let (rounds, pairs) = (rounds as usize, pairs.min(PAIRS[1]) as usize);
         fits.then_some(TunePlan { budget_ns, block_ns, knobs, rounds, pairs, pilot })
@@ -133,7 +133,7 @@ impl TunePlan {
 
     /// Returns the time for trying knobs, in ns; the rest is for the proof.
     #[must_use]
-    pub fn screen_ns(&self) -> i64 {
+    pub fn screening_ns(&self) -> i64 {
         self.budget_ns - self.budget_ns / PROOF
     }
 
@@ -146,14 +146,14 @@ impl TunePlan {
     /// Returns the relative change of the deciding figure by a single knob that is found with 90 %, if blocks
     /// scatter by this standard deviation of its logarithm: 0.1 is 10 %.
     #[must_use]
-    pub fn shows(&self, scatter: f64) -> f64 {
-        decided(scatter, self.rounds, (self.knobs + 1) * (self.rounds - 1), self.knobs)
+    pub fn detectable_change(&self, scatter: f64) -> f64 {
+        least_detectable_change(scatter, self.rounds, (self.knobs + 1) * (self.rounds - 1), self.knobs)
     }
 
-    /// Returns the same for the joint proof.
+    /// Returns the relative change of the deciding figure that the joint proof finds with 90 %, given this scatter.
     #[must_use]
-    pub fn proves(&self, scatter: f64) -> f64 {
-        decided(scatter, self.pairs, 2 * (self.pairs - 1), 1)
+    pub fn detectable_change_of_proof(&self, scatter: f64) -> f64 {
+        least_detectable_change(scatter, self.pairs, 2 * (self.pairs - 1), 1)
     }
 }
 
@@ -169,12 +169,12 @@ pub struct Pace {
 impl Pace {
     /// Creates the pace before any block was measured, from the planned time of a block.
     #[must_use]
-    pub fn planned(planned_ns: i64) -> Pace {
+    pub fn from_plan(planned_ns: i64) -> Pace {
         Pace { planned_ns, blocks: 0, spent_ns: 0 }
     }
 
     /// Counts a block that took this time.
-    pub fn took(&mut self, ns: i64) {
+    pub fn add_elapsed(&mut self, ns: i64) {
         self.blocks += 1;
         self.spent_ns += ns;
     }
@@ -193,31 +193,32 @@ impl Pace {
 
     /// Returns the mean time of a block, in ns.
     #[must_use]
-    pub fn each_ns(&self) -> i64 {
+    pub fn mean_block_ns(&self) -> i64 {
         if self.blocks > 0 { self.spent_ns / self.blocks as i64 } else { self.planned_ns }
     }
 
     /// True if this many more blocks end before `until_ns`, counted from the beginning of the first one.
     #[must_use]
     pub fn has_time(&self, blocks: usize, until_ns: i64) -> bool {
-        self.spent_ns + self.each_ns() * blocks as i64 <= until_ns
+        self.spent_ns + self.mean_block_ns() * blocks as i64 <= until_ns
     }
 }
 
 /// Returns the number of blocks of one boot of the machine in this time, and their length in ns. `None` if it
 /// allows too few.
 #[must_use]
-pub fn blocks_of_start(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
+pub fn blocks_per_boot(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
     let shortest = TunePlan::shortest_ns(period_ns);
     let wanted = budget_ns / BLOCKS_OF_START - BLOCK_OVERHEAD_NS;
     let block_ns = wanted.min(BLOCK_NS[1]).max(shortest);
     let count = (budget_ns / (block_ns + BLOCK_OVERHEAD_NS)) as usize;
-    (count >= FEWEST_OF_START).then_some((count, block_ns))
+    (count >= FEWEST_BLOCKS_PER_BOOT).then_some((count, block_ns))
 }
 
 /// Returns the relative change that this many blocks with and without a setting decide with 90 %, one of
 /// `family` settings judged at once.
-fn decided(scatter: f64, blocks: usize, degrees: usize, family: usize) -> f64 {
-    let reach = student(stage_level(0, family) / (LOOKS * family) as f64, degrees) + student(0.2, degrees);
+fn least_detectable_change(scatter: f64, blocks: usize, degrees: usize, family: usize) -> f64 {
+    let reach = student_quantile(stage_level(0, family) / (LOOKS * family) as f64, degrees)
+        + student_quantile(0.2, degrees);
     (reach * scatter * (2.0 / blocks as f64).sqrt()).exp_m1()
 }

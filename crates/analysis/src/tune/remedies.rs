@@ -17,7 +17,7 @@ pub const USUAL: [Knob; 5] =
 
 /// Causes that a knob remedies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Remedied {
+pub struct RemediedCauses {
     /// The largest of the causes that it affects, those it remedies first.
     pub cause: Cause,
     /// Share of the worst starts' delay by all of them, 0 to 1.
@@ -28,7 +28,7 @@ pub struct Remedied {
 
 /// Effect of a knob on a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Bearing {
+enum KnobEffect {
     /// It may shorten the delay by the cause.
     May,
     /// It is the remedy of that cause.
@@ -37,29 +37,32 @@ enum Bearing {
 
 /// Returns the causes of a task's lateness that a knob affects; `None` if there are none.
 #[must_use]
-pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
-    let of = |bearing: Bearing| {
-        let rows = || why.causes.iter().filter(|row| bears(knob, &row.cause) == Some(bearing));
+pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<RemediedCauses> {
+    let of = |bearing: KnobEffect| {
+        let rows = || why.causes.iter().filter(|row| effect_on_cause(knob, &row.cause) == Some(bearing));
         let share: f64 = rows().map(|row| row.share_of_worst).sum();
         let largest = rows().max_by(|a, b| a.share_of_worst.total_cmp(&b.share_of_worst))?;
-        let own = bearing == Bearing::Own;
-        (share >= LEAST).then(|| Remedied { cause: largest.cause.clone(), share, own })
+        let own = bearing == KnobEffect::Own;
+        (share >= LEAST).then(|| RemediedCauses { cause: largest.cause.clone(), share, own })
     };
-    of(Bearing::Own).or_else(|| of(Bearing::May))
+    of(KnobEffect::Own).or_else(|| of(KnobEffect::May))
 }
 
 /// Compares knobs for a task with these causes: remedies of the largest causes first, then knobs that may
 /// shorten them, then usual first steps; of equals, the one that helps most often.
 #[must_use]
-pub fn in_order(a: (Knob, Option<&Remedied>), b: (Knob, Option<&Remedied>)) -> Ordering {
-    let weight = |of: Option<&Remedied>| of.map_or((false, 0.0), |of| (of.own, of.share));
+pub fn compare_usefulness(
+    a: (Knob, Option<&RemediedCauses>),
+    b: (Knob, Option<&RemediedCauses>),
+) -> Ordering {
+    let weight = |of: Option<&RemediedCauses>| of.map_or((false, 0.0), |of| (of.own, of.share));
     let place = |knob: Knob| Knob::ALL.iter().position(|one| *one == knob);
     let ((own_a, share_a), (own_b, share_b)) = (weight(a.1), weight(b.1));
     own_b.cmp(&own_a).then(share_b.total_cmp(&share_a)).then(place(a.0).cmp(&place(b.0)))
 }
 
 /// True if a kernel thread with one of these names is the cause.
-fn is_by(cause: &Cause, names: &[&str]) -> bool {
+fn is_kernel_thread(cause: &Cause, names: &[&str]) -> bool {
     cause.who.as_deref().is_some_and(|who| names.iter().any(|name| who.starts_with(name)))
 }
 
@@ -67,7 +70,7 @@ fn is_by(cause: &Cause, names: &[&str]) -> bool {
 const TIMERS_OF_PROGRAMS: [&str; 4] = ["timerfd_tmrproc", "posix_timer_fn", "hrtimer_wakeup", "it_real_fn"];
 
 /// Returns the effect of a knob on a cause, if it has one.
-fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
+fn effect_on_cause(knob: Knob, cause: &Cause) -> Option<KnobEffect> {
     let class = cause.class;
     // A program, an interrupt or the kernel's own work may have held off the timer interrupt.
     let open = matches!(class, Class::LateInterrupt | Class::InterruptsOff);
@@ -83,12 +86,12 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let memory = matches!(class, Class::PageFault | Class::Vector);
     let waits = matches!(class, Class::Blocked | Class::Lock | Class::LockInheriting | Class::Inversion);
     let limited = matches!(class, Class::Throttled | Class::Quota);
-    let by = |names: &[&str]| threads && is_by(cause, names);
+    let by = |names: &[&str]| threads && is_kernel_thread(cause, names);
     let (own, may) = match knob {
         Knob::OtherThreads | Knob::Cpuset => {
             let brought =
                 matches!(class, Class::Softirq | Class::OtherTimer | Class::Vector | Class::Migration);
-            let timers = class == Class::OtherTimer && is_by(cause, &TIMERS_OF_PROGRAMS);
+            let timers = class == Class::OtherTimer && is_kernel_thread(cause, &TIMERS_OF_PROGRAMS);
             (threads || timers, open || brought || waits || class == Class::PageFault)
         }
         Knob::Interrupts => {
@@ -121,8 +124,8 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
         _ => (false, false),
     };
     match (own, may) {
-        (true, _) => Some(Bearing::Own),
-        (_, true) => Some(Bearing::May),
+        (true, _) => Some(KnobEffect::Own),
+        (_, true) => Some(KnobEffect::May),
         _ => None,
     }
 }
@@ -184,7 +187,7 @@ mod tests {
             assert_eq!(of(knob), None, "{knob}");
         }
         let mut order = Knob::ALL;
-        order.sort_by(|a, b| in_order((*a, of(*a).as_ref()), (*b, of(*b).as_ref())));
+        order.sort_by(|a, b| compare_usefulness((*a, of(*a).as_ref()), (*b, of(*b).as_ref())));
         assert_eq!(order[..4], [Knob::OtherThreads, Knob::Cpuset, Knob::Policy, Knob::Interrupts]);
         let slow = late_by(&[(Class::TypicalWakeUp, None, 0.9)]);
         assert!(remedies(Knob::Governor, &slow).is_some_and(|of| !of.own));

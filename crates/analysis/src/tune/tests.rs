@@ -21,8 +21,8 @@ fn played(
     experiment
 }
 
-fn judgements(experiment: &Experiment) -> Vec<Judgement> {
-    experiment.found().iter().map(SettingFound::judgement).collect()
+fn judgements(experiment: &Experiment) -> Vec<SettingVerdict> {
+    experiment.found().iter().map(SettingResult::judgement).collect()
 }
 
 #[test]
@@ -36,9 +36,13 @@ fn of_remedies_that_mask_each_other_the_first_is_kept_and_what_it_hid_is_found_b
     };
     let found = played(Experiment::new(5, 120, Figure::Tail, 5), 5, machine);
     let judged = judgements(&found);
-    assert_eq!(judged[..3], [Judgement::Helps, Judgement::NotNeeded, Judgement::Helps], "{found:?}");
+    assert_eq!(
+        judged[..3],
+        [SettingVerdict::Helps, SettingVerdict::NotNeeded, SettingVerdict::Helps],
+        "{found:?}"
+    );
     assert!(
-        judged[3..].iter().all(|of| matches!(of, Judgement::Undecided | Judgement::NoMatter)),
+        judged[3..].iter().all(|of| matches!(of, SettingVerdict::Undecided | SettingVerdict::NoMatter)),
         "{judged:?}"
     );
     let of = found.found();
@@ -60,7 +64,7 @@ fn a_remedy_that_does_much_more_is_kept_before_the_main_causes_own() {
         block(tail, 2.0 * tail, 0)
     };
     let found = played(Experiment::new(2, 60, Figure::Tail, 9), 2, machine);
-    assert_eq!(judgements(&found), [Judgement::NotNeeded, Judgement::Helps], "{found:?}");
+    assert_eq!(judgements(&found), [SettingVerdict::NotNeeded, SettingVerdict::Helps], "{found:?}");
 }
 
 #[test]
@@ -70,7 +74,7 @@ fn what_helps_the_tail_and_harms_the_maximum_is_not_kept() {
         block(tail * noise, max * noise, 0)
     };
     let found = played(Experiment::new(1, 40, Figure::Tail, 4), 3, machine);
-    assert_eq!(judgements(&found), [Judgement::HelpsAndHarms]);
+    assert_eq!(judgements(&found), [SettingVerdict::HelpsAndHarms]);
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn misses_decide_where_the_start_misses_and_a_block_without_any_is_compared_too(
     assert_eq!((pilot.figure, pilot.spread), (Figure::Missed, 0.0));
     let found = played(Experiment::new(2, 60, pilot.figure, 4), 3, machine);
     let judged = judgements(&found);
-    assert_eq!(judged[0], Judgement::Helps, "{found:?}");
+    assert_eq!(judged[0], SettingVerdict::Helps, "{found:?}");
     assert!(found.found()[0].effects[0].change < 1e-3, "{found:?}");
     assert_eq!(Pilot::from_blocks(&[block(1e3, 2e3, 19)]).figure, Figure::Tail);
 }
@@ -89,7 +93,7 @@ fn misses_decide_where_the_start_misses_and_a_block_without_any_is_compared_too(
 #[test]
 fn nothing_is_said_of_blocks_that_are_all_alike() {
     let found = played(Experiment::new(3, 24, Figure::Tail, 4), 1, |_, _| block(10e3, 20e3, 0));
-    assert_eq!(judgements(&found), [Judgement::NoMatter; 3]);
+    assert_eq!(judgements(&found), [SettingVerdict::NoMatter; 3]);
     assert!(found.found().iter().all(|of| of.effects.iter().all(|effect| !effect.real)));
 }
 
@@ -122,7 +126,10 @@ fn a_plan_keeps_to_its_budget_and_says_when_it_cannot() {
         let blocks = (plan.blocks() + 2 * plan.pairs) as i64;
         assert!(blocks * (plan.block_ns + BLOCK_OVERHEAD_NS) <= budget_s * S, "{plan:?}");
         assert!(plan.knobs >= 1 && plan.rounds >= FEWEST_ROUNDS && plan.pairs >= 4, "{plan:?}");
-        assert!(plan.shows(0.1) > plan.shows(0.05) && plan.shows(0.1) < 2.0, "{plan:?}");
+        assert!(
+            plan.detectable_change(0.1) > plan.detectable_change(0.05) && plan.detectable_change(0.1) < 2.0,
+            "{plan:?}"
+        );
     }
     assert_eq!(TunePlan::new(5, 5 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)), None);
     assert!(TunePlan::new(40, 120 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap().knobs < 40);
@@ -133,7 +140,7 @@ fn a_plan_keeps_to_its_budget_and_says_when_it_cannot() {
 fn six_minutes_decide_a_factor_of_three_of_as_many_settings_as_that_allows() {
     let of = |spread: f64| TunePlan::new(12, 360 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(spread)).unwrap();
     for spread in [0.1, 0.3, 0.6, 0.9] {
-        assert!(of(spread).shows(spread) <= 2.0, "{:?}", of(spread));
+        assert!(of(spread).detectable_change(spread) <= 2.0, "{:?}", of(spread));
     }
     assert!(of(0.9).knobs < of(0.3).knobs, "{:?}", of(0.9));
 }
@@ -144,21 +151,21 @@ fn the_plan_is_that_of_the_reference() {
     // pooled over two sides, of 4, 8 and 14 degrees.
     for (degrees, times) in [(4, 1.56), (8, 1.32), (14, 1.22)] {
         let of = Pilot { blocks: degrees + 1, ..pilot(1.0) };
-        assert!((of.most() - times).abs() < 0.01, "{degrees}: {}", of.most());
+        assert!((of.spread_upper_limit() - times).abs() < 0.01, "{degrees}: {}", of.spread_upper_limit());
     }
 }
 
 #[test]
 fn what_a_plan_says_it_shows_it_shows() {
     let plan = TunePlan::new(10, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap();
-    let factor = 1.0 / (1.0 + plan.shows(0.05));
+    let factor = 1.0 / (1.0 + plan.detectable_change(0.05));
     let found = (0..100).filter(|seed| {
         let machine = |on: &[bool], noise: f64| {
             let tail = 50e3 * noise * if on[0] { factor } else { 1.0 };
             block(tail, 2.0 * tail, 0)
         };
         let found = played(Experiment::new(10, plan.blocks(), Figure::Tail, *seed), *seed, machine);
-        judgements(&found)[0] == Judgement::Helps
+        judgements(&found)[0] == SettingVerdict::Helps
     });
     let found = found.count();
     assert!((80..=99).contains(&found), "{found} of 100 at {factor}");

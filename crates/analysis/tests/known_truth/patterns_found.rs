@@ -47,10 +47,10 @@ fn white_traces_show_no_pattern() {
     let count = |seeds: &[u64]| {
         let all = seeds.iter().map(|seed| patterns(*seed, 12_000, |random, _| white(random)));
         all.filter(|p| {
-            if p.any() {
+            if p.has_any() {
                 println!("{:?}", found(p));
             }
-            p.any()
+            p.has_any()
         })
         .count()
     };

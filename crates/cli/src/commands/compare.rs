@@ -80,13 +80,13 @@ pub fn execute(args: &Args) -> Ending {
         move_tolerance_ns: args.fail_if_moved,
     };
     let compared = compare(&runs, &of_other_setting, options)?;
-    let compared = compared.tolerating(args.fail_if_worse);
+    let compared = compared.with_tolerance(args.fail_if_worse);
     if let (Some(file), Some(judged)) = (&args.junit, &compared.tolerated) {
         output::write_file(file, comparison::junit(judged).as_bytes())?;
     }
     if args.markdown {
         output::print(&comparison::markdown(&compared))?;
-        return Ok(Status::from_fitness(compared.asked()));
+        return Ok(Status::from_fitness(compared.tolerance_verdict()));
     }
     Ok(Status::from_fitness(args.output.show(&compared)?))
 }

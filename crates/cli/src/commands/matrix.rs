@@ -101,7 +101,7 @@ impl Args {
         };
         let (index, proposal) = request.plan(facts)?;
         if let Some(proposal) = proposal.filter(Proposal::is_part) {
-            output::note(&words::proposal(&proposal, words::MORE_CPUS));
+            output::note(&words::cpu_choice_sentence(&proposal, words::MORE_CPUS));
         }
         Ok(index)
     }
@@ -115,13 +115,13 @@ pub fn execute(args: &Args) -> Ending {
     let facts = facts::read(&Root::system());
     let mut index = args.index(&facts)?;
     if !args.show {
-        output::note(&words::outset(&index, OVERHEAD_NS, args.budget, &args.output));
+        output::note(&words::plan_sentence(&index, OVERHEAD_NS, args.budget, &args.output));
     }
     if args.plan {
         return Ok(Status::Fine);
     }
     let measure = |experiment: &mut Experiment<'_>| {
-        if !args.show && index.left() > 0 {
+        if !args.show && index.cells_left() > 0 {
             matrix::measure_cells(&mut index, &args.output, experiment)?;
         }
         Ok(Some(MatrixResult::new(index, Some(&facts))))

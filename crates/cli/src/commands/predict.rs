@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_runs::Ahead;
+use jitterlab_runs::OutlookRequest;
 
 use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
@@ -46,7 +46,7 @@ pub struct Args {
 
 /// Predicts, or decides the requirements, for each file.
 pub fn execute(args: &Args) -> Ending {
-    let ahead = Ahead {
+    let ahead = OutlookRequest {
         horizon_ns: args.horizon,
         claims: args.claims.clone(),
         requirements: args.requirements.clone(),

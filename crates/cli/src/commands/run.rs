@@ -67,7 +67,7 @@ pub fn execute(args: &Args) -> Ending {
     let writer = args.record.writer(measurement.info())?;
     args.record.note(|| jitterlab_report::run::announcement(measurement.info()));
     let Recorded { run, closed } = args.measure(measurement, writer, &interrupted)?;
-    let result = MeasuredRun { without_isolation, ..run.judged_for(args.wanted.purpose) };
+    let result = MeasuredRun { without_isolation, ..run.with_verdict_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::from_fitness(args.record.show.show(&result)?);
     let saved = args.record.saved(&result);

@@ -78,7 +78,7 @@ pub fn execute(args: &Args) -> Ending {
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     drop(progress);
     let Recorded { run, closed } = watched?;
-    let run = run.judged_for(args.wanted.purpose);
+    let run = run.with_verdict_for(args.wanted.purpose);
     let status = Status::from_fitness(args.record.show.show(&run)?);
     let saved = args.record.saved(&run);
     closed.and(saved).map(|()| status)

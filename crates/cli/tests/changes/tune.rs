@@ -83,7 +83,7 @@ fn only_what_was_kept_is_reverted() {
     let path = |name: &str| folder.path().join(name);
     fs::create_dir_all(path("etc/sysctl.d")).unwrap();
     fs::create_dir_all(path("etc/tmpfiles.d")).unwrap();
-    let mark = jitterlab_report::tune::kept::MARK;
+    let mark = jitterlab_report::tune::kept_files::MARK;
     fs::write(path("etc/sysctl.d/99-jitterlab.conf"), format!("{mark}\nvm.stat_interval = 120\n")).unwrap();
     fs::write(path("etc/tmpfiles.d/jitterlab.conf"), "# mine\n").unwrap();
     let root = folder.path().to_str().unwrap();

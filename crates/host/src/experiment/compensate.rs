@@ -6,9 +6,9 @@ use jitterlab_analysis::Statistics;
 use jitterlab_analysis::compensation_trial::{
     Candidate, CompensationTrial, Disturbance, TrialNote, TrialStep,
 };
-use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
+use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_distribution};
 use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::recommendation::{CompensationRequirement, MarginChoice, best};
+use jitterlab_analysis::recommendation::{CompensationRequirement, MarginChoice, best_candidate};
 use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
@@ -163,7 +163,7 @@ impl CompensationPlan {
         let candidates: Option<Vec<Candidate>> = samples.iter().map(candidate).collect();
         let candidates = candidates.ok_or_else(no_measurement)?;
         let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
-        Ok((best(&choices).ok_or_else(no_measurement)?, candidates))
+        Ok((best_candidate(&choices).ok_or_else(no_measurement)?, candidates))
     }
 }
 
@@ -230,7 +230,7 @@ fn measure_polling(bench: &mut TaskMeasurer<'_, '_>, tolerance_ns: i64) -> Resul
         margins_ns(period_ns).map(|margin_ns| bench.with_compensation(Compensation::Margin { margin_ns })),
     );
     let turns = bench.measure_all_in_turns(&ways, MARGIN_TURNS, TURN_NS)?;
-    let latencies = latency_law(&Block::views(period_ns, &turns[0]));
+    let latencies = latency_distribution(&Block::views(period_ns, &turns[0]));
     let point = |(margin_ns, blocks): (i64, &Vec<Block>)| {
         MarginPoint::new(margin_ns, &Block::views(period_ns, blocks), &latencies, tolerance_ns)
     };

@@ -154,7 +154,7 @@ pub fn measure_cells(
     }
     write_index(index, folder)?;
     let each_ns = index.duration_ns + OVERHEAD_NS;
-    experiment.set_total_time(index.left() as i64 * each_ns);
+    experiment.set_total_time(index.cells_left() as i64 * each_ns);
     let is_done = |number: &usize| index.done.iter().any(|done| done.cell == *number);
     let missing: Vec<usize> = (0..index.plan.cells.len()).filter(|number| !is_done(number)).collect();
     for number in missing {

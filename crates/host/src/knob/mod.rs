@@ -1,7 +1,7 @@
 //! Knobs: settings of this machine or of the task, one file for each topic. Each offers its steps for this
 //! machine; setting, reading back and putting back are the same for all.
 
-use jitterlab_analysis::tune::{KnobLeft, LeftOut, Offered, Step};
+use jitterlab_analysis::tune::{ApplicableKnob, LeftOut, Step, UntriedKnob};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{CpuSet, Knob, SystemFacts, TaskSpec};
 use nix::errno::Errno;
@@ -126,7 +126,7 @@ pub(super) fn applicable_knobs(
     cpus: &CpuSet,
     (task, process): (&TaskSpec, &str),
     wanted: &[Knob],
-) -> (Vec<Offered>, Vec<KnobLeft>) {
+) -> (Vec<ApplicableKnob>, Vec<UntriedKnob>) {
     let others = facts.usable().without(cpus);
     let context = KnobContext { root, facts, cpus, others: &others, task, process };
     let (mut offered, mut left) = (Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ pub(super) fn applicable_knobs(
             }
             Applicability::Steps(steps) => match steps.iter().find_map(|step| refusal(root, step)) {
                 None => {
-                    offered.push(Offered { knob, steps });
+                    offered.push(ApplicableKnob { knob, steps });
                     continue;
                 }
                 Some(error) => LeftOut::Refused { error },
@@ -148,7 +148,7 @@ pub(super) fn applicable_knobs(
             Applicability::NotAvailable => LeftOut::Absent,
             Applicability::NotApplicable => LeftOut::NotOfTask,
         };
-        left.push(KnobLeft { knob, why });
+        left.push(UntriedKnob { knob, why });
     }
     (offered, left)
 }
@@ -171,8 +171,8 @@ fn refusal(root: &Root, step: &Step) -> Option<String> {
 }
 
 /// Applies the steps of a knob that belong to the machine. Steps that belong to a run stay in
-/// [`Offered::steps`] for the measurement.
-pub(super) fn apply(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
+/// [`ApplicableKnob::steps`] for the measurement.
+pub(super) fn apply(offered: &ApplicableKnob, machine: &mut Alteration) -> std::io::Result<()> {
     offered.steps.iter().try_for_each(|step| match step {
         Step::File { file, value } => {
             machine.write(file, value).map_err(|error| std::io::Error::other(format!("{file}: {error}")))
@@ -187,12 +187,15 @@ pub(super) fn apply(offered: &Offered, machine: &mut Alteration) -> std::io::Res
 }
 
 /// True if any step changes the machine, not only the run.
-pub(super) fn touches_machine(offered: &Offered) -> bool {
+pub(super) fn touches_machine(offered: &ApplicableKnob) -> bool {
     offered.steps.iter().any(|step| !matches!(step, Step::IdleLatency { .. } | Step::Task { .. }))
 }
 
 /// The task with the settings of a knob.
-pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, jitterlab_model::Error> {
+pub(super) fn task_with(
+    offered: &ApplicableKnob,
+    task: TaskSpec,
+) -> Result<TaskSpec, jitterlab_model::Error> {
     let mut parts = offered.steps.iter().filter_map(|step| match step {
         Step::Task { parts } => Some(parts),
         _ => None,
@@ -204,7 +207,7 @@ pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, j
 
 /// Checks that the system grants a task the settings of a knob: limits and control groups may refuse a
 /// policy.
-pub(super) fn try_task(offered: &Offered, task: &TaskSpec) -> Result<(), String> {
+pub(super) fn try_task(offered: &ApplicableKnob, task: &TaskSpec) -> Result<(), String> {
     let with = task_with(offered, task.clone()).map_err(|error| error.to_string())?;
     match with.policy {
         Some(policy) if with.policy != task.policy => {

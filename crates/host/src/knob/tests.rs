@@ -45,7 +45,7 @@ const NETWORK: &str = "=== sys/class/net/eth0/threaded
 ";
 
 /// Knobs that can be tried without touching this machine: threads are those of the running one.
-fn offered(root: &Root) -> Vec<Offered> {
+fn offered(root: &Root) -> Vec<ApplicableKnob> {
     // Threads and their groups are those of the running machine.
     const REAL: [Knob; 4] = [Knob::OtherThreads, Knob::SmtSibling, Knob::Cpuset, Knob::KernelThreads];
     let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| !REAL.contains(knob)).collect();

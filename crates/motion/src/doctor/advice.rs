@@ -150,7 +150,7 @@ impl DoctorResult {
 
     /// True if a setting that is worth keeping removes this cause.
     fn is_remedied(&self, cause: &Cause) -> bool {
-        let kept = self.found.tuned.iter().flat_map(|tuned| tuned.worth());
+        let kept = self.found.tuned.iter().flat_map(|tuned| tuned.knobs_worth_keeping());
         let mut causes = kept.filter_map(|found| found.remedies.as_ref());
         causes.any(|of| of.own && of.cause.class == cause.class)
     }
@@ -167,7 +167,7 @@ impl DoctorResult {
 
     /// True if at least one tried setting was proven to be worth keeping.
     pub fn worth_keeping(&self) -> bool {
-        self.found.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
+        self.found.tuned.as_ref().is_some_and(|tuned| tuned.knobs_worth_keeping().next().is_some())
     }
 
     /// True if step pulses by software are not good, so that a card should make them.

@@ -111,7 +111,7 @@ impl Job {
 impl Way {
     /// The purposes, the most demanding first.
     pub fn served(&self) -> impl Iterator<Item = &'static Purpose> + use<> {
-        self.purposes.iter().filter_map(|name| Purpose::named(name))
+        self.purposes.iter().filter_map(|name| Purpose::by_name(name))
     }
 
     /// The task that shows whether a purpose is served.

@@ -1,6 +1,6 @@
 //! Causes that delayed a task in each of several runs.
 
-use jitterlab_analysis::compare::{CauseCompared, CausesCompared, Fate};
+use jitterlab_analysis::compare::{CauseChange, CauseCompared, CausesCompared};
 
 use crate::section::{Cell, Piece};
 use crate::why;
@@ -11,7 +11,7 @@ const WITH_WORST: usize = 2;
 
 /// Causes that delayed a task in each run, and those that disappeared or are new.
 pub fn piece(task: &str, found: &CausesCompared) -> Piece {
-    let fates = fates(found).map_or(String::new(), |fates| format!(" {fates}"));
+    let fates = cause_changes_sentence(found).map_or(String::new(), |fates| format!(" {fates}"));
     let caption = format!(
         "What delayed {task} beyond the usual way: mean over all activations, and the worst delay of one.{fates}"
     );
@@ -38,21 +38,21 @@ fn rows(found: &CausesCompared) -> impl Iterator<Item = Vec<Cell>> {
             std::iter::once(seen(here.mean_ns)).chain(with_worst.then(|| seen(here.worst_ns as f64)))
         });
         let fate = match of.fate {
-            Fate::Gone => "gone",
-            Fate::New => "new",
-            Fate::Stayed => "",
+            CauseChange::Gone => "gone",
+            CauseChange::New => "new",
+            CauseChange::Stayed => "",
         };
         std::iter::once(why::cause(&of.cause).into()).chain(in_runs).chain([fate.into()]).collect()
     })
 }
 
-fn fates(found: &CausesCompared) -> Option<String> {
-    let of = |fate: Fate| {
+fn cause_changes_sentence(found: &CausesCompared) -> Option<String> {
+    let of = |fate: CauseChange| {
         let causes = found.causes.iter().filter(|of| of.fate == fate);
         causes.map(|of| why::cause(&of.cause)).collect::<Vec<_>>()
     };
     let (first, last) = (found.runs.first()?, found.runs.last()?);
-    let (gone, new) = (of(Fate::Gone), of(Fate::New));
+    let (gone, new) = (of(CauseChange::Gone), of(CauseChange::New));
     let said = [
         (!gone.is_empty()).then(|| format!("Not seen in {last}: {}.", list(&gone))),
         (!new.is_empty()).then(|| format!("Not seen in {first}: {}.", list(&new))),

@@ -6,7 +6,7 @@ use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::words::list;
 
 /// The change of a figure, as a share of the first run's.
-fn relative(difference: &Difference) -> Option<[f64; 3]> {
+fn relative_change(difference: &Difference) -> Option<[f64; 3]> {
     let [low, high] = difference.interval?;
     let first = difference.difference / (difference.ratio? - 1.0);
     let percent = |ns: f64| 100.0 * ns / first;
@@ -24,7 +24,7 @@ pub(super) fn build(task: &str, comparison: &Comparison) -> Option<Chart> {
         // Runs are drawn side by side at each name.
         let shift = (k as f64 - (others - 1.0) / 2.0) * 0.6 / others;
         let values = other.differences.iter().filter_map(|d| {
-            let [low, middle, high] = relative(d)?;
+            let [low, middle, high] = relative_change(d)?;
             let at = shown().position(|s| *s == d.statistic)?;
             Some([at as f64 + shift, low, middle, high])
         });

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use jitterlab_analysis::compare::{CodePath, PathChange, PathsCompared, RARE_SHARE, RunsCompared, StepMoved};
+use jitterlab_analysis::compare::{CodePath, PathChange, PathsCompared, RARE_SHARE, RunsCompared, StepMove};
 use jitterlab_model::Fitness;
 
 use crate::head::Head;
@@ -50,12 +50,12 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
     let header = ["median in ns", "first", "other", "moved", "share first", "share other"];
     let rows = paths.changes.iter().map(|change| path_row(change, tolerance_ns));
     let mut pieces = vec![Piece::table(format!("{task}: code paths of the kernel"), &header, rows)];
-    pieces.push(Piece::text(match paths.different(tolerance_ns) {
+    pieces.push(Piece::text(match paths.count_different(tolerance_ns) {
         0 => format!("No path that 1 % of the activations take appeared, vanished or moved by more than {tolerance_ns} ns."),
         different => format!("{} that 1 % of the activations take differ.", plural(different as u64, "path")),
     }));
     if !paths.steps.is_empty() {
-        let row = |of: &StepMoved| {
+        let row = |of: &StepMove| {
             vec![
                 why::step(of.step).into(),
                 of.old_ns.to_string(),
@@ -65,14 +65,14 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
         };
         let caption = format!("{task}: steps of a wake-up, median in ns");
         pieces.push(Piece::table(caption, &["", "first", "other", "moved"], paths.steps.iter().map(row)));
-        pieces.push(Piece::text(grown(&paths.steps, tolerance_ns)));
+        pieces.push(Piece::text(moved_steps_sentence(&paths.steps, tolerance_ns)));
     }
     pieces
 }
 
 /// The steps that moved by more than the tolerance.
-fn grown(steps: &[StepMoved], tolerance_ns: i64) -> String {
-    let mut moved: Vec<&StepMoved> = steps.iter().filter(|of| of.by_ns().abs() > tolerance_ns).collect();
+fn moved_steps_sentence(steps: &[StepMove], tolerance_ns: i64) -> String {
+    let mut moved: Vec<&StepMove> = steps.iter().filter(|of| of.by_ns().abs() > tolerance_ns).collect();
     moved.sort_by_key(|of| Reverse(of.by_ns().abs()));
     let said = moved.iter().map(|of| {
         let way = if of.by_ns() > 0 { "longer" } else { "shorter" };
@@ -125,7 +125,7 @@ mod tests {
         let (old, new) = (path(3_900, 0.9), path(3_950, 0.9));
         let kept = PathChange::Kept { old, new, moved_ns: 50 };
         let rare = PathChange::Appeared { new: path(9_000, 0.001) };
-        let steps = vec![StepMoved { step: Step::Switch, old_ns: 1_850, new_ns: 3_050 }];
+        let steps = vec![StepMove { step: Step::Switch, old_ns: 1_850, new_ns: 3_050 }];
         let both = text(&PathsCompared { changes: vec![kept, rare], steps }, 100);
         assert!(both.contains("kept") && both.contains("+50") && both.contains("appeared (rare)"), "{both}");
         assert!(

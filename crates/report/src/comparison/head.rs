@@ -1,16 +1,16 @@
 //! The first three lines of a comparison: a conclusion, the figure that differs most, the next step.
 
 use jitterlab_analysis::compare::{
-    Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
-    SettingsCompared, Statistic, Tolerated, USUAL_MOVE_NS,
+    Basis, ComparedRun, Comparison, Difference, FigureVerdict, NoInterval, RunsCompared, SettingDifference,
+    SettingsCompared, Statistic, ToleranceVerdict, USUAL_MOVE_NS,
 };
 use jitterlab_analysis::exact_binomial::binomial_at_least;
 use jitterlab_model::Fitness;
 
-use super::basis;
+use super::basis_text;
 use super::code_paths;
 use super::settings;
-use super::table::{change, is_notable, percent, size, value};
+use super::table::{effect_size, figure_value, format_change, format_difference, is_notable};
 use crate::head::Head;
 use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
 
@@ -20,17 +20,18 @@ const NAMED: [usize; 2] = [3, 1];
 /// The head; `None` of a comparison that draws no conclusion.
 pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     if let Some(tolerated) = &compared.tolerated {
-        return Some(tolerating(compared, tolerated));
+        return Some(tolerance_head(compared, tolerated));
     }
     let runs: Vec<(&str, &Comparison)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?))).collect();
     let several: Vec<(&str, &SettingsCompared)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?))).collect();
-    let mut found = of_settings(&several).or_else(|| of_runs(&runs))?;
+    let mut found = settings_head(&several).or_else(|| runs_head(&runs))?;
     // In virtual time the same programs give the same run: without intervals, the paths decide.
     let decided_by_paths = compared.move_tolerance_ns.is_some() || found.fitness == Fitness::CannotTell;
     let of_paths = decided_by_paths.then(|| {
-        let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", primary_figures(&runs)));
+        let worst =
+            largest_difference(&runs).unwrap_or_else(|| format!("As seen, {}.", primary_figures(&runs)));
         code_paths::head(compared, worst)
     });
     if compared.different_paths().is_some() {
@@ -46,23 +47,23 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
 const FEW_RUNS: usize = 3;
 
 /// Conclusion from runs side by side.
-pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
+pub(crate) fn runs_head(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let first = tasks.first()?.1.runs.first()?;
     let others: Vec<&str> = tasks.first()?.1.against_first.iter().map(|run| run.name.as_str()).collect();
     let each: Vec<Changes> = others.iter().map(|name| Changes::new(tasks, name)).collect();
-    let fitness = each.iter().map(Changes::fitness).reduce(together)?;
+    let fitness = each.iter().map(Changes::fitness).reduce(combined_fitness)?;
     let against = &first.name;
     let verdict = match each.as_slice() {
         [_] if fitness == Fitness::CannotTell => format!(
             "SEEN: {} {} {against}: {}. One run of each does not decide whether this comes again.",
             others[0],
-            way_seen(tasks),
+            observed_direction(tasks),
             primary_figures(tasks)
         ),
         [only] => {
-            let pooled = pooled(tasks).map(|pooled| format!(": {pooled}"));
-            let listed = pooled.unwrap_or_else(|| only.listed(": ", NAMED[0]));
-            format!("{}: {} against {against}{listed}.", way(fitness), others[0])
+            let pooled = common_direction(tasks).map(|pooled| format!(": {pooled}"));
+            let listed = pooled.unwrap_or_else(|| only.list_differences(": ", NAMED[0]));
+            format!("{}: {} against {against}{listed}.", direction_word(fitness), others[0])
         }
         all => {
             let (alike, differ): (Vec<_>, Vec<_>) =
@@ -70,36 +71,44 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
             let differ: Vec<String> = match differ.len() {
                 ..=FEW_RUNS => differ
                     .iter()
-                    .map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])))
+                    .map(|(of, name)| {
+                        format!("{name} {}{}", of.direction(), of.list_differences(": ", NAMED[1]))
+                    })
                     .collect(),
-                _ => by_way(&differ),
+                _ => runs_by_direction(&differ),
             };
             let alike: Vec<String> = alike.iter().map(|(_, name)| (*name).to_string()).collect();
             if differ.is_empty() {
-                format!("{} whether {} differ from {against}.", way(fitness), list_some(&alike))
+                format!("{} whether {} differ from {against}.", direction_word(fitness), list_some(&alike))
             } else {
                 let alike = (!alike.is_empty()).then(|| format!("cannot tell of {}", list_some(&alike)));
                 let said: Vec<String> = differ.into_iter().chain(alike).collect();
-                format!("{} against {against}: {}.", way(fitness), said.join("; "))
+                format!("{} against {against}: {}.", direction_word(fitness), said.join("; "))
             }
         }
     };
-    let number =
-        gross(tasks).or_else(|| largest(tasks)).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
+    let number = gross_confidence(tasks)
+        .or_else(|| largest_difference(tasks))
+        .or_else(|| excluded_change(tasks))
+        .unwrap_or_else(|| undecided_reason(tasks));
     // With maxima alone, or without a difference in any single task, the result over all tasks comes first.
-    let together = || Some(format!("{}.", sentence(&pooled(tasks)?)));
-    let (verdict, number) = match above(tasks).or_else(|| maxima(tasks)).or_else(together) {
+    let together = || Some(format!("{}.", sentence(&common_direction(tasks)?)));
+    let (verdict, number) = match above_histogram(tasks).or_else(|| maxima_direction(tasks)).or_else(together)
+    {
         Some(maxima) if fitness == Fitness::CannotTell => (maxima, format!("{verdict} {number}")),
         _ => (verdict, number),
     };
-    Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
+    Some(Head { fitness, asked: false, verdict, number, next: next_step(tasks) })
 }
 
 /// Runs that differ from the first, by the direction in which they do.
-fn by_way(differ: &[(&Changes, &&str)]) -> Vec<String> {
+fn runs_by_direction(differ: &[(&Changes, &&str)]) -> Vec<String> {
     let ways = ["worse", "mixed", "better"].map(|way| {
-        let names: Vec<String> =
-            differ.iter().filter(|(of, _)| of.way() == way).map(|(_, name)| (**name).to_owned()).collect();
+        let names: Vec<String> = differ
+            .iter()
+            .filter(|(of, _)| of.direction() == way)
+            .map(|(_, name)| (**name).to_owned())
+            .collect();
         (!names.is_empty()).then(|| format!("{} {way}: {}", names.len(), list_some(&names)))
     });
     ways.into_iter().flatten().collect()
@@ -111,12 +120,12 @@ const POOLED: usize = 6;
 const BY_CHANCE: f64 = 0.01;
 
 /// The figure that moved the same way in most tasks between two runs, where that is no chance.
-fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
+fn common_direction(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let of_figure = |statistic: &Statistic| {
         let of_task = |(task, compared): &(&str, &Comparison)| {
             let [only] = compared.against_first.as_slice() else { return None };
             let is_it =
-                |of: &&Difference| of.statistic == *statistic && of.refusal != Some(Refusal::WithinBins);
+                |of: &&Difference| of.statistic == *statistic && of.refusal != Some(NoInterval::WithinBins);
             let of = only.differences.iter().find(is_it).filter(|of| of.difference != 0.0)?;
             Some(((*task).to_owned(), *of))
         };
@@ -130,8 +139,9 @@ fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
         if moved < POOLED || chance >= BY_CHANCE {
             return None;
         }
-        most.sort_by(|a, b| size(&a.1).total_cmp(&size(&b.1)));
-        let [least, largest] = [most.first()?, most.last()?].map(|(_, of)| change(of, of.difference));
+        most.sort_by(|a, b| effect_size(&a.1).total_cmp(&effect_size(&b.1)));
+        let [least, largest] =
+            [most.first()?, most.last()?].map(|(_, of)| format_difference(of, of.difference));
         let except: Vec<String> = few.into_iter().map(|(task, _)| task).collect();
         let except = match except.is_empty() {
             true => String::new(),
@@ -145,7 +155,7 @@ fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
 }
 
 /// The task with really more or fewer values above the histogram, which no quantile shows.
-fn above(tasks: &[(&str, &Comparison)]) -> Option<String> {
+fn above_histogram(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let found = tasks.iter().filter_map(|(task, compared)| {
         let [only] = compared.against_first.as_slice() else { return None };
         let above = only.above.filter(|above| above.differs)?;
@@ -180,7 +190,7 @@ fn above(tasks: &[(&str, &Comparison)]) -> Option<String> {
 }
 
 /// The largest latencies of several tasks that all moved the same way between two runs, where little else is known.
-fn maxima(tasks: &[(&str, &Comparison)]) -> Option<String> {
+fn maxima_direction(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let both = |compared: &Comparison| {
         let [first, here] = compared.runs.as_slice() else { return None };
         let known = |of: &Comparison| {
@@ -226,14 +236,14 @@ impl Changes {
             let gross = against.and_then(|against| against.gross).map(|gross| gross.statistic);
             let real = against.into_iter().flat_map(|against| &against.differences).filter(|of| of.real);
             let said = real.map(|of| {
-                let facts = format!("{prefix}{}", facts(compared, run, of));
+                let facts = format!("{prefix}{}", figure_in_both_runs(compared, run, of));
                 (gross == Some(of.statistic), *of, facts)
             });
             said.collect::<Vec<(bool, Difference, String)>>()
         };
         let mut real: Vec<(bool, Difference, String)> = tasks.iter().flat_map(of_task).collect();
         // The deciding difference comes first.
-        real.sort_by(|a, b| b.0.cmp(&a.0).then(size(&b.1).total_cmp(&size(&a.1))));
+        real.sort_by(|a, b| b.0.cmp(&a.0).then(effect_size(&b.1).total_cmp(&effect_size(&a.1))));
         let side = |higher: bool| {
             let of = real.iter().filter(|(_, of, _)| (of.difference > 0.0) == higher);
             of.map(|(_, _, facts)| facts.clone()).collect()
@@ -242,15 +252,15 @@ impl Changes {
     }
 
     fn fitness(&self) -> Fitness {
-        fitness(!self.lower.is_empty(), !self.higher.is_empty())
+        fitness_of_changes(!self.lower.is_empty(), !self.higher.is_empty())
     }
 
-    fn way(&self) -> String {
-        way(self.fitness()).to_lowercase()
+    fn direction(&self) -> String {
+        direction_word(self.fitness()).to_lowercase()
     }
 
     /// Lists the differences after `before`; empty if there are none.
-    fn listed(&self, before: &str, most: usize) -> String {
+    fn list_differences(&self, before: &str, most: usize) -> String {
         let sides =
             [(&self.lower, "lower"), (&self.higher, "higher")].into_iter().filter(|(of, _)| !of.is_empty());
         let said: Vec<String> = sides
@@ -267,21 +277,21 @@ impl Changes {
     }
 }
 
-/// A figure of both runs, with its change.
-fn facts(compared: &Comparison, run: &str, of: &Difference) -> String {
-    let value = |run: Option<&ComparedRun>| Some(figure_with_unit(of.statistic, value(run?, of.statistic)?));
+fn figure_in_both_runs(compared: &Comparison, run: &str, of: &Difference) -> String {
+    let value =
+        |run: Option<&ComparedRun>| Some(figure_with_unit(of.statistic, figure_value(run?, of.statistic)?));
     let here = value(compared.runs.iter().find(|of| of.name == run)).unwrap_or_default();
     let first = value(compared.runs.first()).unwrap_or_default();
-    format!("{} {here} against {first} ({})", of.statistic.name(), change(of, of.difference))
+    format!("{} {here} against {first} ({})", of.statistic.name(), format_difference(of, of.difference))
 }
 
 /// The figures that a purpose needs first.
 const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
 
 /// The direction that all of these figures have in all tasks, as seen in both of two runs, whatever they prove.
-fn way_seen(tasks: &[(&str, &Comparison)]) -> &'static str {
-    let differs = |of: &Difference| of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins);
-    let primary = each(tasks).filter(|(.., of)| PRIMARY.contains(&of.statistic) && differs(of));
+fn observed_direction(tasks: &[(&str, &Comparison)]) -> &'static str {
+    let differs = |of: &Difference| of.difference != 0.0 && of.refusal != Some(NoInterval::WithinBins);
+    let primary = all_differences(tasks).filter(|(.., of)| PRIMARY.contains(&of.statistic) && differs(of));
     let (higher, lower): (Vec<_>, Vec<_>) = primary.partition(|(.., of)| of.difference > 0.0);
     match (lower.len(), higher.len()) {
         (0, 0) => "against",
@@ -301,7 +311,8 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
             of.statistic == Statistic::MissedShare && of.ratio.is_none() && of.difference == 0.0
         };
         let named = PRIMARY.iter().filter_map(of).filter(|of| !never(of));
-        let mut said: Vec<String> = named.map(|of| facts(compared, &against.name, of)).collect();
+        let mut said: Vec<String> =
+            named.map(|of| figure_in_both_runs(compared, &against.name, of)).collect();
         let side = |holds: fn(f64) -> bool| -> Vec<String> {
             all.iter().filter(|of| holds(of.difference)).map(|of| of.statistic.name().into()).collect()
         };
@@ -322,7 +333,7 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
             .iter()
             .flat_map(|against| &against.differences)
             .filter(|of| is_notable(of));
-        notable.map(size).fold(0.0, f64::max)
+        notable.map(effect_size).fold(0.0, f64::max)
     };
     let mut sorted: Vec<&(&str, &Comparison)> = tasks.iter().collect();
     let mut rest = String::new();
@@ -343,7 +354,7 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
 }
 
 /// States the confidence in the gross difference of two runs.
-fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
+fn gross_confidence(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let pairs = tasks.iter().filter(|(_, compared)| compared.runs.len() == 2);
     let mut found = pairs.filter_map(|(task, compared)| {
         let against = compared.against_first.first()?;
@@ -360,7 +371,7 @@ fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
 }
 
 /// Fitness for the presence of really lower and really higher figures.
-fn fitness(lower: bool, higher: bool) -> Fitness {
+fn fitness_of_changes(lower: bool, higher: bool) -> Fitness {
     match (lower, higher) {
         (false, false) => Fitness::CannotTell,
         (true, false) => Fitness::Good,
@@ -370,7 +381,7 @@ fn fitness(lower: bool, higher: bool) -> Fitness {
 }
 
 /// Combines the results of two runs, or of two tasks.
-fn together(a: Fitness, b: Fitness) -> Fitness {
+fn combined_fitness(a: Fitness, b: Fitness) -> Fitness {
     match (a, b) {
         (a, b) if a == b => a,
         (Fitness::CannotTell, other) | (other, Fitness::CannotTell) => other,
@@ -378,7 +389,7 @@ fn together(a: Fitness, b: Fitness) -> Fitness {
     }
 }
 
-fn way(fitness: Fitness) -> &'static str {
+fn direction_word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "BETTER",
         Fitness::Limited => "MIXED",
@@ -387,11 +398,10 @@ fn way(fitness: Fitness) -> &'static str {
     }
 }
 
-/// The real difference that is largest, with its interval.
-fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
-    let real = each(tasks).filter(|(_, _, of)| of.real);
+fn largest_difference(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let real = all_differences(tasks).filter(|(_, _, of)| of.real);
     // A difference with an interval ranks above a maximum.
-    let rank = |of: &Difference| (of.interval.is_some(), size(of));
+    let rank = |of: &Difference| (of.interval.is_some(), effect_size(of));
     let by_rank = |a: &Difference, b: &Difference| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -400,44 +410,49 @@ fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let compared = tasks.iter().find(|(name, _)| *name == task)?.1;
     let value = |run: &str| {
         let run = compared.runs.iter().find(|of| of.name == run)?;
-        Some(figure_with_unit(of.statistic, value(run, of.statistic)?))
+        Some(figure_with_unit(of.statistic, figure_value(run, of.statistic)?))
     };
-    let by = change(of, of.difference);
+    let by = format_difference(of, of.difference);
     let sure = of.interval.map_or(String::new(), |[low, high]| {
-        let provided = provided(compared, [first, here]);
-        format!(", between {} and {} with 95 % confidence{provided}", change(of, low), change(of, high))
+        let provided = interval_assumption(compared, [first, here]);
+        format!(
+            ", between {} and {} with 95 % confidence{provided}",
+            format_difference(of, low),
+            format_difference(of, high)
+        )
     });
     let (before, after) = (value(first)?, value(here)?);
     Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
 }
 
 /// If nothing is shown, the change that can be excluded, for the highest quantile with an interval.
-fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
+fn excluded_change(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
-    let known =
-        each(tasks).filter(|(_, _, of)| of.interval.is_some() && of.statistic != Statistic::MissedShare);
+    let known = all_differences(tasks)
+        .filter(|(_, _, of)| of.interval.is_some() && of.statistic != Statistic::MissedShare);
     let (task, (first, here), of) = known.max_by_key(|(_, _, of)| ranked(of))?;
     let [low, high] = of.interval?;
-    let provided = provided(tasks.iter().find(|(name, _)| *name == task)?.1, [first, here]);
+    let provided = interval_assumption(tasks.iter().find(|(name, _)| *name == task)?.1, [first, here]);
     Some(format!(
         "{} of {task} in {here}: a change between {} and {} cannot be excluded, a larger one is (95 %{provided}).",
         of.statistic.name(),
-        change(of, low),
-        change(of, high)
+        format_difference(of, low),
+        format_difference(of, high)
     ))
 }
 
 /// Assumption behind intervals of these runs, in addition to their data.
-fn provided(compared: &Comparison, names: [&str; 2]) -> &'static str {
+fn interval_assumption(compared: &Comparison, names: [&str; 2]) -> &'static str {
     let mut runs = compared.runs.iter().filter(|run| names.contains(&run.name.as_str()));
     let unordered = runs.any(|run| run.basis == Basis::IfIndependent);
     if unordered { ", if latencies are independent of each other" } else { "" }
 }
 
-/// Reason why no statement is possible at all.
-fn nothing(tasks: &[(&str, &Comparison)]) -> String {
-    let within = each(tasks).filter(|(.., of)| of.refusal == Some(Refusal::WithinBins));
-    if let Some((task, (first, here), of)) = within.max_by(|a, b| size(a.2).total_cmp(&size(b.2))) {
+fn undecided_reason(tasks: &[(&str, &Comparison)]) -> String {
+    let within = all_differences(tasks).filter(|(.., of)| of.refusal == Some(NoInterval::WithinBins));
+    if let Some((task, (first, here), of)) =
+        within.max_by(|a, b| effect_size(a.2).total_cmp(&effect_size(b.2)))
+    {
         let by = time(of.difference.abs());
         return format!(
             "{} of {task} differs by {by} between {first} and {here}, which is within the bins of the histograms: no difference.",
@@ -449,7 +464,11 @@ fn nothing(tasks: &[(&str, &Comparison)]) -> String {
     unsure.map_or_else(
         || "How large a lasting change is cannot be told: what varies is a burst or two.".into(),
         |run| {
-            format!("How large a lasting change is cannot be told: in {}, {}.", run.name, basis(&run.basis))
+            format!(
+                "How large a lasting change is cannot be told: in {}, {}.",
+                run.name,
+                basis_text(&run.basis)
+            )
         },
     )
 }
@@ -457,7 +476,7 @@ fn nothing(tasks: &[(&str, &Comparison)]) -> String {
 type Compared<'a> = (&'a str, (&'a str, &'a str), &'a Difference);
 
 /// Every difference, with its task and the names of its runs.
-fn each<'a>(tasks: &'a [(&'a str, &'a Comparison)]) -> impl Iterator<Item = Compared<'a>> {
+fn all_differences<'a>(tasks: &'a [(&'a str, &'a Comparison)]) -> impl Iterator<Item = Compared<'a>> {
     tasks.iter().flat_map(|(task, compared)| {
         let first = compared.runs.first().map_or("", |run| run.name.as_str());
         compared.against_first.iter().flat_map(move |run| {
@@ -470,8 +489,8 @@ fn figure_with_unit(statistic: Statistic, value: f64) -> String {
     if statistic == Statistic::MissedShare { share(value) } else { time(value) }
 }
 
-fn next(tasks: &[(&str, &Comparison)]) -> String {
-    let decided = each(tasks).any(|(.., of)| of.real);
+fn next_step(tasks: &[(&str, &Comparison)]) -> String {
+    let decided = all_differences(tasks).any(|(.., of)| of.real);
     let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
     let needs = runs.filter_map(|run| match run.basis {
         Basis::TooDependent { needs_ns, .. } => Some(needs_ns),
@@ -485,17 +504,16 @@ fn next(tasks: &[(&str, &Comparison)]) -> String {
     }
 }
 
-/// Conclusion from two settings with several runs of each.
-pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
+pub(super) fn settings_head(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     let (_, any) = tasks.first()?;
     let real = |higher: bool| {
         tasks.iter().any(|(_, of)| of.differences.iter().any(|d| d.real && settings::is_higher(d) == higher))
     };
-    let fitness = fitness(real(false), real(true));
+    let fitness = fitness_of_changes(real(false), real(true));
     let named = |task: &str| if tasks.len() > 1 { format!("{task}: ") } else { String::new() };
     let sides: Vec<String> = tasks
         .iter()
-        .filter_map(|(task, of)| Some(format!("{}{}", named(task), settings::sides(of)?)))
+        .filter_map(|(task, of)| Some(format!("{}{}", named(task), settings::lower_and_higher_figures(of)?)))
         .collect();
     let sides = if sides.is_empty() { String::new() } else { format!(": {}", sides.join("; ")) };
     let turns = match any.in_turns {
@@ -514,19 +532,18 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
         fitness,
         asked: false,
         verdict: match fitness {
-            Fitness::CannotTell => format!("{} whether the settings differ{sides}.", way(fitness)),
-            _ => format!("{}: --with against the first setting{sides}{turns}.", way(fitness)),
+            Fitness::CannotTell => format!("{} whether the settings differ{sides}.", direction_word(fitness)),
+            _ => format!("{}: --with against the first setting{sides}{turns}.", direction_word(fitness)),
         },
         number: most.map_or_else(
             || "There is no figure that all runs are long enough for.".into(),
-            |(task, d)| settings::sentence(task, d),
+            |(task, d)| settings::difference_sentence(task, d),
         ),
-        next: settings::next(any),
+        next: settings::next_step(any),
     })
 }
 
-/// The verdict against a tolerance.
-fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
+fn tolerance_head(compared: &RunsCompared, judged: &ToleranceVerdict) -> Head {
     let most = share(judged.tolerance);
     let first = compared.tasks.first();
     let first = first.and_then(|task| {
@@ -547,7 +564,10 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     let verdict = match judged.fitness {
         Fitness::Unfit => format!("WORSE than {first} by more than {most} in {}.", names(Fitness::Unfit)),
         Fitness::CannotTell => {
-            format!("CANNOT TELL whether it is worse than {first} by more than {most}: {}.", open(judged))
+            format!(
+                "CANNOT TELL whether it is worse than {first} by more than {most}: {}.",
+                undecided_figures(judged)
+            )
         }
         Fitness::Good => format!("NOT WORSE than {first} by more than {most}, in any figure."),
         Fitness::Limited => format!(
@@ -558,7 +578,7 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     };
     let runs: Vec<(&str, &Comparison)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?))).collect();
-    let number = judged.figures.first().map_or_else(|| nothing(&runs), self::judged);
+    let number = judged.figures.first().map_or_else(|| undecided_reason(&runs), figure_sentence);
     let next = match judged.fitness {
         Fitness::Unfit => "jitterlab report, with all these files: where they differ",
         Fitness::CannotTell | Fitness::Limited => {
@@ -569,39 +589,38 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     Head { fitness: judged.fitness, asked: true, verdict, number, next: next.into() }
 }
 
-/// Reason why no decision is possible.
-fn open(judged: &Tolerated) -> String {
-    let seems = |of: &&JudgedFigure| of.change.is_none_or(|change| change > judged.tolerance);
+fn undecided_figures(judged: &ToleranceVerdict) -> String {
+    let seems = |of: &&FigureVerdict| of.change.is_none_or(|change| change > judged.tolerance);
     match judged.figures.iter().find(seems) {
         Some(of) => format!("{} is as seen, which may be chance", of.statistic.name()),
         None => "nothing is shown, and nothing excluded".into(),
     }
 }
 
-pub(super) fn judged(of: &JudgedFigure) -> String {
-    let JudgedFigure { task, run, statistic, .. } = of;
+pub(super) fn figure_sentence(of: &FigureVerdict) -> String {
+    let FigureVerdict { task, run, statistic, .. } = of;
     let name = statistic.name();
     match (of.change, of.limits) {
         (Some(change), Some([low, high])) if !of.gross => format!(
             "{name} of {task} in {run}: {} (between {} and {} with 95 % confidence).",
-            percent(change),
-            percent(low),
-            percent(high)
+            format_change(change),
+            format_change(low),
+            format_change(high)
         ),
         (change, _) if of.gross => format!(
             "{name} of {task} in {run}: {}, shown by every tenth of the run against every tenth of the first.",
-            change.map_or("there was none in the first".into(), percent)
+            change.map_or("there was none in the first".into(), format_change)
         ),
         (Some(change), None) if of.within_bins => format!(
             "{name} of {task} in {run}: {} as seen, which is within the bins of the histograms: no difference.",
-            percent(change)
+            format_change(change)
         ),
         (Some(change), None) if *statistic == Statistic::Maximum => format!(
             "{name} of {task} in {run}: {}; the largest latencies of equal stretches differ, too.",
-            percent(change)
+            format_change(change)
         ),
         (Some(change), None) => {
-            format!("{name} of {task} in {run}: {} as seen, without an interval.", percent(change))
+            format!("{name} of {task} in {run}: {} as seen, without an interval.", format_change(change))
         }
         _ => format!("{name} of {task} in {run}: there was none in the first."),
     }

@@ -6,15 +6,15 @@ use super::table::side_by_side;
 use super::{head, settings};
 use crate::junit::{self, Case};
 use crate::section::{Cell, Table};
-use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
+use jitterlab_analysis::compare::{FigureVerdict, RunsCompared, ToleranceVerdict};
 
 /// A test case for each figure: failed if it is shown to be worse by more than is tolerated, skipped if that
 /// cannot be decided.
-pub fn junit(judged: &Tolerated) -> String {
+pub fn junit(judged: &ToleranceVerdict) -> String {
     let cases = judged.figures.iter().map(|figure| {
-        let JudgedFigure { task, run, statistic, fitness, .. } = figure;
+        let FigureVerdict { task, run, statistic, fitness, .. } = figure;
         let name = format!("{} of {task}", statistic.name());
-        Case { class: run.clone(), name, fitness: *fitness, said: head::judged(figure) }
+        Case { class: run.clone(), name, fitness: *fitness, said: head::figure_sentence(figure) }
     });
     junit::suite("jitterlab compare", &[], &cases.collect::<Vec<_>>())
 }
@@ -23,20 +23,20 @@ pub fn junit(judged: &Tolerated) -> String {
 pub fn markdown(compared: &RunsCompared) -> String {
     let mut text = String::new();
     if let Some(head) = head::build(compared) {
-        let _ = writeln!(text, "**{}** {}\n", plain(&head.verdict), plain(&head.number));
+        let _ = writeln!(text, "**{}** {}\n", escape_markdown(&head.verdict), escape_markdown(&head.number));
     }
     for task in &compared.tasks {
         let side_by_side = task.comparison.as_ref().map(|found| side_by_side(&task.task, found));
         let settings = task.settings.as_ref().map(|found| settings::table(&task.task, found));
-        text.extend(side_by_side.into_iter().chain(settings).map(|table| rows(&task.task, &table)));
+        text.extend(side_by_side.into_iter().chain(settings).map(|table| markdown_table(&task.task, &table)));
     }
     text
 }
 
 /// A table with its caption below it.
-fn rows(task: &str, table: &Table) -> String {
+fn markdown_table(task: &str, table: &Table) -> String {
     let line = |cells: Vec<String>| {
-        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        let cells: Vec<String> = cells.iter().map(|cell| escape_markdown(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let aligned = format!("|---|{}\n", "---:|".repeat(table.header.len().saturating_sub(1)));
@@ -44,11 +44,11 @@ fn rows(task: &str, table: &Table) -> String {
     let rows: String = rows.collect();
     let mut header = table.header.clone();
     header[0] = format!("{task}, {}", header[0]);
-    format!("{}{aligned}{rows}\n{}\n\n", line(header), plain(&table.caption))
+    format!("{}{aligned}{rows}\n{}\n\n", line(header), escape_markdown(&table.caption))
 }
 
 /// Text that Markdown shows as it is.
-fn plain(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars() {
         match c {

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::compare::{Power, SettingDifference, SettingsCompared};
 
-use super::table::percent;
+use super::table::format_change;
 use crate::section::{Cell, Piece, Table};
 use crate::words::{list, share};
 
@@ -21,14 +21,13 @@ pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
                 "How many runs would show which change is unknown: no spread from run to run of p99 is seen."
                     .into()
             },
-            plan,
+            power_sentence,
         )),
     ]
 }
 
-/// States the change that more runs would show.
-fn plan(power: &Power) -> String {
-    let shows = power.shows.iter().map(|(runs, by)| format!("{runs} one of {}", percent(*by)));
+fn power_sentence(power: &Power) -> String {
+    let shows = power.shows.iter().map(|(runs, by)| format!("{runs} one of {}", format_change(*by)));
     format!(
         "By the spread of p99 seen, {} (with 80 % confidence at most {}), so many runs of each show a change of p99 in 90 of \
          100 comparisons: {}.",
@@ -42,14 +41,16 @@ fn plan(power: &Power) -> String {
 pub(super) fn table(task: &str, compared: &SettingsCompared) -> Table {
     let caption = format!("Latency of {task}: mean of the runs, change, and its interval");
     let header = ["latency, µs", "first", "with", "change", "from", "to", "spread", "real?"];
-    Table::new(caption, &header, compared.differences.iter().map(row))
+    Table::new(caption, &header, compared.differences.iter().map(figure_row))
 }
 
 /// Lists the lower and the higher figures with the other setting; `None` if no difference is shown.
-pub(super) fn sides(compared: &SettingsCompared) -> Option<String> {
+pub(super) fn lower_and_higher_figures(compared: &SettingsCompared) -> Option<String> {
     let real = |higher: bool| {
         let found = compared.differences.iter().filter(|d| d.real && is_higher(d) == higher);
-        found.map(|d| format!("{} {}", d.statistic.name(), change(d, d.change))).collect::<Vec<String>>()
+        found
+            .map(|d| format!("{} {}", d.statistic.name(), format_setting_change(d, d.change)))
+            .collect::<Vec<String>>()
     };
     let sides = [("lower", real(false)), ("higher", real(true))];
     let said: Vec<String> = sides
@@ -61,20 +62,20 @@ pub(super) fn sides(compared: &SettingsCompared) -> Option<String> {
 }
 
 /// A figure of two settings in a sentence.
-pub(super) fn sentence(task: &str, d: &SettingDifference) -> String {
-    let [low, high] = d.interval.map(|value| change(d, value));
+pub(super) fn difference_sentence(task: &str, d: &SettingDifference) -> String {
+    let [low, high] = d.interval.map(|value| format_setting_change(d, value));
     let open = if d.real { "" } else { "; a larger effect is excluded" };
     format!(
         "{} of {task}: {} from {} and {} runs, between {low} and {high} with 95 % confidence{open}.",
         d.statistic.name(),
-        change(d, d.change),
+        format_setting_change(d, d.change),
         d.first.len(),
         d.other.len()
     )
 }
 
 /// Recommends the next step.
-pub(super) fn next(compared: &SettingsCompared) -> String {
+pub(super) fn next_step(compared: &SettingsCompared) -> String {
     let decided = compared.differences.iter().any(|of| of.real);
     match compared.in_turns {
         Some(true) if !decided => {
@@ -91,16 +92,17 @@ pub(super) fn is_higher(d: &SettingDifference) -> bool {
 }
 
 /// A change with its sign: in percent, or in the figure's unit.
-fn change(d: &SettingDifference, value: f64) -> String {
+fn format_setting_change(d: &SettingDifference, value: f64) -> String {
     match d.relative {
         true => format!("{:+.1} %", 100.0 * (value - 1.0)),
-        false => super::signed(d.statistic, value),
+        false => super::signed_difference(d.statistic, value),
     }
 }
 
-fn row(d: &SettingDifference) -> Vec<Cell> {
-    let mean = |values: &[f64]| super::figure(d.statistic, values.iter().sum::<f64>() / values.len() as f64);
-    let spread = if d.relative { Cell::Share(d.spread) } else { super::figure(d.statistic, d.spread) };
+fn figure_row(d: &SettingDifference) -> Vec<Cell> {
+    let mean =
+        |values: &[f64]| super::figure_cell(d.statistic, values.iter().sum::<f64>() / values.len() as f64);
+    let spread = if d.relative { Cell::Share(d.spread) } else { super::figure_cell(d.statistic, d.spread) };
     let word = match (d.real, is_higher(d)) {
         (false, _) => "not shown",
         (true, false) => "lower",
@@ -110,9 +112,9 @@ fn row(d: &SettingDifference) -> Vec<Cell> {
         d.statistic.name().into(),
         mean(&d.first),
         mean(&d.other),
-        change(d, d.change).into(),
-        change(d, d.interval[0]).into(),
-        change(d, d.interval[1]).into(),
+        format_setting_change(d, d.change).into(),
+        format_setting_change(d, d.interval[0]).into(),
+        format_setting_change(d, d.interval[1]).into(),
         spread,
         word.into(),
     ]

@@ -2,10 +2,10 @@
 //! Markdown.
 
 use jitterlab_analysis::compare::{
-    Basis, ComparedRun, Comparison, Difference, Refusal, Statistic, TaskCompared,
+    Basis, ComparedRun, Comparison, Difference, NoInterval, Statistic, TaskCompared,
 };
 
-use super::{figure, refusal};
+use super::{figure_cell, no_interval_text};
 use crate::section::{Cell, Table};
 use crate::words::{MANY, list};
 
@@ -17,10 +17,10 @@ const LONGEST_NAME: usize = 12;
 pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
     let runs = &compared.runs;
     let long = runs.iter().any(|run| run.name.chars().count() > LONGEST_NAME);
-    let name = |(n, run): (usize, &ComparedRun)| if long { letter(n) } else { run.name.clone() };
+    let name = |(n, run): (usize, &ComparedRun)| if long { run_letter(n) } else { run.name.clone() };
     let mut ranked: Vec<Statistic> = Statistic::ALL.to_vec();
-    ranked.retain(|statistic| runs.iter().any(|run| value(run, *statistic).is_some()));
-    ranked.sort_by(|a, b| effect(compared, *b).total_cmp(&effect(compared, *a)));
+    ranked.retain(|statistic| runs.iter().any(|run| figure_value(run, *statistic).is_some()));
+    ranked.sort_by(|a, b| largest_effect(compared, *b).total_cmp(&largest_effect(compared, *a)));
     let pair = runs.len() == 2;
     let mut header = vec!["latency, µs".to_owned()];
     header.extend(runs.iter().enumerate().map(name));
@@ -31,8 +31,8 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
         activations.extend(["", "", "", ""].map(Cell::from));
     }
     let figures = ranked.iter().map(|statistic| {
-        let cells = (0..runs.len()).map(|n| cell(compared, n, *statistic));
-        let tail = if pair { interval(compared, *statistic) } else { Vec::new() };
+        let cells = (0..runs.len()).map(|n| run_cell(compared, n, *statistic));
+        let tail = if pair { interval_cells(compared, *statistic) } else { Vec::new() };
         std::iter::once(statistic.name().into()).chain(cells).chain(tail).collect()
     });
     Table::new(
@@ -46,26 +46,28 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
 const FEW_RUNS: usize = 6;
 
 /// A row for each of many runs, the highest first by the rarest quantile that all have; `None` of few.
-pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
+pub(super) fn run_ranking(task: &str, compared: &Comparison) -> Option<Table> {
     let runs = &compared.runs;
-    let of_all = |statistic: &Statistic| runs.iter().all(|run| value(run, *statistic).is_some());
+    let of_all = |statistic: &Statistic| runs.iter().all(|run| figure_value(run, *statistic).is_some());
     let rank =
         [Statistic::P999, Statistic::P99, Statistic::P50, Statistic::Maximum].into_iter().find(of_all)?;
     let mut shown = vec![rank];
     let others = [Statistic::P50, Statistic::Maximum, Statistic::MissedShare];
     shown.extend(others.into_iter().filter(|other| *other != rank));
     let mut order: Vec<usize> = (0..runs.len()).collect();
-    let key = |n: &usize| value(&runs[*n], rank).unwrap_or(0.0);
+    let key = |n: &usize| figure_value(&runs[*n], rank).unwrap_or(0.0);
     order.sort_by(|a, b| key(b).total_cmp(&key(a)));
     let row = |n: usize| {
         let run = &runs[n];
         let mut cells = vec![Cell::from(run.name.as_str())];
-        cells.extend(shown.iter().map(|of| Cell::new(value(run, *of), |value| figure(*of, value))));
-        cells.push(
-            difference(compared, n, rank)
-                .map_or_else(|| "the first".into(), |of| change(of, of.difference).into()),
+        cells.extend(
+            shown.iter().map(|of| Cell::new(figure_value(run, *of), |value| figure_cell(*of, value))),
         );
-        cells.push(difference(compared, n, rank).map_or("", word).into());
+        cells.push(
+            find_difference(compared, n, rank)
+                .map_or_else(|| "the first".into(), |of| format_difference(of, of.difference).into()),
+        );
+        cells.push(find_difference(compared, n, rank).map_or("", verdict_word).into());
         cells
     };
     let mut header = vec!["latency, µs".to_owned()];
@@ -83,7 +85,7 @@ pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
 
 /// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms,
 /// the largest difference on top; tasks without a difference are counted.
-pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
+pub(super) fn task_table(tasks: &[TaskCompared]) -> Option<Table> {
     let of_task = |of: &TaskCompared| {
         of.mismatches.iter().all(|of| of.conditions.is_empty())
             && of.settings.is_none()
@@ -94,7 +96,7 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     if tasks.len() < MANY || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
         return None;
     }
-    let rank = |of: &Difference| (of.real, size(of));
+    let rank = |of: &Difference| (of.real, effect_size(of));
     let order = |a: &Difference, b: &Difference| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -116,9 +118,9 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
         names[0]
     );
     let cells = rows.into_iter().map(|(task, compared, of)| {
-        let values = (0..2).map(|n| cell(compared, n, of.statistic));
+        let values = (0..2).map(|n| run_cell(compared, n, of.statistic));
         let name = std::iter::once(Cell::from(format!("{task}: {}", of.statistic.name())));
-        name.chain(values).chain(interval(compared, of.statistic)).collect::<Vec<Cell>>()
+        name.chain(values).chain(interval_cells(compared, of.statistic)).collect::<Vec<Cell>>()
     });
     let header = ["µs", "first", "here", "change", "from", "to", "real?"];
     Some(Table::new(caption, &header, cells))
@@ -126,7 +128,7 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
 
 /// True if a difference is larger than the uncertainty from the bins of histograms.
 pub(super) fn is_notable(of: &Difference) -> bool {
-    of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
+    of.difference != 0.0 && of.refusal != Some(NoInterval::WithinBins)
 }
 
 /// Legend for letters and brackets, and the assumption behind intervals.
@@ -134,7 +136,7 @@ fn legend(compared: &Comparison, long: bool) -> String {
     let runs = &compared.runs;
     let mut legend = String::new();
     if long {
-        let named = runs.iter().enumerate().map(|(n, run)| format!("{}: {}", letter(n), run.name));
+        let named = runs.iter().enumerate().map(|(n, run)| format!("{}: {}", run_letter(n), run.name));
         legend += &format!(" {}.", named.collect::<Vec<_>>().join(", "));
     }
     if runs.len() != 2 {
@@ -151,85 +153,85 @@ fn legend(compared: &Comparison, long: bool) -> String {
     legend
 }
 
-fn letter(n: usize) -> String {
+fn run_letter(n: usize) -> String {
     u8::try_from(n)
         .ok()
         .filter(|n| *n < 26)
         .map_or_else(|| (n + 1).to_string(), |n| char::from(b'A' + n).to_string())
 }
 
-pub(super) fn value(run: &ComparedRun, statistic: Statistic) -> Option<f64> {
+pub(super) fn figure_value(run: &ComparedRun, statistic: Statistic) -> Option<f64> {
     run.estimates.iter().find(|of| of.statistic == statistic).map(|of| of.value)
 }
 
-fn difference(compared: &Comparison, n: usize, statistic: Statistic) -> Option<&Difference> {
+fn find_difference(compared: &Comparison, n: usize, statistic: Statistic) -> Option<&Difference> {
     let against = compared.against_first.get(n.checked_sub(1)?)?;
     against.differences.iter().find(|of| of.statistic == statistic)
 }
 
 /// Size of the largest real difference of a figure, as the logarithm of its ratio; 0 if none is shown.
-fn effect(compared: &Comparison, statistic: Statistic) -> f64 {
-    let of = (1..compared.runs.len()).filter_map(|n| difference(compared, n, statistic));
-    of.filter(|of| of.real).map(size).fold(0.0, f64::max)
+fn largest_effect(compared: &Comparison, statistic: Statistic) -> f64 {
+    let of = (1..compared.runs.len()).filter_map(|n| find_difference(compared, n, statistic));
+    of.filter(|of| of.real).map(effect_size).fold(0.0, f64::max)
 }
 
 /// The size of a difference: the logarithm of its ratio, whatever its direction.
-pub(super) fn size(of: &Difference) -> f64 {
+pub(super) fn effect_size(of: &Difference) -> f64 {
     of.ratio.filter(|ratio| *ratio > 0.0).map_or(f64::MAX, |ratio| ratio.ln().abs())
 }
 
-fn cell(compared: &Comparison, n: usize, statistic: Statistic) -> Cell {
-    let Some(value) = value(&compared.runs[n], statistic) else { return Cell::Nothing };
-    let cell = figure(statistic, value);
+fn run_cell(compared: &Comparison, n: usize, statistic: Statistic) -> Cell {
+    let Some(value) = figure_value(&compared.runs[n], statistic) else { return Cell::Nothing };
+    let cell = figure_cell(statistic, value);
     if n == 0 || compared.runs.len() == 2 {
         return cell;
     }
     let text = cell.written();
-    match difference(compared, n, statistic) {
-        Some(of) if of.real => format!("{text} {}", change(of, of.difference)).into(),
+    match find_difference(compared, n, statistic) {
+        Some(of) if of.real => format!("{text} {}", format_difference(of, of.difference)).into(),
         _ => format!("({text})").into(),
     }
 }
 
 /// Change, interval and word of the only other run.
-fn interval(compared: &Comparison, statistic: Statistic) -> Vec<Cell> {
-    let Some(of) = difference(compared, 1, statistic) else { return vec![Cell::Nothing; 4] };
-    let written = |value: f64| Cell::from(change(of, value));
+fn interval_cells(compared: &Comparison, statistic: Statistic) -> Vec<Cell> {
+    let Some(of) = find_difference(compared, 1, statistic) else { return vec![Cell::Nothing; 4] };
+    let written = |value: f64| Cell::from(format_difference(of, value));
     let [from, to] = of.interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(written));
-    vec![written(of.difference), from, to, word(of).into()]
+    vec![written(of.difference), from, to, verdict_word(of).into()]
 }
 
 /// A difference as a share of the first run's value, else in the figure's own unit.
-pub(super) fn change(of: &Difference, value: f64) -> String {
+pub(super) fn format_difference(of: &Difference, value: f64) -> String {
     let first = of.ratio.map(|ratio| of.difference / (ratio - 1.0));
     match first.filter(|first| first.is_finite() && *first > 0.0) {
-        Some(first) => percent(value / first),
+        Some(first) => format_change(value / first),
         None if value == 0.0 => "0 %".into(),
-        None => super::signed(of.statistic, value),
+        None => super::signed_difference(of.statistic, value),
     }
 }
 
 /// A change with its sign in percent, to a hundredth of one at the finest; from twice as much on as a factor.
-pub(super) fn percent(share: f64) -> String {
-    if share >= 1.0 {
-        let factor = 1.0 + share;
+pub(super) fn format_change(relative_change: f64) -> String {
+    if relative_change >= 1.0 {
+        let factor = 1.0 + relative_change;
         let decimals = if factor < 9.995 { 2 } else { usize::from(factor < 99.95) };
         return format!("x{factor:.decimals$}");
     }
-    let decimals = match share.abs() {
+    let decimals = match relative_change.abs() {
         s if s < 0.01 => 2,
         s if s < 0.1 => 1,
         _ => 0,
     };
-    format!("{:+.decimals$} %", 100.0 * share)
+    format!("{:+.decimals$} %", 100.0 * relative_change)
 }
 
-pub(super) fn word(d: &Difference) -> &'static str {
+pub(super) fn verdict_word(d: &Difference) -> &'static str {
     match (d.real, d.interval) {
         (true, _) if d.difference < 0.0 => "lower",
         (true, _) => "HIGHER",
         (false, Some(_)) => "not shown",
         (false, None) if d.statistic == Statistic::Maximum => "not shown",
-        (false, None) => refusal(d.refusal),
+        (false, None) => no_interval_text(d.refusal),
     }
 }

@@ -71,7 +71,7 @@ fn five_runs_stand_in_one_table() {
 fn a_comparison_is_a_test() {
     let (a, b) = (scan(5_000), scan(6_000));
     let compared = of_runs(&[("before", &a), ("a<b", &b)]);
-    let judged = compared.tolerating(Some(0.1));
+    let judged = compared.with_tolerance(Some(0.1));
     let head = head::build(&judged).unwrap();
     assert!(head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"), "{head:?}");
     let xml = junit(judged.tolerated.as_ref().unwrap());
@@ -167,7 +167,7 @@ fn a_refusal_names_the_difference() {
         other: "250us".into(),
         weight: Weight::Refuse,
     };
-    let text = crate::terminal::plain(mismatches("a", "b", &[period]));
+    let text = crate::terminal::plain(mismatch_pieces("a", "b", &[period]));
     assert!(text.contains("not comparable:\n  period  1ms in a, 250us in b"), "{text}");
 }
 

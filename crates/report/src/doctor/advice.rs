@@ -5,7 +5,7 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_motion::doctor::{Advice, DoctorResult};
 
 use crate::check::{how_to_set_parameters, words as checks};
-use crate::tune::kept;
+use crate::tune::kept_files;
 use crate::why::{cause, remedy};
 use crate::words::list;
 
@@ -82,9 +82,9 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
         ),
         Advice::Keep => {
             let tuned = result.found.tuned.as_ref();
-            let files = tuned.is_some_and(|tuned| !kept::files(tuned).is_empty());
+            let files = tuned.is_some_and(|tuned| !kept_files::files(tuned).is_empty());
             let copy = files.then(|| "look at the files beside the page, copy them below /, and restart".to_owned());
-            let by_hand = tuned.map(kept::by_hand).unwrap_or_default();
+            let by_hand = tuned.map(kept_files::manual_steps).unwrap_or_default();
             let how: Vec<String> = copy.into_iter().chain(by_hand).collect();
             format!("Keep the settings that helped: {}", how.join("; "))
         }

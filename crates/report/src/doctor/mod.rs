@@ -180,12 +180,12 @@ fn changed(result: &DoctorResult) -> Section {
         (None, Some(why)) => format!("No setting was tried: {}.", words::left_out(why)),
         (None, None) => "No setting was tried.".into(),
     };
-    let worth = result.found.tuned.iter().flat_map(TuneResult::worth).map(|found| {
+    let worth = result.found.tuned.iter().flat_map(TuneResult::knobs_worth_keeping).map(|found| {
         let effect = found.effects.first().map_or_else(
             || "-".into(),
-            |effect| format!("{} in its own measurements", tune::change(effect.change)),
+            |effect| format!("{} in its own measurements", tune::format_change(effect.change)),
         );
-        (capital(tune::words::does(found.offered.knob)), effect)
+        (capital(tune::words::effect_text(found.offered.knob)), effect)
     });
     let facts: Vec<(String, String)> = worth.collect();
     let mut pieces = vec![Piece::text(said)];
@@ -200,7 +200,7 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
     let again = if measured_again { " Then all was measured again with it." } else { "" };
     let tried = tuned.knobs.len();
     let found = match &tuned.proven {
-        Some(proven) if proven.holds => match tuned.worth().count() {
+        Some(proven) if proven.holds => match tuned.knobs_worth_keeping().count() {
             1 if tried == 1 => "BETTER with it".into(),
             1 => "BETTER with one of them".into(),
             all if all == tried => "BETTER with all of them together".into(),
@@ -209,7 +209,7 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
         Some(proven) if tune::is_lower(tuned, proven) => {
             "NOT KEPT: most starts came less late with some of them, but the latest of all, or those missed, may be worse".into()
         }
-        _ => tune::finding(tuned).1,
+        _ => tune::verdict_sentence(tuned).1,
     };
     format!(
         "{} {} tried in turns, in {}. {found}.{}{again}",
@@ -223,14 +223,17 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
 /// The figures of the settings, in words without percentiles.
 fn figures(tuned: &TuneResult) -> String {
     let figure = tuned.figure();
-    let value = |value: f64| tune::value(figure, value);
+    let value = |value: f64| tune::format_value(figure, value);
     let most = if tuned.tail == "p99.9" { "999 of 1000" } else { "99 of 100" };
     if let Some((proven, of)) =
         tuned.proven.as_ref().and_then(|proven| Some((proven, proven.change(figure)?)))
     {
         let sure = of.effect.as_ref().map_or_else(String::new, |effect| {
-            let [low, high] = effect.interval.map(tune::change);
-            format!(": {}, and with 95 % certainty between {low} and {high}", tune::change(effect.change))
+            let [low, high] = effect.interval.map(tune::format_change);
+            format!(
+                ": {}, and with 95 % certainty between {low} and {high}",
+                tune::format_change(effect.change)
+            )
         });
         let pairs = plural(proven.pairs as u64, "pair");
         let (start, with) = (value(of.start), value(of.tuned));
@@ -246,7 +249,10 @@ fn figures(tuned: &TuneResult) -> String {
         };
     }
     let Some(start) = &tuned.start else { return String::new() };
-    let shows = tuned.scatter.zip(tuned.plan).map(|(scatter, plan)| tune::least(plan.shows(scatter)));
+    let shows = tuned
+        .scatter
+        .zip(tuned.plan)
+        .map(|(scatter, plan)| tune::least_change_text(plan.detectable_change(scatter)));
     let shows = shows.map_or_else(String::new, |least| {
         format!(" A setting that changes that by less than {least} would not have been found.")
     });
@@ -315,7 +321,7 @@ fn left_out(result: &DoctorResult) -> Option<Section> {
     let mut facts: Vec<(String, String)> = steps.collect();
     let not_tried = |why: &str, wanted: fn(&LeftOut) -> bool| {
         let left = result.found.tuned.iter().flat_map(|tuned| &tuned.left).filter(|left| wanted(&left.why));
-        let left: Vec<String> = left.map(|left| tune::words::does(left.knob).to_owned()).collect();
+        let left: Vec<String> = left.map(|left| tune::words::effect_text(left.knob).to_owned()).collect();
         (!left.is_empty()).then(|| (why.to_owned(), list(&left)))
     };
     facts.extend(not_tried("refused, and so not tried", |why| matches!(why, LeftOut::Refused { .. })));

@@ -58,7 +58,7 @@ pub(super) struct LatencyCount {
 /// edge of its bin, as for percentiles.
 pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(LatencyCount)) -> Result<(), Error> {
     let wanted = |task: usize| of.iter().any(|one| one.task == task);
-    let kept = |task: usize| wanted(task) && run.keeps_all(task);
+    let kept = |task: usize| wanted(task) && run.keeps_all_rows(task);
     run.for_each_batch(Columns::TIMING, |task, rows| {
         for a in rows.iter().filter(|_| kept(task)) {
             see(LatencyCount { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
@@ -74,7 +74,7 @@ pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(LatencyCount
             see(LatencyCount { task, at_ns, latency_ns, count });
         }
     })?;
-    for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all(one.task)) {
+    for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all_rows(one.task)) {
         let (min_ns, max_ns) =
             (summary.latency.min_ns.unwrap_or(i64::MIN), summary.latency.max_ns.unwrap_or(i64::MAX));
         // Other tools count whole microseconds, each as up to the next: no value lies on the edge of a bin here.

@@ -88,7 +88,7 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
 
 /// The period of the thread that moves the axes with the evidence for it, or the reason why the run has none.
 fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Error> {
-    let Some(purpose) = Purpose::named(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
+    let Some(purpose) = Purpose::by_name(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
     let task = match thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),

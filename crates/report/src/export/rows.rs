@@ -10,12 +10,12 @@ pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
     let bare: Vec<usize> =
-        tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all(*task)).collect();
+        tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all_rows(*task)).collect();
     if bare.len() == tasks.len() {
         return Err(run.needs_activations());
     }
     exported.losses.extend(bare.into_iter().map(|task| Loss::LeftOut { task: name(task) }));
-    if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all(*task)) {
+    if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all_rows(*task)) {
         exported.losses.push(Loss::OnlySpikes);
     }
     Ok(exported)

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::Error;
-use jitterlab_runs::{Ahead, Run};
+use jitterlab_runs::{OutlookRequest, Run};
 
 use super::Asked;
 use crate::junit::Case;
@@ -15,8 +15,9 @@ pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Cas
     let mut cases = Vec::new();
     if !asked.requirements.is_empty() {
         let Asked { requirements, burst_at_most, .. } = asked.clone();
-        let outlook = run.outlook(task, &Ahead { requirements, burst_at_most, ..Ahead::default() })?;
-        cases.extend(requirement::cases(&outlook));
+        let outlook =
+            run.outlook(task, &OutlookRequest { requirements, burst_at_most, ..OutlookRequest::default() })?;
+        cases.extend(requirement::test_cases(&outlook));
     }
     if asked.purpose.is_some() || asked.requirements.is_empty() {
         let analysis = run.analysis(task, Vec::new(), false, asked.purpose)?;

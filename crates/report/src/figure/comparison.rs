@@ -10,11 +10,13 @@ use crate::section::Section;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    comparison::of_tasks(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+    comparison::page_section(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
 }
 
 pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Head> {
-    comparison::head::of_runs(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+    comparison::head::runs_head(
+        &compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),
+    )
 }
 
 fn compared(runs: &[PageRun]) -> Vec<(&str, Comparison)> {

@@ -9,5 +9,5 @@ use crate::section::Section;
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let found: Vec<_> =
         tasks(runs).filter_map(|of| of.task.prediction.as_ref().map(|found| (of.name, found))).collect();
-    prediction::of_tasks(&found)
+    prediction::page_section(&found)
 }

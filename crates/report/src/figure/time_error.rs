@@ -1,7 +1,7 @@
 //! The figures of clocks: MTIE and TDEV over the observation time, as ITU-T G.810 defines them.
 
 use crate::words::count;
-use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
+use jitterlab_analysis::allan_and_mtie::{TimeErrorPoint, time_error};
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};

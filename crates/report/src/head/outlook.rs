@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};
-use jitterlab_analysis::require::Judgement;
+use jitterlab_analysis::require::RequirementResult;
 use jitterlab_model::Fitness;
 
 use super::Head;
@@ -18,7 +18,7 @@ pub(crate) fn build(outlook: &Outlook) -> Option<Head> {
 /// Decision on the requirements: that of the worst.
 pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
-    let all: Vec<(&TaskOutlook, &Judgement)> = each.collect();
+    let all: Vec<(&TaskOutlook, &RequirementResult)> = each.collect();
     let worst = all.iter().map(|(_, of)| fitness(of.outcome)).max()?;
     let (task, deciding) = all.iter().find(|(_, of)| fitness(of.outcome) == worst)?;
     let named: Vec<String> = all
@@ -48,7 +48,7 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
         },
         _ => format!("jitterlab predict {} (how much worse it can get)", super::shown(&outlook.file)),
     };
-    let number = requirement::evidence_of(&task.task, deciding);
+    let number = requirement::evidence_sentence(&task.task, deciding);
     Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 

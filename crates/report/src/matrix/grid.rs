@@ -6,7 +6,7 @@ use crate::chart::{Axis, Cells, Chart, Layer, Shape};
 use crate::section::{Cell, Piece};
 use crate::words::{capital, plural};
 
-pub(super) fn name(statistic: CellStatistic) -> &'static str {
+pub(super) fn statistic_name(statistic: CellStatistic) -> &'static str {
     match statistic {
         CellStatistic::P999 => "p99.9",
         CellStatistic::Max => "largest latency",
@@ -37,7 +37,7 @@ fn values(
 ) -> Option<Vec<f64>> {
     let mut cpus = vec![row; matrix.tasks.len()];
     *cpus.first_mut()? = column;
-    let value = |task| matrix.joint(&cpus, condition, task, statistic).map(|ns| ns / 1e3);
+    let value = |task| matrix.over_repetitions(&cpus, condition, task, statistic).map(|ns| ns / 1e3);
     (0..matrix.tasks.len()).map(value).collect()
 }
 
@@ -46,8 +46,7 @@ fn badness(values: &[f64]) -> f64 {
     values.iter().map(|us| us.max(1e-3).ln()).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Badness of the best and of the worst cell.
-fn bounds(cells: &[Option<Vec<f64>>]) -> (f64, f64) {
+fn badness_range(cells: &[Option<Vec<f64>>]) -> (f64, f64) {
     let bad = cells.iter().flatten().map(|values| badness(values));
     bad.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), bad| (low.min(bad), high.max(bad)))
 }
@@ -57,7 +56,7 @@ fn shade(values: &[f64], (low, high): (f64, f64)) -> f64 {
     if high > low { (badness(values) - low) / (high - low) } else { 0.0 }
 }
 
-fn microseconds(us: f64) -> String {
+fn format_microseconds(us: f64) -> String {
     match us.abs() {
         v if v < 99.95 => format!("{us:.1}"),
         _ => format!("{us:.0}"),
@@ -72,8 +71,9 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     if cells.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let written = |values: &Vec<f64>| values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/");
-    let bounds = bounds(&cells);
+    let written =
+        |values: &Vec<f64>| values.iter().map(|us| format_microseconds(*us)).collect::<Vec<_>>().join("/");
+    let bounds = badness_range(&cells);
     let cell = |values: &Option<Vec<f64>>| {
         Cell::new(values.as_ref(), |values| Cell::Shaded {
             shade: shade(values, bounds),
@@ -113,7 +113,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
 pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
-    let named = name(statistic);
+    let named = statistic_name(statistic);
     let of = if statistic == CellStatistic::P999 { "the median" } else { "the largest" };
     let places = rows
         .iter()
@@ -127,16 +127,16 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
         places.iter().map(value).collect()
     };
     let all: Vec<Option<Vec<f64>>> = matrix.conditions().into_iter().flat_map(found).collect();
-    let bounds = bounds(&all);
+    let bounds = badness_range(&all);
     let at = |shade: f64| {
         let us = (bounds.0 + shade * (bounds.1 - bounds.0)).exp();
-        (shade, format!("{} µs", microseconds(us)))
+        (shade, format!("{} µs", format_microseconds(us)))
     };
     let chart = |condition: &str| {
         let found = found(condition);
         let cells = places.iter().zip(&found).filter_map(|(place, values)| {
             let values = values.as_ref()?;
-            let words = values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
+            let words = values.iter().map(|us| format_microseconds(*us)).collect::<Vec<_>>().join(" / ");
             // The first row is at the top.
             Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade(values, bounds), words))
         });

@@ -41,13 +41,13 @@ fn result(matrix: &Matrix, facts: Option<&SystemFacts>) -> MatrixResult {
 #[test]
 fn a_recommendation_says_how_sure_it_is() {
     let mut m = matrix(2, 2);
-    insta::assert_snapshot!(sentences(&result(&m, None)).join("\n"), @"
+    insta::assert_snapshot!(recommendation_sentences(&result(&m, None)).join("\n"), @"
     How sure: one repetition shows no spread; measure again with --rounds 3 or more.
     ");
     let again: Vec<_> =
         m.measurements.iter().map(|cell| CellMeasurement { repetition: 1, ..cell.clone() }).collect();
     m.measurements.extend(again);
-    insta::assert_snapshot!(sentences(&result(&m, Some(&SystemFacts::default()))).join("\n"), @"
+    insta::assert_snapshot!(recommendation_sentences(&result(&m, Some(&SystemFacts::default()))).join("\n"), @"
     How sure: 100 % that both on CPU 0 is the best, by the bootstrap over repetitions.
     The tasks are on the same CPU.
     Whether these CPUs are isolated is unknown.
@@ -109,7 +109,7 @@ fn a_host_of_64_cpus_is_planned_shown_and_explained() {
     // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
     let affordable = 3_600 / (10 * 2 * 3);
     let proposal = propose(&facts, &facts.usable(), 2, affordable);
-    let chosen = super::proposal(&proposal, "");
+    let chosen = cpu_choice_sentence(&proposal, "");
     assert!(chosen.contains("of 64 CPUs"), "{chosen}");
     let places = placements(&proposal.cpus, 2);
     assert!((9..=affordable).contains(&places.len()), "{}", places.len());

@@ -128,7 +128,7 @@ pub fn tiles(of: &Subject<'_>) -> Html {
     let none_missed = judged.as_ref().is_some_and(|judged| {
         let is_missed =
             |purpose: &Purpose| purpose.limits.iter().any(|limit| limit.measure == Measure::Missed);
-        judged.purpose == CONTROL_LOOP.name || Purpose::named(&judged.purpose).is_some_and(is_missed)
+        judged.purpose == CONTROL_LOOP.name || Purpose::by_name(&judged.purpose).is_some_and(is_missed)
     });
     let missed = summary.missed.exactly();
     let value = missed.map_or_else(|| crate::words::known_count(summary.missed), count);

@@ -12,13 +12,24 @@ use crate::words::{count, share, time};
 pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let period_ns = period_ns as f64;
     let rules: [fn(&Patterns, f64) -> Option<String>; 13] = [
-        equal, trend, levels, spread, wanders, clusters, periodic, apart, disturbers, locked, lines, bursts,
-        dependence,
+        equal_latencies_sentence,
+        trend_sentence,
+        levels_sentence,
+        spread_sentence,
+        wandering_sentence,
+        clusters_sentence,
+        periodic_spikes_sentence,
+        isolated_sentence,
+        disturbances_sentence,
+        locked_sentence,
+        lines_sentence,
+        bursts_sentence,
+        dependence_sentence,
     ];
     rules.iter().filter_map(|rule| rule(patterns, period_ns)).collect()
 }
 
-fn equal(patterns: &Patterns, _: f64) -> Option<String> {
+fn equal_latencies_sentence(patterns: &Patterns, _: f64) -> Option<String> {
     let [all] = patterns.clusters.as_slice() else { return None };
     let same = all.count > 1 && all.low_ns == all.high_ns;
     same.then(|| {
@@ -29,7 +40,7 @@ fn equal(patterns: &Patterns, _: f64) -> Option<String> {
     })
 }
 
-fn disturbers(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn disturbances_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let each = patterns.spectrum.disturbers.iter().map(|found| {
         let times = |all: &[f64]| all.iter().map(|ns| time(*ns)).collect::<Vec<_>>().join(", ");
         let lines: Vec<f64> = found.lines.iter().take(3).map(|line| line * period_ns).collect();
@@ -50,7 +61,7 @@ fn disturbers(patterns: &Patterns, period_ns: f64) -> Option<String> {
 /// Most times that are named.
 const NAMED: usize = 8;
 
-fn apart(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn isolated_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spikes.isolated.as_ref()?;
     let largest = found.peaks.iter().map(|peak| peak.latency_ns).max()?;
     let least = found.peaks.iter().map(|peak| peak.latency_ns).min()?;
@@ -83,7 +94,7 @@ fn apart(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-fn spread(patterns: &Patterns, _: f64) -> Option<String> {
+fn spread_sentence(patterns: &Patterns, _: f64) -> Option<String> {
     let found = patterns.change.spread?;
     let how = if found.drifts { "drifts" } else { "changed" };
     let (from, to) = (time(found.from_ns), time(found.to_ns));
@@ -92,7 +103,7 @@ fn spread(patterns: &Patterns, _: f64) -> Option<String> {
     })
 }
 
-fn clusters(patterns: &Patterns, _: f64) -> Option<String> {
+fn clusters_sentence(patterns: &Patterns, _: f64) -> Option<String> {
     let clusters = &patterns.clusters;
     let list = clusters.iter().map(|c| format!("{} at {}", share(c.weight), time(c.centre_ns)));
     (clusters.len() > 1).then(|| {
@@ -108,7 +119,7 @@ fn clusters(patterns: &Patterns, _: f64) -> Option<String> {
 /// Relative uncertainty from which on a period is given with it.
 const LOOSE: f64 = 1e-3;
 
-fn periodic(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn periodic_spikes_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spikes.periodic.iter().map(|p| {
         // Three digits would be more than is known.
         let loose = p.uncertainty > LOOSE * p.period;
@@ -125,13 +136,13 @@ fn periodic(patterns: &Patterns, period_ns: f64) -> Option<String> {
     (!list.is_empty()).then(|| format!("Spikes come periodically: {list}."))
 }
 
-fn bursts(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn bursts_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let bursts = patterns.spikes.bursts.as_ref().filter(|b| b.bursty)?;
     let largest = bursts.bursts.first().map_or(String::new(), |b| {
         let lasted = (b.last - b.first + 1) as f64 * period_ns;
         format!(", at most {} within {}", count(b.exceedances), time(lasted))
     });
-    let what = match wandering(patterns) {
+    let what = match wandering_range(patterns) {
         Some(_) => "Late starts come in bursts, also as the average moves",
         None => "Late starts come in bursts",
     };
@@ -143,7 +154,7 @@ fn bursts(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-fn locked(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn locked_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spectrum.locked.iter().map(|l| {
         let unlike = if l.difference_ns < 0.0 { "earlier" } else { "later" };
         format!(
@@ -158,7 +169,7 @@ fn locked(patterns: &Patterns, period_ns: f64) -> Option<String> {
     (!list.is_empty()).then(|| format!("Locked to the task: {list}."))
 }
 
-fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn lines_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let section = &patterns.spectrum;
     let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
@@ -194,7 +205,7 @@ fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     (!list.is_empty()).then(|| format!("The latency has a periodic part: a period of {}.", list.join(", ")))
 }
 
-fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn levels_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let change = &patterns.change;
     let part = change.part_due_times as f64 * period_ns;
     let largest = change.levels.windows(2).max_by(|a, b| {
@@ -216,16 +227,16 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
 }
 
 /// Between which means of its parts the level wanders, where it neither drifts nor jumps but moves.
-fn wandering(patterns: &Patterns) -> Option<[f64; 2]> {
+fn wandering_range(patterns: &Patterns) -> Option<[f64; 2]> {
     let change = &patterns.change;
-    let wanders = change.found && !change.moves();
+    let wanders = change.found && !change.has_changed();
     let least = change.means_ns.iter().copied().reduce(f64::min)?;
     let most = change.means_ns.iter().copied().reduce(f64::max)?;
     wanders.then_some([least, most])
 }
 
-fn wanders(patterns: &Patterns, period_ns: f64) -> Option<String> {
-    let [least, most] = wandering(patterns)?;
+fn wandering_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
+    let [least, most] = wandering_range(patterns)?;
     Some(format!(
         "The average over {} moves between {} and {}.",
         time(patterns.change.part_due_times as f64 * period_ns),
@@ -234,16 +245,17 @@ fn wanders(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
+fn trend_sentence(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let change = &patterns.change;
     let trend = change.trend.filter(|t| t.found)?;
     let part_ns = change.part_due_times as f64 * period_ns;
     let whole = trend.slope * change.means_ns.len() as f64;
     let direction = if whole > 0.0 { "rose" } else { "fell" };
     let millionths = 1e6 * trend.slope / part_ns;
-    let error = trend.uncertainty.map_or(String::new(), |e| format!(" (+- {})", digits(1e6 * e / part_ns)));
-    let rate = digits(millionths.abs());
-    Some(if change.between_clocks(period_ns).is_none() {
+    let error =
+        trend.uncertainty.map_or(String::new(), |e| format!(" (+- {})", three_digits(1e6 * e / part_ns)));
+    let rate = three_digits(millionths.abs());
+    Some(if change.clock_gain_ppm(period_ns).is_none() {
         format!("Its level {direction} steadily, by {} over the run: {rate} ppm{error}.", time(whole.abs()))
     } else {
         let (fast, gain) = if whole > 0.0 { ("fast", "gain") } else { ("slow", "lose") };
@@ -255,8 +267,7 @@ fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
     })
 }
 
-/// A number with three digits.
-fn digits(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
@@ -265,7 +276,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
+fn dependence_sentence(patterns: &Patterns, _: f64) -> Option<String> {
     let found = patterns.dependence.found;
     let all = patterns.dependence.autocorrelation.iter().enumerate().skip(1);
     let (lag, strongest) = all.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;

@@ -50,7 +50,7 @@ impl PageRun {
     pub(crate) fn measured(&self) -> MeasuredRun {
         let tasks = self.tasks.iter().map(|task| task.measured.clone()).collect();
         MeasuredRun { tasks, ..MeasuredRun::new(self.info.clone(), &[], Some(self.file.clone())) }
-            .judged_for(None)
+            .with_verdict_for(None)
     }
 
     /// Due time of the first activation of all, from which the page and its figures count the time.

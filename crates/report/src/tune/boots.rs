@@ -1,9 +1,11 @@
 //! Ways to start the machine, in words: the results, whether they decide, and the next start.
 
-use jitterlab_analysis::tune::{BootComparison, BootSummary, Effect, Figure, Judgement, Restart, Way};
+use jitterlab_analysis::tune::{
+    BootComparison, BootConfiguration, BootSummary, Effect, Figure, RebootSetting, SettingVerdict,
+};
 use jitterlab_model::{Fitness, Watched};
 
-use super::{change, facts, interval};
+use super::{facts_piece, format_change, format_interval};
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::document::Present;
 use crate::head::Head;
@@ -21,7 +23,7 @@ pub const FILE: &str = "jitterlab-starts.json";
 pub const GOES_ON: &str = "what was measured of this start counts; the same command measures more of it";
 
 /// Message before a start is measured.
-pub fn outset(known: usize) -> String {
+pub fn intro_message(known: usize) -> String {
     let before = match known {
         0 => "the first one".to_owned(),
         _ => format!("beside {}", plural(known as u64, "start")),
@@ -30,20 +32,20 @@ pub fn outset(known: usize) -> String {
 }
 
 /// Name, kernel and parameters of one way that the other lacks.
-fn beyond(way: &Way, other: &Way) -> Vec<String> {
+fn configuration_differences(way: &BootConfiguration, other: &BootConfiguration) -> Vec<String> {
     let mut all: Vec<String> = way.name.iter().map(|name| printable(name).into_owned()).collect();
     if way.kernel != other.kernel {
         all.push(printable(&way.kernel).into_owned());
     }
-    all.extend(way.words_beyond(other).into_iter().map(|word| printable(word).into_owned()));
+    all.extend(way.parameters_not_in(other).into_iter().map(|word| printable(word).into_owned()));
     all
 }
 
 /// A way by its difference from the other one.
-fn described(result: &BootComparison, at: usize) -> String {
+fn configuration_by_difference(result: &BootComparison, at: usize) -> String {
     let other = 1 - at.min(1);
     match (result.ways.get(at), result.ways.get(other)) {
-        (Some(this), Some(that)) => match beyond(this, that) {
+        (Some(this), Some(that)) => match configuration_differences(this, that) {
             mine if mine.is_empty() => format!("without what {} has", NAMES[other]),
             mine => mine.join(" "),
         },
@@ -52,8 +54,8 @@ fn described(result: &BootComparison, at: usize) -> String {
 }
 
 /// One of the two configurations, with its name and description.
-fn way(result: &BootComparison, at: usize) -> String {
-    format!("{} ({})", NAMES[at.min(1)], described(result, at))
+fn configuration_text(result: &BootComparison, at: usize) -> String {
+    format!("{} ({})", NAMES[at.min(1)], configuration_by_difference(result, at))
 }
 
 impl Present for BootComparison {
@@ -68,56 +70,55 @@ impl Present for BootComparison {
     }
 }
 
-/// The three lines.
 fn head(result: &BootComparison) -> Head {
     let tail = &result.tail;
     let verdict = match (result.judgement, result.ways.len()) {
         (_, 0 | 1) => "NOTHING TO COMPARE YET: one way to start this machine was measured.".to_owned(),
-        (Judgement::Helps, _) => format!("BETTER when started as {}.", way(result, 1)),
-        (Judgement::HelpsAndHarms, _) => {
+        (SettingVerdict::Helps, _) => format!("BETTER when started as {}.", configuration_text(result, 1)),
+        (SettingVerdict::HelpsAndHarms, _) => {
             format!(
                 "NOT BETTER when started as {}: {tail} is lower, but max or missed may be higher.",
-                way(result, 1)
+                configuration_text(result, 1)
             )
         }
-        (Judgement::Harms, _) => format!("WORSE when started as {}.", way(result, 1)),
+        (SettingVerdict::Harms, _) => format!("WORSE when started as {}.", configuration_text(result, 1)),
         (_, _) if result.pairs >= result.most => {
             format!(
                 "NOT DECIDED, and left at that: {} of each do not tell the two ways apart.",
-                starts(result.most)
+                starts_text(result.most)
             )
         }
         _ => "NOT DECIDED: starts differ by themselves.".to_owned(),
     };
     let fitness = match result.judgement {
-        Judgement::Helps => Fitness::Good,
-        Judgement::Harms | Judgement::HelpsAndHarms => Fitness::Limited,
+        SettingVerdict::Helps => Fitness::Good,
+        SettingVerdict::Harms | SettingVerdict::HelpsAndHarms => Fitness::Limited,
         _ => Fitness::CannotTell,
     };
-    Head { fitness, asked: false, verdict, number: number(result), next: next(result) }
+    Head { fitness, asked: false, verdict, number: key_figure(result), next: next_step(result) }
 }
 
-fn starts(n: usize) -> String {
+fn starts_text(n: usize) -> String {
     plural(n as u64, "start")
 }
 
-fn number(result: &BootComparison) -> String {
+fn key_figure(result: &BootComparison) -> String {
     let tail = &result.tail;
     if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
-        let of = change(effect.change);
+        let of = format_change(effect.change);
         return format!(
             "{tail} {of} ({}), {} of each in turns; each look at them has its share of the 5 % that may be wrong.",
-            interval(effect),
-            starts(result.pairs)
+            format_interval(effect),
+            starts_text(result.pairs)
         );
     }
     match (result.seen, result.starts.last()) {
         (Some(seen), _) => format!(
             "Seen: {tail} {} from A to B; {} of each decide{} nothing. To decide: {} of each in turns or more, {} so far.",
-            change(seen),
-            starts(result.pairs),
+            format_change(seen),
+            starts_text(result.pairs),
             if result.pairs == 1 { "s" } else { "" },
-            starts(result.fewest),
+            starts_text(result.fewest),
             result.pairs
         ),
         (None, Some(last)) => format!("{tail} {} at this start.", time(last.figures.tail_ns as f64)),
@@ -125,16 +126,18 @@ fn number(result: &BootComparison) -> String {
     }
 }
 
-fn next(result: &BootComparison) -> String {
+fn next_step(result: &BootComparison) -> String {
     const SAME: &str = "then jitterlab tune --continue in this directory";
     match (result.next_way(), result.ways.len()) {
         (Some(_), 1) => format!(
             "change what is to be tried (kernel, its command line, firmware with --way NAME), restart, {SAME}"
         ),
-        (Some(at), _) => format!("start it as {}, {SAME}", way(result, at)),
+        (Some(at), _) => format!("start it as {}, {SAME}", configuration_text(result, at)),
         (None, _) => match result.judgement {
-            Judgement::Helps => "leave it as B is; jitterlab tune for what can be set while it runs".into(),
-            Judgement::Undecided => "keep the simpler of the two".into(),
+            SettingVerdict::Helps => {
+                "leave it as B is; jitterlab tune for what can be set while it runs".into()
+            }
+            SettingVerdict::Undecided => "keep the simpler of the two".into(),
             _ => "start it as A again".into(),
         },
     }
@@ -165,12 +168,14 @@ fn section(result: &BootComparison) -> Section {
                 Figure::Missed => "missed",
             };
             let decided = if effect.real { "yes" } else { "no" };
-            [name.to_owned(), change(effect.change), interval(effect), decided.to_owned()].into()
+            [name.to_owned(), format_change(effect.change), format_interval(effect), decided.to_owned()]
+                .into()
         });
         pieces.push(Piece::table::<String>("from A to B", &["", "change", "between", "differs"], rows));
     }
-    let ways = (0..result.ways.len()).map(|at| (NAMES[at.min(1)].to_owned(), described(result, at)));
-    pieces.extend(facts("The ways to start it", ways));
+    let ways = (0..result.ways.len())
+        .map(|at| (NAMES[at.min(1)].to_owned(), configuration_by_difference(result, at)));
+    pieces.extend(facts_piece("The ways to start it", ways));
     pieces.extend(chart(result).map(Piece::Figure));
     Section::new(
         "starts",
@@ -206,10 +211,12 @@ pub(super) const RESTARTS: &str = "Needs a restart: jitterlab tune --continue co
      --parameter WORD shows some of it in virtual time, too";
 
 /// A setting that needs a restart, and whether virtual time shows it.
-pub(super) fn restart(restart: &Restart) -> (String, String) {
+pub(super) fn reboot_setting_row(restart: &RebootSetting) -> (String, String) {
     let (what, in_virtual_time) = match restart {
-        Restart::Parameter { word, in_virtual_time } => (printable(word).into_owned(), *in_virtual_time),
-        Restart::RealTimeKernel => ("a real-time kernel (PREEMPT_RT)".into(), true),
+        RebootSetting::Parameter { word, in_virtual_time } => {
+            (printable(word).into_owned(), *in_virtual_time)
+        }
+        RebootSetting::RealTimeKernel => ("a real-time kernel (PREEMPT_RT)".into(), true),
     };
     (what, if in_virtual_time { "seen in virtual time, too" } else { "seen after a restart only" }.into())
 }
@@ -232,7 +239,11 @@ mod tests {
                 verdict: None,
                 repeated: 0,
             };
-            let way = Way { kernel: "6.1 rt".into(), command_line: format!("quiet {word}"), name: None };
+            let way = BootConfiguration {
+                kernel: "6.1 rt".into(),
+                command_line: format!("quiet {word}"),
+                name: None,
+            };
             let measured = "2026-01-01T10:00:00Z".into();
             Boot { boot: n.to_string(), measured, way, blocks: vec![block; 6] }
         };

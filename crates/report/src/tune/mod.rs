@@ -1,10 +1,12 @@
 //! Words of `tune`: the plan before it begins, and the result.
 
 pub mod boots;
-pub mod kept;
+pub mod kept_files;
 pub mod words;
 
-use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
+use jitterlab_analysis::tune::{
+    Effect, Figure, LeftOut, SettingVerdict, SettingsProof, TuneNote, TunePlan, TuneResult,
+};
 use jitterlab_model::causes::CauseClass;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, Watched};
@@ -18,10 +20,10 @@ use crate::warnings;
 use crate::words::{count, list, plural, share, time};
 
 /// The plan, and the least change that it decides.
-pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
+pub fn plan_sentence(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
     let pilot = plan.pilot;
-    let longer = match plan.shows(pilot.most()) > 2.0 {
+    let longer = match plan.detectable_change(pilot.spread_upper_limit()) > 2.0 {
         true => "; a longer --budget finds smaller changes",
         false => "",
     };
@@ -36,17 +38,16 @@ pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> S
         Human(plan.block_ns as f64),
         plural(plan.pairs as u64, "pair"),
         figure_name(pilot.figure, tail),
-        least(plan.shows(pilot.spread)),
-        least(plan.proves(pilot.spread)),
+        least_change_text(plan.detectable_change(pilot.spread)),
+        least_change_text(plan.detectable_change_of_proof(pilot.spread)),
         pilot.blocks,
-        least(pilot.spread.exp_m1()),
-        least(pilot.most().exp_m1()),
-        least(plan.shows(pilot.most())),
+        least_change_text(pilot.spread.exp_m1()),
+        least_change_text(pilot.spread_upper_limit().exp_m1()),
+        least_change_text(plan.detectable_change(pilot.spread_upper_limit())),
     )
 }
 
-/// The least change that is found.
-pub(crate) fn least(share: f64) -> String {
+pub(crate) fn least_change_text(share: f64) -> String {
     if share >= 1.0 { format!("a factor of {:.1}", 1.0 + share) } else { percent(share) }
 }
 
@@ -55,7 +56,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A change with its sign, in percent; a large one as a factor.
-pub(crate) fn change(value: f64) -> String {
+pub(crate) fn format_change(value: f64) -> String {
     match value {
         value if value >= 10.0 => format!("x {value:.0}"),
         value if value < 1e-3 => format!("x 1/{:.0}", 1.0 / value),
@@ -63,8 +64,8 @@ pub(crate) fn change(value: f64) -> String {
     }
 }
 
-fn interval(effect: &Effect) -> String {
-    let [low, high] = effect.interval.map(change);
+fn format_interval(effect: &Effect) -> String {
+    let [low, high] = effect.interval.map(format_change);
     format!("{low} to {high}")
 }
 
@@ -76,11 +77,11 @@ fn figure_name(figure: Figure, tail: &str) -> &str {
     }
 }
 
-fn name(result: &TuneResult, figure: Figure) -> &str {
+fn deciding_figure_name(result: &TuneResult, figure: Figure) -> &str {
     figure_name(figure, &result.tail)
 }
 
-pub(crate) fn value(figure: Figure, value: f64) -> String {
+pub(crate) fn format_value(figure: Figure, value: f64) -> String {
     match figure {
         Figure::Missed => share(value),
         _ => time(value),
@@ -99,29 +100,35 @@ impl Present for TuneResult {
     }
 }
 
-/// The three lines.
 fn head(result: &TuneResult) -> Head {
-    let (usual, finding) = finding(result);
+    let (usual, finding) = verdict_sentence(result);
     let (fitness, verdict) = match (result.fitness(), &result.purpose) {
         (Some(fitness), Some(purpose)) => {
             (fitness, format!("{} for {}: {finding}.", head::word(fitness), purpose::title(purpose)))
         }
         _ => (usual, finding + "."),
     };
-    Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
+    Head {
+        fitness,
+        asked: result.purpose.is_some(),
+        verdict,
+        number: key_figure(result),
+        next: next_step(result),
+    }
 }
 
 /// The verdict without a purpose.
-pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
-    let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
-    let figure = name(result, result.figure());
+pub(crate) fn verdict_sentence(result: &TuneResult) -> (Fitness, String) {
+    let kept: Vec<String> =
+        result.knobs_worth_keeping().map(|found| found.offered.knob.to_string()).collect();
+    let figure = deciding_figure_name(result, result.figure());
     match &result.proven {
         Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
         Some(proven) if is_lower(result, proven) => {
             let others: Vec<&str> = Figure::ALL
                 .into_iter()
                 .filter(|of| *of != result.figure())
-                .map(|of| name(result, of))
+                .map(|of| deciding_figure_name(result, of))
                 .collect();
             let others = others.join(" or ");
             (Fitness::CannotTell, format!("NOT KEPT: {figure} is lower, but {others} may be higher"))
@@ -133,25 +140,25 @@ pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
 }
 
 /// True if the deciding figure is lower, by its interval.
-pub(crate) fn is_lower(result: &TuneResult, proven: &Proven) -> bool {
+pub(crate) fn is_lower(result: &TuneResult, proven: &SettingsProof) -> bool {
     let effect = proven.change(result.figure()).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
-pub(crate) fn number(result: &TuneResult) -> String {
+pub(crate) fn key_figure(result: &TuneResult) -> String {
     let figure = result.figure();
-    let named = name(result, figure);
+    let named = deciding_figure_name(result, figure);
     if let Some(proven) = &result.proven
         && let Some(of) = proven.change(figure)
     {
         let change = of.effect.as_ref().map_or_else(String::new, |effect| {
-            format!(" ({}, {} with 95 %)", change(effect.change), interval(effect))
+            format!(" ({}, {} with 95 %)", format_change(effect.change), format_interval(effect))
         });
         let pairs = plural(proven.pairs as u64, "pair");
         return format!(
             "{named} {} before, {} after{change}, {pairs} of blocks.",
-            value(figure, of.start),
-            value(figure, of.tuned)
+            format_value(figure, of.start),
+            format_value(figure, of.tuned)
         );
     }
     let seen = result.start.as_ref().map(|start| match figure {
@@ -162,7 +169,7 @@ pub(crate) fn number(result: &TuneResult) -> String {
         (Some(seen), Some((scatter, plan))) => format!(
             "{named} {seen}; blocks differ by {}, so changes below {} would not be found in {}.",
             percent(scatter.exp_m1()),
-            least(plan.shows(scatter)),
+            least_change_text(plan.detectable_change(scatter)),
             plural(result.rounds as u64, "round")
         ),
         (Some(seen), None) => format!("{named} {seen}; too little was measured to judge."),
@@ -170,7 +177,7 @@ pub(crate) fn number(result: &TuneResult) -> String {
     }
 }
 
-fn next(result: &TuneResult) -> String {
+fn next_step(result: &TuneResult) -> String {
     let refused = result.left.iter().any(|left| matches!(left.why, LeftOut::Refused { .. }));
     match &result.proven {
         Some(proven) if proven.holds => "the same command with --keep /, which keeps what helped".into(),
@@ -184,7 +191,7 @@ fn next(result: &TuneResult) -> String {
                 .into()
         }
         Some(_) => "the same command with a longer --budget".into(),
-        None if result.knobs.iter().any(|found| found.judgement == Judgement::Undecided) => {
+        None if result.knobs.iter().any(|found| found.judgement == SettingVerdict::Undecided) => {
             "the same command with a longer --budget, or jitterlab run --why for what makes it late".into()
         }
         None if !result.restart.is_empty() => {
@@ -201,42 +208,43 @@ fn is_outside(result: &TuneResult) -> bool {
     main.is_some_and(|main| main.cause.class == CauseClass::Outside && main.share_of_worst > 0.5)
 }
 
-/// The task or thread that was tuned.
-fn subject(result: &TuneResult) -> String {
+fn tuned_task(result: &TuneResult) -> String {
     let of = |watched: &Watched| format!(" (thread {} of {}, watched)", watched.thread, watched.program);
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
 
 /// The proof, the settings worth keeping, the table, and the knobs that were not tried.
 fn section(result: &TuneResult) -> Section {
-    let mut pieces: Vec<Piece> = result.proven.iter().flat_map(|proven| proof(result, proven)).collect();
-    pieces.extend(facts(
+    let mut pieces: Vec<Piece> =
+        result.proven.iter().flat_map(|proven| proof_pieces(result, proven)).collect();
+    pieces.extend(facts_piece(
         "Smallest set that keeps the gain",
-        result.worth().map(|found| {
-            let steps: Vec<String> = found.offered.steps.iter().map(words::step).collect();
-            let what = format!("{}: {}", words::does(found.offered.knob), steps.join(", "));
-            (found.offered.knob.to_string(), format!("{what}; {}", words::reason(found)))
+        result.knobs_worth_keeping().map(|found| {
+            let steps: Vec<String> = found.offered.steps.iter().map(words::step_text).collect();
+            let what = format!("{}: {}", words::effect_text(found.offered.knob), steps.join(", "));
+            (found.offered.knob.to_string(), format!("{what}; {}", words::tried_reason(found)))
         }),
     ));
     pieces.extend(table(result));
-    pieces.extend(result.notes.iter().map(|note| Piece::note(self::note(result, note))));
+    pieces.extend(result.notes.iter().map(|note| Piece::note(note_sentence(result, note))));
     let mut folded = vec![Piece::text(format!(
         "Each setting was compared with blocks without it, in turns. The intervals of {} hold all at once with 95 %; max and missed \
          are listed without a verdict.",
-        name(result, result.figure())
+        deciding_figure_name(result, result.figure())
     ))];
-    let reasons = result.knobs.iter().map(|found| (found.offered.knob.to_string(), words::reason(found)));
-    folded.extend(facts("Why each was tried", reasons));
+    let reasons =
+        result.knobs.iter().map(|found| (found.offered.knob.to_string(), words::tried_reason(found)));
+    folded.extend(facts_piece("Why each was tried", reasons));
     folded.extend(chart(result).map(Piece::Figure));
     folded.extend(result.why.iter().flat_map(|why| {
         let what = format!("What made {} late before anything was set:", why.task);
         std::iter::once(Piece::text(what)).chain(crate::why::piece(why))
     }));
-    let left = result.left.iter().map(|left| (left.knob.to_string(), words::left(&left.why)));
-    folded.extend(facts("Not tried", left));
-    folded.extend(facts(boots::RESTARTS, result.restart.iter().map(boots::restart)));
+    let left = result.left.iter().map(|left| (left.knob.to_string(), words::untried_reason(&left.why)));
+    folded.extend(facts_piece("Not tried", left));
+    folded.extend(facts_piece(boots::RESTARTS, result.restart.iter().map(boots::reboot_setting_row)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
-    pieces.extend(kept::pieces(result));
+    pieces.extend(kept_files::pieces(result));
     Section::new(
         "settings",
         "Settings that help",
@@ -250,27 +258,28 @@ fn section(result: &TuneResult) -> Section {
 fn table(result: &TuneResult) -> Option<Piece> {
     let figure = result.figure();
     let others: Vec<Figure> = Figure::ALL.into_iter().filter(|other| *other != figure).collect();
-    let mut header = vec!["", name(result, figure), "between"];
-    header.extend(others.iter().map(|other| name(result, *other)));
+    let mut header = vec!["", deciding_figure_name(result, figure), "between"];
+    header.extend(others.iter().map(|other| deciding_figure_name(result, *other)));
     header.push("so it");
     let with_base = result.knobs.iter().any(|found| !found.beside.is_empty());
     header.extend(with_base.then_some("beside"));
     let rows = result.knobs.iter().map(|found| {
-        let cell = |of: Figure| Cell::new(found.effect(of), |effect| Cell::Text(change(effect.change)));
+        let cell =
+            |of: Figure| Cell::new(found.effect(of), |effect| Cell::Text(format_change(effect.change)));
         let mut row = vec![
             Cell::Text(found.offered.knob.to_string()),
             cell(figure),
-            Cell::new(found.effect(figure), |effect| Cell::Text(interval(effect))),
+            Cell::new(found.effect(figure), |effect| Cell::Text(format_interval(effect))),
         ];
         row.extend(others.iter().map(|other| cell(*other)));
-        row.push(words::judgement(found.judgement));
+        row.push(words::verdict_cell(found.judgement));
         let beside: Vec<String> = found.beside.iter().map(ToString::to_string).collect();
         row.extend(with_base.then(|| Cell::Text(beside.join(", "))));
         row
     });
     let caption = format!(
         "what each setting does to {}, one at a time in {} of {} blocks; below 0 is better",
-        subject(result),
+        tuned_task(result),
         plural(result.rounds as u64, "round"),
         count(result.blocks as u64)
     );
@@ -278,12 +287,12 @@ fn table(result: &TuneResult) -> Option<Piece> {
 }
 
 /// Facts under a caption, if there are any.
-fn facts(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
+fn facts_piece(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
     let facts: Vec<(String, String)> = facts.collect();
     (!facts.is_empty()).then(|| Piece::facts(caption, facts))
 }
 
-fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
+fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
     let knobs: Vec<String> = proven.knobs.iter().map(ToString::to_string).collect();
     let rows = proven.changes.iter().map(|of| {
         let value = |value: f64| match of.figure {
@@ -292,11 +301,11 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
         };
         let effect = of.effect.as_ref();
         vec![
-            Cell::from(name(result, of.figure)),
+            Cell::from(deciding_figure_name(result, of.figure)),
             value(of.start),
             value(of.tuned),
-            Cell::new(effect, |effect| Cell::Text(change(effect.change))),
-            Cell::new(effect, |effect| Cell::Text(interval(effect))),
+            Cell::new(effect, |effect| Cell::Text(format_change(effect.change))),
+            Cell::new(effect, |effect| Cell::Text(format_interval(effect))),
         ]
     });
     let caption = format!(
@@ -313,7 +322,7 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
         let why = verdict.decided_by.as_ref().map(|by| purpose::decision(&verdict.purpose, by, 1));
         Some((when.to_owned(), format!("{}. {}", head::word(verdict.fitness), why.unwrap_or_default())))
     });
-    pieces.extend(facts("", said));
+    pieces.extend(facts_piece("", said));
     pieces
 }
 
@@ -334,10 +343,10 @@ fn chart(result: &TuneResult) -> Option<Chart> {
         caption: format!(
             "{} with each setting over that without it, and its interval: below 1 the task is more regular, and what crosses 1 \
              is not decided. A half and the double lie equally far from 1.",
-            name(result, figure)
+            deciding_figure_name(result, figure)
         ),
         x: Axis::names("setting", seen.iter().map(|(knob, _)| knob.to_string())),
-        y: Axis::log(format!("{} with / without", name(result, figure))),
+        y: Axis::log(format!("{} with / without", deciding_figure_name(result, figure))),
         layers: vec![
             Layer::new("", 5, Shape::Level(1.0)),
             Layer::new("change", 0, Shape::Intervals(rows.collect())),
@@ -346,7 +355,7 @@ fn chart(result: &TuneResult) -> Option<Chart> {
     })
 }
 
-fn note(result: &TuneResult, note: &TuneNote) -> String {
+fn note_sentence(result: &TuneResult, note: &TuneNote) -> String {
     match note {
         TuneNote::Machine { warning } => warnings::sentence(warning),
         TuneNote::Interrupted => "Interrupted: judged is what whole rounds until then say.".into(),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::chart::Terminal;
 use jitterlab_analysis::tune::{
-    BlockFigures, Change, Keeping, KnobFound, KnobLeft, Offered, Pilot, Remedied, Step, TunePlan,
+    ApplicableKnob, BlockFigures, FigureChange, KnobResult, PersistenceSupport, Pilot, RemediedCauses, Step,
+    TunePlan, UntriedKnob,
 };
 use jitterlab_model::Knob;
 use jitterlab_model::causes::{Cause, CauseClass};
@@ -10,19 +11,19 @@ fn effect(figure: Figure, change: f64, interval: [f64; 2]) -> Effect {
     Effect { figure, change, interval, real: interval[0] > 1.0 || interval[1] < 1.0 }
 }
 
-fn found(knob: Knob, judgement: Judgement, change: f64, step: Step) -> KnobFound {
+fn found(knob: Knob, judgement: SettingVerdict, change: f64, step: Step) -> KnobResult {
     let effects = vec![
         effect(Figure::Tail, change, [change * 0.9, change * 1.1]),
         effect(Figure::Maximum, change, [change * 0.5, change * 2.0]),
     ];
-    let offered = Offered { knob, steps: vec![step] };
-    KnobFound { offered, remedies: None, judgement, effects, beside: Vec::new() }
+    let offered = ApplicableKnob { knob, steps: vec![step] };
+    KnobResult { offered, remedies: None, judgement, effects, beside: Vec::new() }
 }
 
 fn result() -> TuneResult {
     let start =
         BlockFigures { tail_ns: 50_000, max_ns: 90_000, missed: 0, due: 5_000, verdict: None, repeated: 0 };
-    let change = |figure, start, tuned, effect| Change { figure, start, tuned, effect };
+    let change = |figure, start, tuned, effect| FigureChange { figure, start, tuned, effect };
     let pilot = Pilot { figure: Figure::Tail, spread: 0.1, blocks: 4 };
     TuneResult {
         task: "task,period=1ms".into(),
@@ -38,10 +39,10 @@ fn result() -> TuneResult {
         why: None,
         start: Some(start),
         knobs: vec![
-            found(Knob::OtherThreads, Judgement::Helps, 0.2, Step::Threads { to: "0".parse().unwrap() }),
+            found(Knob::OtherThreads, SettingVerdict::Helps, 0.2, Step::Threads { to: "0".parse().unwrap() }),
             found(
                 Knob::HugePages,
-                Judgement::Undecided,
+                SettingVerdict::Undecided,
                 1.02,
                 Step::File {
                     file: "/sys/kernel/mm/transparent_hugepage/enabled".into(),
@@ -49,13 +50,13 @@ fn result() -> TuneResult {
                 },
             ),
         ],
-        restart: vec![jitterlab_analysis::tune::Restart::Parameter {
+        restart: vec![jitterlab_analysis::tune::RebootSetting::Parameter {
             word: "isolcpus=1".into(),
             in_virtual_time: true,
         }],
-        keeping: Keeping { systemd: true, command_line: true },
-        left: vec![KnobLeft { knob: Knob::Governor, why: LeftOut::Absent }],
-        proven: Some(Proven {
+        keeping: PersistenceSupport { systemd: true, command_line: true },
+        left: vec![UntriedKnob { knob: Knob::Governor, why: LeftOut::Absent }],
+        proven: Some(SettingsProof {
             knobs: vec![Knob::OtherThreads],
             pairs: 12,
             changes: vec![
@@ -97,9 +98,9 @@ fn the_answer_comes_first_and_the_table_fits() {
 fn each_setting_says_what_it_remedies_and_beside_what_it_was_tried() {
     let mut result = result();
     let cause = Cause { class: CauseClass::Shared, who: Some("hog".into()) };
-    result.knobs[0].remedies = Some(Remedied { cause, share: 0.86, own: true });
+    result.knobs[0].remedies = Some(RemediedCauses { cause, share: 0.86, own: true });
     result.knobs[1].beside = vec![Knob::OtherThreads];
-    result.knobs[1].judgement = Judgement::NotNeeded;
+    result.knobs[1].judgement = SettingVerdict::NotNeeded;
     let text = result.sections()[0].text(Terminal { columns: 80, ascii: false, colour: false });
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -118,13 +119,14 @@ fn misses_decide_in_verdict_table_and_proof_where_they_decided_the_experiment() 
     let missed = effect(Figure::Missed, 2e-4, [1e-4, 4e-4]);
     result.knobs[0].effects.push(missed);
     let proven = result.proven.as_mut().unwrap();
-    proven.changes = vec![Change { figure: Figure::Missed, start: 0.3, tuned: 0.0, effect: Some(missed) }];
+    proven.changes =
+        vec![FigureChange { figure: Figure::Missed, start: 0.3, tuned: 0.0, effect: Some(missed) }];
     let head = head(&result);
     assert_eq!(
         head.number,
         "missed 30 % before, 0 % after (x 1/5000, x 1/10000 to x 1/2500 with 95 %), 12 pairs of blocks."
     );
-    let outset = outset(&result.plan.unwrap(), "p99.9", &[Knob::OtherThreads]);
+    let outset = plan_sentence(&result.plan.unwrap(), "p99.9", &[Knob::OtherThreads]);
     assert!(
         outset.contains("if it changes missed by ")
             && outset.contains(": 4 blocks of the start differ by 11 %, "),
@@ -135,9 +137,9 @@ fn misses_decide_in_verdict_table_and_proof_where_they_decided_the_experiment() 
 #[test]
 fn no_file_is_written_that_nothing_on_the_machine_reads() {
     let mut result = result();
-    result.keeping = Keeping { systemd: false, command_line: false };
-    assert_eq!(kept::files(&result), []);
-    let by_hand = kept::by_hand(&result);
+    result.keeping = PersistenceSupport { systemd: false, command_line: false };
+    assert_eq!(kept_files::files(&result), []);
+    let by_hand = kept_files::manual_steps(&result);
     assert!(by_hand.len() == 1 && by_hand[0].contains("taskset -c 0 PROGRAM"), "{by_hand:?}");
     assert!(!by_hand[0].contains("systemd"), "{by_hand:?}");
 }
@@ -145,16 +147,16 @@ fn no_file_is_written_that_nothing_on_the_machine_reads() {
 #[test]
 fn what_is_not_proven_is_not_kept() {
     let mut result = result();
-    assert_eq!(kept::files(&result).len(), 1);
-    let (place, text) = kept::files(&result).remove(0);
-    assert!(place.contains("system.conf.d") && text.starts_with(kept::MARK), "{text}");
+    assert_eq!(kept_files::files(&result).len(), 1);
+    let (place, text) = kept_files::files(&result).remove(0);
+    assert!(place.contains("system.conf.d") && text.starts_with(kept_files::MARK), "{text}");
     assert!(text.contains("CPUAffinity=0") && text.contains("-80.0 %"), "{text}");
     // Some of these files are shell scripts.
     result.loads = vec!["exec:true\nrm -rf /".into()];
-    let (_, text) = kept::files(&result).remove(0);
+    let (_, text) = kept_files::files(&result).remove(0);
     assert!(text.lines().all(|line| !line.starts_with("rm")), "{text}");
     result.proven.as_mut().unwrap().holds = false;
-    assert_eq!(kept::files(&result), []);
+    assert_eq!(kept_files::files(&result), []);
     assert!(head(&result).verdict.contains("NOT KEPT"));
     result.proven = None;
     assert!(head(&result).verdict.contains("NO HELP FOUND"));
@@ -175,8 +177,8 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
         (Knob::Priority, Step::Task { parts: "policy=fifo:98".into() }),
     ];
     result.proven.as_mut().unwrap().knobs = kept.iter().map(|(knob, _)| *knob).collect();
-    result.knobs = kept.map(|(knob, step)| found(knob, Judgement::Helps, 0.5, step)).into();
-    let files = kept::files(&result);
+    result.knobs = kept.map(|(knob, step)| found(knob, SettingVerdict::Helps, 0.5, step)).into();
+    let files = kept_files::files(&result);
     let text =
         |part: &str| files.iter().find(|(place, _)| place.contains(part)).map(|(_, text)| text.as_str());
     let holds = |part: &str, line: &str| text(part).is_some_and(|text| text.lines().any(|one| one == line));
@@ -188,7 +190,7 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
     assert!(holds("system.slice.d", "AllowedCPUs=0,2-3") && holds("init.scope.d", "[Scope]"), "{files:?}");
     let rule = r#"ACTION=="add", SUBSYSTEM=="net", KERNEL=="eth0", ATTR{threaded}="1""#;
     assert!(holds("udev", rule) && holds("tmpfiles", "w /sys/kernel/rcu_normal - - - - 1"), "{files:?}");
-    let by_hand = kept::by_hand(&result);
+    let by_hand = kept_files::manual_steps(&result);
     assert!(
         by_hand.len() == 3 && by_hand[0].contains("kernel-threads") && by_hand[1].contains("fifo:98"),
         "{by_hand:?}"

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use jitterlab_analysis::tune::{Judgement, KnobFound, LeftOut, Step, USUAL};
+use jitterlab_analysis::tune::{KnobResult, LeftOut, SettingVerdict, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
 use crate::section::Cell;
@@ -15,12 +15,12 @@ static KNOBS: LazyLock<HashMap<Knob, String>> =
     LazyLock::new(|| toml::from_str(include_str!("knobs.toml")).unwrap_or_default());
 
 /// Effect of setting a knob, as the end of "setting ...".
-pub fn does(knob: Knob) -> &'static str {
+pub fn effect_text(knob: Knob) -> &'static str {
     KNOBS.get(&knob).map_or("a setting that this jitterlab does not know", String::as_str)
 }
 
 /// One thing that a knob sets, as it could be typed.
-pub(super) fn step(step: &Step) -> String {
+pub(super) fn step_text(step: &Step) -> String {
     match step {
         Step::File { file, value } => format!("{value} in {file}"),
         Step::Interrupts { to } => format!("interrupts to CPU {to}"),
@@ -33,20 +33,20 @@ pub(super) fn step(step: &Step) -> String {
     }
 }
 
-pub(super) fn judgement(judgement: Judgement) -> Cell {
+pub(super) fn verdict_cell(judgement: SettingVerdict) -> Cell {
     let (fitness, text) = match judgement {
-        Judgement::Helps => (Fitness::Good, "helps"),
-        Judgement::NotNeeded => return Cell::from("not needed"),
-        Judgement::HelpsAndHarms => (Fitness::Limited, "helps, HARMS"),
-        Judgement::Undecided => (Fitness::CannotTell, "not decided"),
-        Judgement::NoMatter => return Cell::from("no matter"),
-        Judgement::Harms => (Fitness::Unfit, "HARMS"),
+        SettingVerdict::Helps => (Fitness::Good, "helps"),
+        SettingVerdict::NotNeeded => return Cell::from("not needed"),
+        SettingVerdict::HelpsAndHarms => (Fitness::Limited, "helps, HARMS"),
+        SettingVerdict::Undecided => (Fitness::CannotTell, "not decided"),
+        SettingVerdict::NoMatter => return Cell::from("no matter"),
+        SettingVerdict::Harms => (Fitness::Unfit, "HARMS"),
     };
     Cell::Verdict { fitness, text: text.into() }
 }
 
-/// Why a knob was tried.
-pub(super) fn reason(found: &KnobFound) -> String {
+/// Reason for trying a knob: its causes, a usual first step, or the request.
+pub(super) fn tried_reason(found: &KnobResult) -> String {
     match &found.remedies {
         Some(of) => {
             let verb = if of.own { "remedies" } else { "may shorten" };
@@ -61,8 +61,7 @@ pub(super) fn reason(found: &KnobFound) -> String {
     }
 }
 
-/// Why a knob was not tried.
-pub(super) fn left(why: &LeftOut) -> String {
+pub(super) fn untried_reason(why: &LeftOut) -> String {
     match why {
         LeftOut::Absent => "not on this machine".into(),
         LeftOut::NotOfTask => "of no use to a task that waits and runs like this one".into(),
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn every_knob_has_its_words() {
         for knob in Knob::ALL {
-            assert!(!does(knob).contains("does not know"), "{knob}");
+            assert!(!effect_text(knob).contains("does not know"), "{knob}");
         }
     }
 }

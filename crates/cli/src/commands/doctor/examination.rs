@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use jitterlab_analysis::tune::{Offered, TuneResult};
+use jitterlab_analysis::tune::{ApplicableKnob, TuneResult};
 use jitterlab_host::check::{check, cpus_to_check};
 use jitterlab_host::{Experiment, KeptParts};
 use jitterlab_model::{Error, LoadSpec, SystemFacts, TaskSpec};
@@ -64,8 +64,9 @@ impl<'a> Examination<'a> {
             return Ok(None);
         }
         let tuned = self.taken(DoctorStep::Tune, tuned);
-        let worth = |tuned: &TuneResult| tuned.worth().map(|found| found.offered.clone()).collect();
-        let worth: Vec<Offered> = tuned.as_ref().map(worth).unwrap_or_default();
+        let worth =
+            |tuned: &TuneResult| tuned.knobs_worth_keeping().map(|found| found.offered.clone()).collect();
+        let worth: Vec<ApplicableKnob> = tuned.as_ref().map(worth).unwrap_or_default();
         let mut after = None;
         if worth.is_empty() {
             self.skip(DoctorStep::Prove, Skipped::Nothing);

@@ -10,7 +10,7 @@ use jitterlab_model::Error;
 use jitterlab_motion::doctor::{DoctorResult, Earlier};
 use jitterlab_report::document::Document;
 use jitterlab_report::page::render;
-use jitterlab_report::tune::kept;
+use jitterlab_report::tune;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::atomic_file;
 
@@ -31,7 +31,7 @@ pub fn folder(can_be_kept: bool) -> Result<PathBuf, Error> {
 pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
     let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
     let folder = page.with_extension("settings");
-    let files = kept::files(tuned);
+    let files = tune::kept_files::files(tuned);
     kept_files::write(&folder, &files)?;
     Ok((!files.is_empty()).then_some(folder))
 }

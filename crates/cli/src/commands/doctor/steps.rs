@@ -1,7 +1,7 @@
 //! The steps of `doctor` that measure.
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::tune::{Offered, TuneResult};
+use jitterlab_analysis::tune::{ApplicableKnob, TuneResult};
 use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with_settings};
 use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
@@ -21,7 +21,7 @@ impl Examination<'_> {
         &mut self,
         experiment: &mut Experiment<'_>,
         step: DoctorStep,
-        settings: &[Offered],
+        settings: &[ApplicableKnob],
     ) -> Result<Option<MeasuredRun>, Error> {
         let run = self.run(experiment, &mut |examination| examination.measured(step, settings).map(Ok))?;
         Ok(run.and_then(|run| self.taken(step, run)))
@@ -69,7 +69,7 @@ impl Examination<'_> {
         RunWriter::create_numbered(self.folder.join(name), info).ok()
     }
 
-    fn measured(&mut self, step: DoctorStep, settings: &[Offered]) -> Result<MeasuredRun, Error> {
+    fn measured(&mut self, step: DoctorStep, settings: &[ApplicableKnob]) -> Result<MeasuredRun, Error> {
         let interrupted = self.interrupted;
         self.begins(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };

@@ -54,7 +54,7 @@ pub(super) fn execute(args: &Args) -> Ending {
     let measure = |experiment: &mut Experiment<'_>| {
         let tuning = Tuning::prepare(request, experiment.interrupted())?;
         if !args.quiet {
-            output::note(&words::outset(kept.starts.len()));
+            output::note(&words::intro_message(kept.starts.len()));
         }
         let result = tuning.measure_start(&this, &mut kept, &mut keep, experiment)?;
         Ok(Some((result, experiment.is_interrupted())))

@@ -105,7 +105,7 @@ impl Args {
         tuning.plan(experiment)?;
         if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
             let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-            output::note(&words::outset(&plan, tuning.percentile_name(), &knobs));
+            output::note(&words::plan_sentence(&plan, tuning.percentile_name(), &knobs));
         }
         Ok(Some(tuning.measure(experiment)?))
     }
@@ -113,8 +113,8 @@ impl Args {
     fn show(&self, result: &TuneResult) -> Ending {
         let status = Status::from_fitness(self.output.show(result)?);
         if let Some(folder) = &self.keep {
-            kept_files::keep(folder, &words::kept::files(result))?;
-            words::kept::by_hand(result).iter().for_each(|what| output::note(what));
+            kept_files::keep(folder, &words::kept_files::files(result))?;
+            words::kept_files::manual_steps(result).iter().for_each(|what| output::note(what));
         }
         Ok(status)
     }

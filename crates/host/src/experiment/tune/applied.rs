@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::tune::{Offered, Step};
+use jitterlab_analysis::tune::{ApplicableKnob, Step};
 use jitterlab_model::{CpuSet, Error, Knob, RunInfo, SystemFacts};
 use jitterlab_trace::RunWriter;
 
@@ -39,21 +39,21 @@ pub struct Recording<'a> {
 /// Measures with settings on; settings of a task go to the first task. Everything is put back afterwards, and
 /// failures to do so are returned with the run.
 pub fn record_with_settings(
-    settings: &[Offered],
+    settings: &[ApplicableKnob],
     request: Request,
     recording: Recording<'_>,
 ) -> Result<(MeasuredRun, Vec<String>), Error> {
     let root = Root::system();
     let facts = facts::read(&root);
     let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
-    let settings: Vec<&Offered> = settings.iter().collect();
+    let settings: Vec<&ApplicableKnob> = settings.iter().collect();
     Machine { root, facts, cpus, spared: Vec::new() }.record_with_settings(&settings, request, recording)
 }
 
 impl Machine {
     pub(super) fn record_with_settings(
         &self,
-        settings: &[&Offered],
+        settings: &[&ApplicableKnob],
         mut request: Request,
         recording: Recording<'_>,
     ) -> Result<(MeasuredRun, Vec<String>), Error> {
@@ -72,7 +72,7 @@ impl Machine {
     /// The same for a thread that runs already, which keeps its own settings.
     pub(super) fn watch_with_settings(
         &self,
-        settings: &[&Offered],
+        settings: &[&ApplicableKnob],
         running: &RunningThread,
         duration_ns: i64,
         interrupted: &AtomicBool,
@@ -85,7 +85,7 @@ impl Machine {
     }
 
     /// Sets a knob and puts it back; the error gives the reason why it cannot be set.
-    pub(super) fn try_knob(&self, offered: &Offered) -> Result<(), String> {
+    pub(super) fn try_knob(&self, offered: &ApplicableKnob) -> Result<(), String> {
         if !knob::touches_machine(offered) {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl Machine {
     /// Measures with settings on, and puts everything back.
     fn measure_with_settings(
         &self,
-        settings: &[&Offered],
+        settings: &[&ApplicableKnob],
         measure: impl FnOnce() -> Result<MeasuredRun, Error>,
     ) -> Result<(MeasuredRun, Vec<String>), Error> {
         let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
@@ -119,7 +119,7 @@ impl Machine {
 }
 
 /// The idle latency that these hold while something is measured.
-fn dma_latency(settings: &[&Offered]) -> Option<DmaLatency> {
+fn dma_latency(settings: &[&ApplicableKnob]) -> Option<DmaLatency> {
     settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
         Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
         _ => None,

@@ -2,7 +2,8 @@
 
 use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, Boot, BootComparison, FEWEST_OF_START, Pace, Restart, Way, blocks_of_start,
+    BLOCK_OVERHEAD_NS, Boot, BootComparison, BootConfiguration, FEWEST_BLOCKS_PER_BOOT, Pace, RebootSetting,
+    blocks_per_boot,
 };
 use jitterlab_model::check::{Action, RemedyKind, Status};
 use jitterlab_model::units::Exact;
@@ -51,7 +52,7 @@ impl KeptBoots {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentBoot {
     boot: String,
-    way: Way,
+    way: BootConfiguration,
 }
 
 impl CurrentBoot {
@@ -71,7 +72,7 @@ impl CurrentBoot {
         };
         let release = known(kernel.release, "the kernel's release")?;
         let boot = known(root.text(BOOT_ID_FILE).filter(|text| !text.is_empty()), BOOT_ID_FILE)?;
-        let way = Way {
+        let way = BootConfiguration {
             kernel: format!("{release} {}", kernel.version.unwrap_or_default()).trim().to_owned(),
             command_line: known(kernel.command_line, "the kernel's command line")?,
             name: name.map(Into::into),
@@ -91,7 +92,7 @@ impl CurrentBoot {
                 "this start of the machine was measured before as {name}: restart it first"
             )));
         }
-        let mut ways: Vec<&Way> = Vec::new();
+        let mut ways: Vec<&BootConfiguration> = Vec::new();
         for way in starts.iter().map(|start| &start.way).filter(|way| **way != self.way) {
             if !ways.contains(&way) {
                 ways.push(way);
@@ -130,7 +131,7 @@ impl Tuning {
         experiment: &mut Experiment<'_>,
     ) -> Result<BootComparison, Error> {
         let budget_ns = self.request.budget_ns;
-        let Some((blocks, block_ns)) = blocks_of_start(budget_ns, self.task.period_ns) else {
+        let Some((blocks, block_ns)) = blocks_per_boot(budget_ns, self.task.period_ns) else {
             return Err(Error::bad_use(format!(
                 "--budget {} is too short to tell what a start of the machine is like: give {} or more",
                 Exact(budget_ns),
@@ -147,9 +148,9 @@ impl Tuning {
         experiment.set_total_time(budget_ns);
         experiment.begin(TrialStep::ThisStart);
         let interrupted = experiment.interrupted();
-        let mut pace = Pace::planned(block_ns + BLOCK_OVERHEAD_NS);
+        let mut pace = Pace::from_plan(block_ns + BLOCK_OVERHEAD_NS);
         for n in 0..blocks {
-            if n >= FEWEST_OF_START && !pace.has_time(1, budget_ns) {
+            if n >= FEWEST_BLOCKS_PER_BOOT && !pace.has_time(1, budget_ns) {
                 break;
             }
             let Some((block, took_ns)) =
@@ -157,7 +158,7 @@ impl Tuning {
             else {
                 break;
             };
-            pace.took(took_ns);
+            pace.add_elapsed(took_ns);
             kept.starts[at].blocks.push(block);
             keep(kept)?;
             experiment.add_elapsed(took_ns);
@@ -171,7 +172,7 @@ impl Tuning {
 /// The shortest budget for one start.
 fn shortest_budget_ns(period_ns: i64) -> i64 {
     let longer = (1..).map(|n| n * 4 * BLOCK_OVERHEAD_NS);
-    longer.take(100_000).find(|ns| blocks_of_start(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
+    longer.take(100_000).find(|ns| blocks_per_boot(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
 }
 
 /// Parameters of the kernel's command line that no setting of a running machine replaces, and whether counted
@@ -194,7 +195,7 @@ const RESTART_PARAMETERS: [(&str, bool); 13] = [
 
 /// Kernel parameters and kernels worth trying over restarts: remedies of `check` that have no setting, and switching off work
 /// against attacks.
-pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
+pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<RebootSetting> {
     let report = check(facts, cpus);
     let switchable = facts.kernel.preemption_switch == Some(true);
     let in_virtual_time = |word: &str| {
@@ -217,17 +218,17 @@ pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Resta
         _ => None,
     }) {
         if let Some(in_virtual_time) = in_virtual_time(word) {
-            let parameter = Restart::Parameter { word: word.into(), in_virtual_time };
+            let parameter = RebootSetting::Parameter { word: word.into(), in_virtual_time };
             if !found.contains(&parameter) {
                 found.push(parameter);
             }
         }
     }
     if warned("mitigations") {
-        found.push(Restart::Parameter { word: "mitigations=off".into(), in_virtual_time: false });
+        found.push(RebootSetting::Parameter { word: "mitigations=off".into(), in_virtual_time: false });
     }
     if warned("preempt-rt") {
-        found.push(Restart::RealTimeKernel);
+        found.push(RebootSetting::RealTimeKernel);
     }
     found
 }
@@ -236,7 +237,7 @@ pub(super) fn restart_proposals(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Resta
 mod tests {
     use super::*;
     use crate::facts::tests::fixture::Machine;
-    use jitterlab_analysis::tune::{BlockFigures, Judgement};
+    use jitterlab_analysis::tune::{BlockFigures, SettingVerdict};
 
     /// A start of the machine, with this word on its command line.
     fn started(machine: &Machine, boot: usize, word: &str) -> CurrentBoot {
@@ -260,16 +261,22 @@ mod tests {
             let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
             let this = started(&machine, boot, word);
             assert!(!this.was_begun(&starts).unwrap());
-            assert_eq!(judged(&starts).judgement, Judgement::Undecided, "after {boot} starts");
+            assert_eq!(judged(&starts).judgement, SettingVerdict::Undecided, "after {boot} starts");
             starts.push(measured(&this, tail_ns));
             assert!(this.was_begun(&starts).unwrap(), "the same start is gone on with");
         }
         let found = judged(&starts);
-        assert_eq!((found.judgement, found.pairs, found.ways.len()), (Judgement::Helps, 3, 2), "{found:?}");
+        assert_eq!(
+            (found.judgement, found.pairs, found.ways.len()),
+            (SettingVerdict::Helps, 3, 2),
+            "{found:?}"
+        );
         let third = started(&machine, 9, "nohz_full=7");
         assert!(third.was_begun(&starts).unwrap_err().to_string().contains("two other ways"));
-        let renamed =
-            CurrentBoot { way: Way { name: Some("bios".into()), ..third.way }, ..started(&machine, 5, "") };
+        let renamed = CurrentBoot {
+            way: BootConfiguration { name: Some("bios".into()), ..third.way },
+            ..started(&machine, 5, "")
+        };
         assert!(renamed.was_begun(&starts).unwrap_err().to_string().contains("restart it first"));
     }
 
@@ -278,9 +285,9 @@ mod tests {
         let words = |name: &str| -> Vec<String> {
             let facts = facts::read(&Machine::named(name).root());
             let cpus = facts.usable().iter().next_back().into_iter().collect();
-            let word = |restart: Restart| match restart {
-                Restart::Parameter { word, .. } => word,
-                Restart::RealTimeKernel => "real-time".into(),
+            let word = |restart: RebootSetting| match restart {
+                RebootSetting::Parameter { word, .. } => word,
+                RebootSetting::RealTimeKernel => "real-time".into(),
             };
             restart_proposals(&facts, &cpus).into_iter().map(word).collect()
         };

@@ -9,8 +9,9 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, BlockFigures, Judgement, Keeping, KnobFound, KnobLeft, LeftOut, Offered, PILOTS,
-    Pilot, Proven, Remedied, TuneNote, TunePlan, TuneResult, USUAL, in_order, median_of, remedies,
+    ApplicableKnob, BLOCK_OVERHEAD_NS, BlockFigures, KnobResult, LeftOut, PILOTS, PersistenceSupport, Pilot,
+    RemediedCauses, SettingVerdict, SettingsProof, TuneNote, TunePlan, TuneResult, USUAL, UntriedKnob,
+    compare_usefulness, median_of, remedies,
 };
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
@@ -81,8 +82,8 @@ pub struct Tuning {
     /// The thread that runs already, if one is tuned.
     running: Option<RunningThread>,
     tail: Percentile,
-    offered: Vec<Offered>,
-    left: Vec<KnobLeft>,
+    offered: Vec<ApplicableKnob>,
+    left: Vec<UntriedKnob>,
     progress: TuneProgress,
     /// Length of a block.
     block_ns: i64,
@@ -123,22 +124,22 @@ impl Tuning {
         let (offered, mut left) =
             knob::applicable_knobs(&machine.root, &machine.facts, &machine.cpus, of_task, &wanted);
         let foreign = request.wanted.iter().copied().filter(of_program);
-        left.extend(foreign.map(|knob| KnobLeft { knob, why: LeftOut::OfProgram }));
+        left.extend(foreign.map(|knob| UntriedKnob { knob, why: LeftOut::OfProgram }));
         let remedied = |knob: Knob| request.why.as_ref().and_then(|why| remedies(knob, why));
         let mut able = Vec::new();
         for offered in offered {
             if !request.named && !USUAL.contains(&offered.knob) && remedied(offered.knob).is_none() {
-                left.push(KnobLeft { knob: offered.knob, why: LeftOut::NoCause });
+                left.push(UntriedKnob { knob: offered.knob, why: LeftOut::NoCause });
                 continue;
             }
             let tried = knob::try_task(&offered, &task);
             match tried.and_then(|()| machine.try_knob(&offered)) {
                 Ok(()) => able.push(offered),
-                Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
+                Err(error) => left.push(UntriedKnob { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
         }
-        able.sort_by(|a: &Offered, b| {
-            in_order((a.knob, remedied(a.knob).as_ref()), (b.knob, remedied(b.knob).as_ref()))
+        able.sort_by(|a: &ApplicableKnob, b| {
+            compare_usefulness((a.knob, remedied(a.knob).as_ref()), (b.knob, remedied(b.knob).as_ref()))
         });
         if !allows_one_knob(request.budget_ns, task.period_ns) && !able.is_empty() {
             let least_ns = shortest_budget_ns(request.budget_ns, task.period_ns);
@@ -183,7 +184,8 @@ impl Tuning {
         self.progress = progress;
         let plan = self.progress.plan();
         let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
-        self.left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
+        self.left
+            .extend(beyond.into_iter().map(|over| UntriedKnob { knob: over.knob, why: LeftOut::NoTime }));
         self.block_ns = plan.map_or(0, |plan| plan.block_ns);
         self.tail = if self.progress.uses_p99_9 { P99_9 } else { P99 };
         Ok(())
@@ -207,7 +209,9 @@ impl Tuning {
         // The percentile farther out, where the time decides by it as much.
         let knobs = near.map_or(0, |(plan, _)| plan.knobs);
         let is_as_good = |(plan, _): &(TunePlan, i64)| {
-            plan.knobs == knobs && plan.decides() && plan.block_ns / period_ns >= FEWEST_FOR_P99_9
+            plan.knobs == knobs
+                && plan.detects_large_changes()
+                && plan.block_ns / period_ns >= FEWEST_FOR_P99_9
         };
         let uses_p99_9 = planned(uses_p99_9).filter(is_as_good);
         let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -261,7 +265,7 @@ impl Tuning {
     }
 
     /// Knobs that will be tried; before it is planned, those that can be.
-    pub fn offered(&self) -> &[Offered] {
+    pub fn offered(&self) -> &[ApplicableKnob] {
         &self.offered
     }
 
@@ -278,7 +282,7 @@ impl Tuning {
         let mut source = BlockSource { experiment, block: &mut block };
         let screening = progress.screen(knobs, &mut source)?;
         let found = screening.found();
-        let kept: Vec<bool> = found.iter().map(|of| of.judgement() == Judgement::Helps).collect();
+        let kept: Vec<bool> = found.iter().map(|of| of.judgement() == SettingVerdict::Helps).collect();
         let wanted = kept.contains(&true) && !source.experiment.is_interrupted();
         let proof = if wanted { progress.prove(&kept, &mut source)? } else { None };
         let blocks = proof
@@ -294,11 +298,11 @@ impl Tuning {
             self.notes.push(TuneNote::Interrupted);
         }
         let starts = screening.blocks(false);
-        let mut knobs: Vec<KnobFound> = self
+        let mut knobs: Vec<KnobResult> = self
             .offered
             .iter()
             .zip(found)
-            .map(|(offered, of)| KnobFound {
+            .map(|(offered, of)| KnobResult {
                 offered: offered.clone(),
                 remedies: self.causes_remedied_by(offered.knob),
                 judgement: of.judgement(),
@@ -306,7 +310,7 @@ impl Tuning {
                 beside: of.beside.iter().map(|at| self.offered[*at].knob).collect(),
             })
             .collect();
-        let rank = |found: &KnobFound| found.effects.first().map_or(1.0, |effect| effect.change);
+        let rank = |found: &KnobResult| found.effects.first().map_or(1.0, |effect| effect.change);
         knobs.sort_by(|a, b| a.judgement.cmp(&b.judgement).then(rank(a).total_cmp(&rank(b))));
         Ok(TuneResult {
             task: self.task_option_text(),
@@ -325,13 +329,13 @@ impl Tuning {
             left: self.left,
             keeping: persistence_options(&self.machine.facts),
             restart: boots::restart_proposals(&self.machine.facts, &self.machine.cpus),
-            proven: proof.and_then(|proof| Proven::new(set, &proof)),
+            proven: proof.and_then(|proof| SettingsProof::new(set, &proof)),
             notes: self.notes,
         })
     }
 
     /// Causes, of those found, that a knob remedies.
-    fn causes_remedied_by(&self, knob: Knob) -> Option<Remedied> {
+    fn causes_remedied_by(&self, knob: Knob) -> Option<RemediedCauses> {
         self.request.why.as_ref().and_then(|why| remedies(knob, why))
     }
 
@@ -381,7 +385,7 @@ impl Tuning {
 
     /// Sets the knobs, measures, and puts them back.
     fn measure_block_once(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
-        let set: Vec<&Offered> =
+        let set: Vec<&ApplicableKnob> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.block_ns;
         let (measured, problems) = match &self.running {
@@ -419,7 +423,7 @@ impl Tuning {
         let missed = known(summary.map(|summary| summary.missed));
         let due = missed + known(summary.map(|summary| summary.executed));
         let verdict = self.request.purpose.and_then(|purpose| {
-            let verdict = measured.clone().judged_for(Some(purpose)).verdict?;
+            let verdict = measured.clone().with_verdict_for(Some(purpose)).verdict?;
             verdict.purposes.into_iter().next()
         });
         BlockFigures { tail_ns, max_ns, missed, due, verdict, repeated: 0 }
@@ -427,9 +431,9 @@ impl Tuning {
 }
 
 /// Files and parameters that keep settings over a restart of a machine.
-fn persistence_options(facts: &SystemFacts) -> Keeping {
+fn persistence_options(facts: &SystemFacts) -> PersistenceSupport {
     let systemd = facts.kernel.init.as_deref() == Some("systemd");
-    Keeping { systemd, command_line: !facts.is_kernel_of_host() }
+    PersistenceSupport { systemd, command_line: !facts.is_kernel_of_host() }
 }
 
 /// Time since then, in ns.

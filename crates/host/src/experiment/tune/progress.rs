@@ -42,7 +42,7 @@ impl Default for TuneProgress {
 impl TuneProgress {
     /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
     pub(super) fn new(planned: Option<(TunePlan, i64)>, seed: u64, uses_p99_9: bool) -> Self {
-        let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
+        let pace = Pace::from_plan(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
         TuneProgress { plan: planned.map(|(plan, _)| plan), seed, pace, cut_short: false, uses_p99_9 }
     }
 
@@ -57,7 +57,7 @@ impl TuneProgress {
 
     /// Note that less was measured than planned, if blocks took longer.
     pub(super) fn slower_note(&self) -> Option<TuneNote> {
-        let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.each_ns());
+        let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.mean_block_ns());
         (self.cut_short && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
@@ -70,7 +70,7 @@ impl TuneProgress {
         let Some(plan) = self.plan else { return Ok(KnobExperiment::new(knobs, 0, Figure::Tail, self.seed)) };
         let mut screening = KnobExperiment::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
         let step = |round| TrialStep::KnobRound { round, of: plan.rounds.max(round) };
-        self.run_rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
+        self.run_rounds(&mut screening, plan.screening_ns(), &step, |row| row.on.clone(), source)?;
         Ok(screening)
     }
 
@@ -130,7 +130,7 @@ impl TuneProgress {
             }
             let block = source.experiment.next_part(|| (source.block)(&settings(row)))?;
             let Some((figures, took_ns)) = block else { return Ok(None) };
-            self.pace.took(took_ns);
+            self.pace.add_elapsed(took_ns);
             source.experiment.add_elapsed(took_ns);
             blocks.push(figures);
         }
@@ -141,7 +141,7 @@ impl TuneProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::tune::{Judgement, Pilot};
+    use jitterlab_analysis::tune::{Pilot, SettingVerdict};
     use jitterlab_trace::FinishedParts;
     use std::sync::atomic::AtomicBool;
 
@@ -203,7 +203,7 @@ mod tests {
         assert!(slow.rounds < quick.rounds, "{slow:?}");
         let (clock_ns, _, progress, screening, proof) = played(slow, 4 * S, |_| 4 * S);
         assert!(clock_ns <= budget_ns && progress.slower_note().is_none(), "{clock_ns} {progress:?}");
-        assert_eq!(screening.found()[0].judgement(), Judgement::Helps, "{screening:?}");
-        assert!(proof.is_some_and(|proof| proof.found()[0].judgement() == Judgement::Helps));
+        assert_eq!(screening.found()[0].judgement(), SettingVerdict::Helps, "{screening:?}");
+        assert!(proof.is_some_and(|proof| proof.found()[0].judgement() == SettingVerdict::Helps));
     }
 }

@@ -9,7 +9,7 @@ pub(super) const TAIL: f64 = 0.2;
 
 /// Returns the interval around a value with this half-width: symmetric in the logarithm if the value is
 /// clearly above 0, as a latency's error grows with it.
-pub(super) fn around(value: f64, reach: f64) -> [f64; 2] {
+pub(super) fn interval_around(value: f64, reach: f64) -> [f64; 2] {
     if value > 2.0 * reach {
         let factor = (reach / value).exp();
         [value / factor, value * factor]
@@ -20,7 +20,7 @@ pub(super) fn around(value: f64, reach: f64) -> [f64; 2] {
 
 /// Returns the interval of a share with this standard error, `t` errors wide to each side, symmetric on the
 /// scale of its root. `None` if too little lies beyond the share, or if the interval reaches 0.
-pub(super) fn of_share(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
+pub(super) fn share_interval(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
     // Above one half, the remainder is the rarer part.
     let rare = share.min(1.0 - share);
     let reach = t * error / (2.0 * rare.sqrt());
@@ -38,7 +38,7 @@ pub(super) fn of_share(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
 /// Returns the interval of `here - first`, from both figures and their own intervals, recovering each one's
 /// variance on the relevant side (MOVER; Zou & Donner, Statistics in Medicine 2008). If all are above 0 it is
 /// derived from the interval of their ratio, so that it stays above `-first`.
-pub(super) fn of_difference(first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]) -> [f64; 2] {
+pub(super) fn difference_interval(first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]) -> [f64; 2] {
     let even = |first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]| {
         let difference = here - first;
         [
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn what_is_positive_falls_by_no_more_than_all_of_it() {
-        let found = of_difference(24.0, [20.0, 180.0], 18.5, [18.0, 19.0]);
+        let found = difference_interval(24.0, [20.0, 180.0], 18.5, [18.0, 19.0]);
         assert!(found[0] > -24.0 && found[0] < -18.0 && found[1] < 0.0, "{found:?}");
         // Around 0 it may.
-        assert!(of_difference(1.0, [-1.0, 3.0], -2.0, [-4.0, 0.0])[0] < -1.0);
-        let near = of_difference(10.0, [9.0, 11.0], 12.0, [11.0, 13.0]);
+        assert!(difference_interval(1.0, [-1.0, 3.0], -2.0, [-4.0, 0.0])[0] < -1.0);
+        let near = difference_interval(10.0, [9.0, 11.0], 12.0, [11.0, 13.0]);
         let factor = (1.2f64.ln() - (12.0 / 11.0f64).ln().hypot(1.1f64.ln())).exp();
         assert!((near[0] - 10.0 * (factor - 1.0)).abs() < 1e-9, "{near:?}");
     }

@@ -1,11 +1,13 @@
-//! Sample of a run, with the intervals of its figures.
+//! Intervals of the figures of one run: quantiles, mean, missed share, execution time.
 
 use jitterlab_model::Distribution;
 
-use super::interval::{Events, TAIL, around, of_share};
-use super::{Basis, Refusal};
+use super::interval_arithmetic::{Events, TAIL, interval_around, share_interval};
+use super::{Basis, NoInterval};
+use crate::dependent_variance::{
+    CorrelationTime, NORMAL_FROM, participation, student_quantile, variance_of_sum,
+};
 use crate::exact_binomial::{binomial_lower, binomial_upper};
-use crate::long_run::{CorrelationTime, NORMAL_FROM, participation, student, variance_of_sum};
 use crate::scan::{Part, TaskScan, Ticks};
 
 /// Fewest parts from which dependence can be estimated.
@@ -16,7 +18,7 @@ const PARTICIPATING: f64 = 10.0;
 /// (`docs/evidence/calibration.md`).
 const ENOUGH: f64 = 100.0;
 /// Correlation time above which parts count as dependent.
-const TOLD: f64 = 1.5;
+const DEPENDENT: f64 = 1.5;
 
 /// Shortest execution time compared; below it, the time is mostly that of reading the clock.
 const SHORTEST_EXECUTION_NS: f64 = 1_000.0;
@@ -38,7 +40,7 @@ const LEADING: [Figure; 4] =
     [Figure::Mean, Figure::Quantile(0.5), Figure::Quantile(0.9), Figure::Quantile(0.99)];
 
 /// A run with the basis of its figures.
-pub(super) struct Sample {
+pub(super) struct RunSample {
     pub whole: Part,
     pub basis: Basis,
     execution: Distribution,
@@ -51,14 +53,14 @@ pub(super) struct Sample {
     unknown: Vec<Figure>,
 }
 
-impl Sample {
+impl RunSample {
     pub fn from_scan(scan: &TaskScan) -> Self {
         let (length, parts) = scan.parts();
         let mut whole = Part::default();
         parts.iter().for_each(|(_, part)| whole.merge(part));
         let parts = parts.into_iter().map(|p| p.1).collect();
         let latency = &scan.timing.latency;
-        let mut sample = Sample {
+        let mut sample = RunSample {
             whole,
             basis: Basis::TooShort,
             execution: scan.timing.execution.clone(),
@@ -69,7 +71,7 @@ impl Sample {
                 latency.max_ns().map_or(f64::INFINITY, |ns| ns as f64),
             ],
             bin_ns: latency.bin_ns() as f64,
-            unknown: unknown(scan),
+            unknown: unknown_figures(scan),
         };
         let part_ns = length as f64 * scan.timing.period_ns() as f64;
         sample.basis = match sample.basis(scan.is_complete(), part_ns) {
@@ -85,20 +87,21 @@ impl Sample {
             0..FEWEST_PARTS => return Basis::TooShort,
             _ => {}
         }
-        let series = LEADING.iter().filter_map(|figure| self.residuals(*figure));
-        let longest = series.map(|y| CorrelationTime::from_series(&y)).reduce(CorrelationTime::or_longer);
+        let series = LEADING.iter().filter_map(|figure| self.excess_by_part(*figure));
+        let longest =
+            series.map(|y| CorrelationTime::from_series(&y)).reduce(CorrelationTime::with_larger_limit);
         let Some(time) = longest else { return Basis::TooShort };
         let correlation_ns = time.parts * part_ns;
-        let Some(degrees) = time.degrees(self.parts.len()) else {
+        let Some(degrees) = time.degrees_of_freedom(self.parts.len()) else {
             return Basis::TooDependent { correlation_ns, needs_ns: ENOUGH * correlation_ns };
         };
         let n = self.whole.count as f64;
         let effective =
-            self.residuals(Figure::Mean).zip(self.whole.variance()).map(|(residuals, variance)| {
+            self.excess_by_part(Figure::Mean).zip(self.whole.variance()).map(|(residuals, variance)| {
                 let of_mean = variance_of_sum(&residuals, degrees) / (n * n);
                 if of_mean > 0.0 { (variance / of_mean).min(n) } else { n }
             });
-        let correlation_ns = (time.parts >= TOLD).then_some(correlation_ns);
+        let correlation_ns = (time.parts >= DEPENDENT).then_some(correlation_ns);
         Basis::Dependence { degrees, effective: effective.unwrap_or(n), part_ns, correlation_ns }
     }
 
@@ -120,8 +123,8 @@ impl Sample {
             }
             // Rounded to the step of the run's time stamps, if that is coarser than a bin.
             Figure::Quantile(p) => {
-                let place = self.whole.place(p)?;
-                let on_grid = self.ticks.within(&self.whole.bins[place.bin]);
+                let place = self.whole.quantile_position(p)?;
+                let on_grid = self.ticks.only_value_in(&self.whole.bins[place.bin]);
                 // A bin may reach beyond the extremes.
                 let [min, max] = self.extremes;
                 Some(on_grid.or_else(|| self.whole.quantile_ns(p))?.clamp(min, max))
@@ -140,31 +143,31 @@ impl Sample {
     }
 
     /// Returns the interval of a figure, which is wrong with probability `level`.
-    pub fn interval(&self, figure: Figure, level: f64) -> Result<[f64; 2], Refusal> {
+    pub fn interval(&self, figure: Figure, level: f64) -> Result<[f64; 2], NoInterval> {
         let n = self.whole.count as f64;
         match figure {
             Figure::Mean => {
-                let value = self.value(figure).ok_or(Refusal::Unknown)?;
+                let value = self.value(figure).ok_or(NoInterval::Unknown)?;
                 let (error, t) = match self.basis {
                     Basis::IfIndependent => {
-                        let sd = self.value(Figure::StandardDeviation).ok_or(Refusal::Unknown)?;
-                        (sd / n.sqrt(), student(level, self.whole.count.saturating_sub(1) as usize))
+                        let sd = self.value(Figure::StandardDeviation).ok_or(NoInterval::Unknown)?;
+                        (sd / n.sqrt(), student_quantile(level, self.whole.count.saturating_sub(1) as usize))
                     }
                     _ => {
-                        let (variance, degrees) = self.variance(figure)?;
-                        (variance.sqrt() / n, student(level, degrees))
+                        let (variance, degrees) = self.variance_of_sum(figure)?;
+                        (variance.sqrt() / n, student_quantile(level, degrees))
                     }
                 };
-                Ok(around(value, t * error))
+                Ok(interval_around(value, t * error))
             }
-            Figure::MedianExecution => self.execution(level),
+            Figure::MedianExecution => self.median_execution_interval(level),
             // No method tried gives the standard deviation of bursty latencies a valid interval.
-            Figure::StandardDeviation => Err(Refusal::NoMethod),
-            Figure::MissedShare => self.missed(level)?.share(level).ok_or(Refusal::FewEvents),
+            Figure::StandardDeviation => Err(NoInterval::NoMethod),
+            Figure::MissedShare => self.missed_events(level)?.share(level).ok_or(NoInterval::FewEvents),
             // The share above it, read back through the histogram (Woodruff, J. Am. Stat. Assoc. 1952).
             Figure::Quantile(p) => {
                 let [low, high] = self.share(figure, 1.0 - p, n, level)?;
-                let at = |above: f64| self.value(Figure::Quantile(1.0 - above)).ok_or(Refusal::Unknown);
+                let at = |above: f64| self.value(Figure::Quantile(1.0 - above)).ok_or(NoInterval::Unknown);
                 Ok([at(high)?, at(low)?])
             }
         }
@@ -173,32 +176,32 @@ impl Sample {
     /// Returns the interval of the median execution time. The dependence of execution times within a part is
     /// unknown: each part counts as one value, with at most all or none of it above the median. Rare values,
     /// however large, move it only slightly.
-    fn execution(&self, level: f64) -> Result<[f64; 2], Refusal> {
-        self.value(Figure::MedianExecution).ok_or(Refusal::Unknown)?;
-        self.may_be_told()?;
+    fn median_execution_interval(&self, level: f64) -> Result<[f64; 2], NoInterval> {
+        self.value(Figure::MedianExecution).ok_or(NoInterval::Unknown)?;
+        self.degrees_of_freedom()?;
         let mean = self.whole.mean_execution_ns().unwrap_or_default();
         let sums = self.parts.iter().map(|part| part.execution_sum_ns as f64 - mean * part.count as f64);
         let time = CorrelationTime::from_series(&sums.collect::<Vec<f64>>());
-        let degrees = time.degrees(self.parts.len()).ok_or(Refusal::TooDependent)?;
-        let reach = student(level, degrees) * 0.5 / (self.parts.len() as f64 / time.at_most).sqrt();
+        let degrees = time.degrees_of_freedom(self.parts.len()).ok_or(NoInterval::TooDependent)?;
+        let reach = student_quantile(level, degrees) * 0.5 / (self.parts.len() as f64 / time.at_most).sqrt();
         if reach >= 0.5 {
-            return Err(Refusal::TooShort);
+            return Err(NoInterval::TooShort);
         }
-        let at = |p: f64| self.execution.quantile_ns(p).map(|ns| ns as f64).ok_or(Refusal::Unknown);
+        let at = |p: f64| self.execution.quantile_ns(p).map(|ns| ns as f64).ok_or(NoInterval::Unknown);
         Ok([at(0.5 - reach)? * (1.0 - BIN), at(0.5 + reach)?])
     }
 
     /// Returns the missed due times, with the size of their bursts.
-    pub fn missed(&self, level: f64) -> Result<Events, Refusal> {
-        let share = self.value(Figure::MissedShare).ok_or(Refusal::Unknown)?;
+    pub fn missed_events(&self, level: f64) -> Result<Events, NoInterval> {
+        let share = self.value(Figure::MissedShare).ok_or(NoInterval::Unknown)?;
         let seen = self.whole.missed as f64;
         let singly = seen * (1.0 - share);
         let together = match self.basis {
             Basis::IfIndependent => 1.0,
-            _ if singly == 0.0 => self.may_be_told().map(|_| 1.0)?,
+            _ if singly == 0.0 => self.degrees_of_freedom().map(|_| 1.0)?,
             _ => {
-                let (variance, degrees) = self.variance(Figure::MissedShare)?;
-                let wider = student(level, degrees) / student(level, NORMAL_FROM);
+                let (variance, degrees) = self.variance_of_sum(Figure::MissedShare)?;
+                let wider = student_quantile(level, degrees) / student_quantile(level, NORMAL_FROM);
                 (variance / singly).max(1.0) * wider * wider
             }
         };
@@ -225,36 +228,37 @@ impl Sample {
     }
 
     /// Returns the interval of a share of `n` values.
-    fn share(&self, figure: Figure, share: f64, n: f64, level: f64) -> Result<[f64; 2], Refusal> {
+    fn share(&self, figure: Figure, share: f64, n: f64, level: f64) -> Result<[f64; 2], NoInterval> {
         if self.basis == Basis::IfIndependent {
             let confidence = 1.0 - level / 2.0;
             let limits = [binomial_lower(share * n, n, confidence), binomial_upper(share * n, n, confidence)];
-            return if limits[0] > 0.0 { Ok(limits) } else { Err(Refusal::FewEvents) };
+            return if limits[0] > 0.0 { Ok(limits) } else { Err(NoInterval::FewEvents) };
         }
-        let (variance, degrees) = self.variance(figure)?;
-        of_share(share, variance.sqrt() / n, student(level, degrees)).ok_or(Refusal::FewEvents)
+        let (variance, degrees) = self.variance_of_sum(figure)?;
+        share_interval(share, variance.sqrt() / n, student_quantile(level, degrees))
+            .ok_or(NoInterval::FewEvents)
     }
 
     /// Returns the degrees of freedom that dependence leaves, if there are any.
-    fn may_be_told(&self) -> Result<usize, Refusal> {
+    fn degrees_of_freedom(&self) -> Result<usize, NoInterval> {
         match self.basis {
             Basis::Dependence { degrees, .. } => Ok(degrees),
-            Basis::TooDependent { .. } => Err(Refusal::TooDependent),
-            Basis::LongMemory => Err(Refusal::LongMemory),
-            Basis::TooShort | Basis::IfIndependent => Err(Refusal::TooShort),
+            Basis::TooDependent { .. } => Err(NoInterval::TooDependent),
+            Basis::LongMemory => Err(NoInterval::LongMemory),
+            Basis::TooShort | Basis::IfIndependent => Err(NoInterval::TooShort),
         }
     }
 
     /// Returns the variance of the sum of a figure's residuals, and its degrees of freedom.
-    fn variance(&self, figure: Figure) -> Result<(f64, usize), Refusal> {
-        let degrees = self.may_be_told()?;
-        let residuals = self.residuals(figure).ok_or(Refusal::Unknown)?;
+    fn variance_of_sum(&self, figure: Figure) -> Result<(f64, usize), NoInterval> {
+        let degrees = self.degrees_of_freedom()?;
+        let residuals = self.excess_by_part(figure).ok_or(NoInterval::Unknown)?;
         if residuals.iter().all(|r| *r == 0.0) && figure != Figure::MissedShare {
             return Ok((0.0, degrees)); // all values are equal
         }
         let participation = participation(&residuals);
         if participation.equal < PARTICIPATING {
-            return Err(Refusal::FewEvents);
+            return Err(NoInterval::FewEvents);
         }
         // A part holds at most one value of the tail, and one with three is outstanding by chance: in the
         // tail, events are counted.
@@ -268,7 +272,7 @@ impl Sample {
     }
 
     /// Returns each part's excess of a figure over its share; their sum is 0.
-    fn residuals(&self, figure: Figure) -> Option<Vec<f64>> {
+    fn excess_by_part(&self, figure: Figure) -> Option<Vec<f64>> {
         let centred = |value: f64, of: &dyn Fn(&Part) -> (f64, u64)| {
             let of = self.parts.iter().map(of);
             of.map(|(sum, count)| sum - value * count as f64).collect::<Vec<f64>>()
@@ -279,9 +283,9 @@ impl Sample {
                 Some(centred(self.value(figure)?, &|part| (part.missed as f64, part.count + part.missed)))
             }
             Figure::Quantile(p) => {
-                let place = self.whole.place(p)?;
+                let place = self.whole.quantile_position(p)?;
                 let edge_ns = self.whole.bins[place.bin].low_ns;
-                Some(centred(1.0 - p, &|part| (part.above(edge_ns, place.within), part.count)))
+                Some(centred(1.0 - p, &|part| (part.count_above(edge_ns, place.within), part.count)))
             }
             Figure::StandardDeviation | Figure::MedianExecution => None,
         }
@@ -289,7 +293,7 @@ impl Sample {
 }
 
 /// Returns the figures that the source of a run does not have.
-fn unknown(scan: &TaskScan) -> Vec<Figure> {
+fn unknown_figures(scan: &TaskScan) -> Vec<Figure> {
     let latency = &scan.timing.latency;
     let lacking = [
         (Figure::Mean, latency.mean_ns().is_none()),

@@ -24,7 +24,7 @@ pub struct CorrelationTime {
     /// Integrated correlation time, 1 + 2 (r_1 + r_2 + ...): the number of parts that together count as one
     /// independent part, 1 if parts are independent.
     pub parts: f64,
-    /// Its upper limit, with 95 % confidence.
+    /// Upper limit, with 95 % confidence.
     pub at_most: f64,
 }
 
@@ -50,20 +50,20 @@ impl CorrelationTime {
 
     /// Returns the one with the larger upper limit.
     #[must_use]
-    pub fn or_longer(self, other: Self) -> Self {
+    pub fn with_larger_limit(self, other: Self) -> Self {
         if other.at_most > self.at_most { other } else { self }
     }
 
     /// Returns the number of cosines that a series of `parts` parts allows, without its upper and lower limit.
     #[must_use]
-    pub fn room(&self, parts: usize) -> f64 {
+    pub fn cosine_count(&self, parts: usize) -> f64 {
         DENSITY * parts as f64 / self.at_most
     }
 
     /// Returns the degrees of freedom of a series of `parts` parts; `None` if it is too short for its dependence.
     #[must_use]
-    pub fn degrees(&self, parts: usize) -> Option<usize> {
-        let room = self.room(parts);
+    pub fn degrees_of_freedom(&self, parts: usize) -> Option<usize> {
+        let room = self.cosine_count(parts);
         (room >= FEWEST).then_some((room as usize).min(MOST))
     }
 }
@@ -135,7 +135,7 @@ pub const NORMAL_FROM: usize = 1_000;
 
 /// Returns the half-width of an interval at this level, in standard errors.
 #[must_use]
-pub fn student(level: f64, degrees: usize) -> f64 {
+pub fn student_quantile(level: f64, degrees: usize) -> f64 {
     let p = 1.0 - level / 2.0;
     if degrees >= NORMAL_FROM {
         return Normal::standard().inverse_cdf(p);
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn a_run_as_short_as_its_dependence_gives_nothing() {
         let slow: Vec<f64> = (0..256).map(|k| (f64::from(k) / 40.0).sin()).collect();
-        assert_eq!(CorrelationTime::from_series(&slow).degrees(256), None);
-        assert_eq!(CorrelationTime::from_series(&series(1, 0.0, 256)).degrees(256), Some(32));
-        assert_eq!(CorrelationTime::from_series(&[]).degrees(0), None);
+        assert_eq!(CorrelationTime::from_series(&slow).degrees_of_freedom(256), None);
+        assert_eq!(CorrelationTime::from_series(&series(1, 0.0, 256)).degrees_of_freedom(256), Some(32));
+        assert_eq!(CorrelationTime::from_series(&[]).degrees_of_freedom(0), None);
         assert_eq!(CorrelationTime::from_series(&[5.0; 300]).parts, 1.0);
     }
 
@@ -214,9 +214,13 @@ mod tests {
 
     #[test]
     fn students_quantiles_are_the_usual_ones() {
-        assert!((student(0.05, 4) - 2.776).abs() < 1e-3 && (student(0.05, 32) - 2.037).abs() < 1e-3);
         assert!(
-            (student(0.05, 999) - 1.962).abs() < 1e-3 && (student(0.05, 100_000_000) - 1.960).abs() < 1e-3
+            (student_quantile(0.05, 4) - 2.776).abs() < 1e-3
+                && (student_quantile(0.05, 32) - 2.037).abs() < 1e-3
+        );
+        assert!(
+            (student_quantile(0.05, 999) - 1.962).abs() < 1e-3
+                && (student_quantile(0.05, 100_000_000) - 1.960).abs() < 1e-3
         );
     }
 }

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::track::{Anchor, PulseAssignment, Series, track};
+use super::track::{Anchor, ClockTimes, PulseAssignment, track};
 use super::{Ambiguous, FEWEST};
 use crate::least_squares::median;
 use crate::random::Random;
@@ -23,16 +23,16 @@ const ARBITRARY_PULSES: usize = 2_000;
 /// A shift with its assignment of every pulse.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
-    pub(super) said: Vec<PulseAssignment>,
+    pub(super) assignments: Vec<PulseAssignment>,
     pub(super) anchor: Anchor,
     total: f64,
 }
 
 /// Weighs shifts.
-pub(super) struct Judge<'a> {
-    stamps: &'a Series,
-    pulses: &'a Series,
-    grain: f64,
+pub(super) struct ShiftScorer<'a> {
+    stamps: &'a ClockTimes,
+    pulses: &'a ClockTimes,
+    resolution: f64,
     /// Surprises of arbitrary shifts, by which any other is measured.
     arbitrary: Vec<f64>,
     /// Size of a surprise, in ns, that counts half as much as an unbounded one.
@@ -44,45 +44,53 @@ pub(super) struct Judge<'a> {
     rivals: Vec<Anchor>,
 }
 
-impl<'a> Judge<'a> {
-    pub(super) fn new(stamps: &'a Series, pulses: &'a Series, grain: f64) -> Self {
+impl<'a> ShiftScorer<'a> {
+    pub(super) fn new(stamps: &'a ClockTimes, pulses: &'a ClockTimes, resolution: f64) -> Self {
         let mut random = Random::new(17);
         let mut arbitrary: Vec<f64> = Vec::new();
         for _ in 0..ARBITRARY {
             let (stamp, pulse) = (random.below(stamps.at.len()), random.below(pulses.at.len()));
             let near = pulse.saturating_sub(ARBITRARY_PULSES / 2)..pulse + ARBITRARY_PULSES / 2;
-            track(stamps, pulses, Anchor { stamp, pulse, rate: 1.0 }, grain, |at, said| {
-                if let (PulseAssignment::Of(_, surprise), true) = (said, near.contains(&at)) {
+            track(stamps, pulses, Anchor { stamp, pulse, rate: 1.0 }, resolution, |at, assignment| {
+                if let (PulseAssignment::Of(_, surprise), true) = (assignment, near.contains(&at)) {
                     arbitrary.push(surprise.abs());
                 }
             });
         }
         // Half the median surprise of an arbitrary shift; the right one may well be below it.
         let size = 0.5 * median(&mut arbitrary).unwrap_or(0.0);
-        let mut judge =
-            Judge { stamps, pulses, grain, arbitrary, size: 1.0, usual: 1.0, best: None, rivals: Vec::new() };
-        judge.measure_by(size);
-        judge
+        let mut scorer = ShiftScorer {
+            stamps,
+            pulses,
+            resolution,
+            arbitrary,
+            size: 1.0,
+            usual: 1.0,
+            best: None,
+            rivals: Vec::new(),
+        };
+        scorer.set_surprise_size(size);
+        scorer
     }
 
-    fn measure_by(&mut self, size: f64) {
-        self.size = size.max(self.grain).max(1.0);
-        let counts: f64 = self.arbitrary.iter().map(|s| counted(*s, self.size)).sum();
+    fn set_surprise_size(&mut self, size: f64) {
+        self.size = size.max(self.resolution).max(1.0);
+        let counts: f64 = self.arbitrary.iter().map(|s| saturating_cost(*s, self.size)).sum();
         self.usual = counts / (self.arbitrary.len() as f64).max(1.0);
     }
 
     /// Rescales surprises by those that the best shift leaves: usual ones then cost little, unusual ones much.
-    pub(super) fn refine(&mut self) {
+    pub(super) fn rescale_and_retry(&mut self) {
         let Some(best) = self.best.take() else { return };
-        let of = |said: &PulseAssignment| {
-            if let PulseAssignment::Of(_, surprise) = said { Some(surprise.abs()) } else { None }
+        let of = |assignment: &PulseAssignment| {
+            if let PulseAssignment::Of(_, surprise) = assignment { Some(surprise.abs()) } else { None }
         };
-        let mut sizes: Vec<f64> = best.said.iter().filter_map(of).collect();
-        self.measure_by(USUAL * median(&mut sizes).unwrap_or(0.0));
-        let total = best.said.iter().map(|said| self.cost(*said)).sum();
+        let mut sizes: Vec<f64> = best.assignments.iter().filter_map(of).collect();
+        self.set_surprise_size(USUAL * median(&mut sizes).unwrap_or(0.0));
+        let total = best.assignments.iter().map(|assignment| self.cost(*assignment)).sum();
         self.best = Some(Path { total, ..best });
         for anchor in std::mem::take(&mut self.rivals) {
-            self.propose(anchor);
+            self.try_shift(anchor);
         }
     }
 
@@ -92,35 +100,35 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the evidence of a pulse against a shift, from 0 to 1.
-    fn cost(&self, said: PulseAssignment) -> f64 {
-        match said {
-            PulseAssignment::Of(_, surprise) => counted(surprise, self.size),
+    fn cost(&self, assignment: PulseAssignment) -> f64 {
+        match assignment {
+            PulseAssignment::Of(_, surprise) => saturating_cost(surprise, self.size),
             PulseAssignment::Extra => 1.0,
             PulseAssignment::Outside => self.usual,
         }
     }
 
-    fn path(&self, anchor: Anchor) -> Path {
-        let mut said = vec![PulseAssignment::Outside; self.pulses.at.len()];
-        track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| said[pulse] = of);
+    fn assign_pulses(&self, anchor: Anchor) -> Path {
+        let mut assignments = vec![PulseAssignment::Outside; self.pulses.at.len()];
+        track(self.stamps, self.pulses, anchor, self.resolution, |pulse, of| assignments[pulse] = of);
         // Repeated with the estimated rate, so that the first pulses are expected as well as the last.
-        let rate = rate(self.stamps, self.pulses, &said).unwrap_or(anchor.rate);
+        let rate = clock_ratio(self.stamps, self.pulses, &assignments).unwrap_or(anchor.rate);
         let anchor = Anchor { rate, ..anchor };
         let mut total = 0.0;
-        track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| {
-            said[pulse] = of;
+        track(self.stamps, self.pulses, anchor, self.resolution, |pulse, of| {
+            assignments[pulse] = of;
             total += self.cost(of);
         });
-        Path { said, anchor, total }
+        Path { assignments, anchor, total }
     }
 
-    /// Examines a shift.
-    pub(super) fn propose(&mut self, anchor: Anchor) {
-        let known = |path: &Path| matches!(path.said[anchor.pulse], PulseAssignment::Of(stamp, _) if stamp == anchor.stamp);
+    /// Scores a shift, and keeps it as the best or as a rival.
+    pub(super) fn try_shift(&mut self, anchor: Anchor) {
+        let known = |path: &Path| matches!(path.assignments[anchor.pulse], PulseAssignment::Of(stamp, _) if stamp == anchor.stamp);
         if self.best.as_ref().is_some_and(known) {
             return;
         }
-        let path = self.path(anchor);
+        let path = self.assign_pulses(anchor);
         let before = match &self.best {
             Some(best) if best.total <= path.total => path.anchor,
             _ => match self.best.replace(path) {
@@ -139,14 +147,15 @@ impl<'a> Judge<'a> {
     pub(super) fn verdict(&self) -> Result<Path, Ambiguous> {
         let nothing = || Ambiguous { shifts: Vec::new(), left: 1.0 };
         let best = self.best.as_ref().ok_or_else(nothing)?;
-        let inside: Vec<usize> =
-            (0..best.said.len()).filter(|pulse| best.said[*pulse] != PulseAssignment::Outside).collect();
-        let costs: f64 = inside.iter().map(|pulse| self.cost(best.said[*pulse])).sum();
+        let inside: Vec<usize> = (0..best.assignments.len())
+            .filter(|pulse| best.assignments[*pulse] != PulseAssignment::Outside)
+            .collect();
+        let costs: f64 = inside.iter().map(|pulse| self.cost(best.assignments[*pulse])).sum();
         let left = costs / inside.len() as f64 / self.usual.max(f64::MIN_POSITIVE);
         if inside.len() < FEWEST || left.is_nan() {
             return Err(Ambiguous { left: 1.0, ..nothing() });
         }
-        let beaten = self.rivals.iter().map(|anchor| self.against(best, &inside, *anchor));
+        let beaten = self.rivals.iter().map(|anchor| self.rival_distance(best, &inside, *anchor));
         let mut shifts: Vec<i64> = beaten.flatten().collect();
         shifts.sort_unstable();
         shifts.dedup();
@@ -155,9 +164,9 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the distance of a shift from the best one in activations, if the best is not certainly better.
-    fn against(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
-        let other = self.path(rival);
-        let beside = |pulse: usize| match (best.said[pulse], other.said[pulse]) {
+    fn rival_distance(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
+        let other = self.assign_pulses(rival);
+        let beside = |pulse: usize| match (best.assignments[pulse], other.assignments[pulse]) {
             (PulseAssignment::Of(mine, _), PulseAssignment::Of(other, _)) => Some(other as i64 - mine as i64),
             _ => None,
         };
@@ -169,14 +178,17 @@ impl<'a> Judge<'a> {
         }
         let stretches = STRETCHES.min(differing.len() / 6).max(2);
         let advantage = |stretch: &[usize]| {
-            stretch.iter().map(|p| self.cost(other.said[*p]) - self.cost(best.said[*p])).sum::<f64>()
+            stretch
+                .iter()
+                .map(|p| self.cost(other.assignments[*p]) - self.cost(best.assignments[*p]))
+                .sum::<f64>()
                 / stretch.len() as f64
         };
         let each: Vec<f64> = differing.chunks(differing.len().div_ceil(stretches)).map(advantage).collect();
         let count = each.len() as f64;
         let mean = each.iter().sum::<f64>() / count;
         let variance = each.iter().map(|a| (a - mean) * (a - mean)).sum::<f64>() / (count - 1.0);
-        if mean > 0.0 && mean > certain(count) * (variance / count).sqrt() {
+        if mean > 0.0 && mean > critical_t(count) * (variance / count).sqrt() {
             return None;
         }
         let mut shifts: Vec<f64> = inside.iter().filter_map(|p| beside(*p)).map(|s| s as f64).collect();
@@ -185,24 +197,24 @@ impl<'a> Judge<'a> {
 }
 
 /// Returns the number of standard errors by which a mean of `count` values must exceed 0 to be certain (Student's t).
-fn certain(count: f64) -> f64 {
+fn critical_t(count: f64) -> f64 {
     StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - CHANCE))
 }
 
 /// Returns the cost of a surprise, from 0 to 1: it saturates, so that far off costs hardly more than off.
-fn counted(surprise: f64, size: f64) -> f64 {
+fn saturating_cost(surprise: f64, size: f64) -> f64 {
     let square = (surprise / size).powi(2);
     square / (1.0 + square)
 }
 
 /// Returns the rate of the clocks along a path.
-fn rate(stamps: &Series, pulses: &Series, said: &[PulseAssignment]) -> Option<f64> {
-    let of = |(pulse, said): (usize, &PulseAssignment)| match said {
+fn clock_ratio(stamps: &ClockTimes, pulses: &ClockTimes, assignments: &[PulseAssignment]) -> Option<f64> {
+    let of = |(pulse, assignment): (usize, &PulseAssignment)| match assignment {
         PulseAssignment::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),
         _ => None,
     };
-    let first = said.iter().enumerate().find_map(of)?;
-    let last = said.iter().enumerate().rev().find_map(of)?;
+    let first = assignments.iter().enumerate().find_map(of)?;
+    let last = assignments.iter().enumerate().rev().find_map(of)?;
     let rate = (last.1 - first.1) / (last.0 - first.0);
     rate.is_finite().then_some(rate)
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::tune::{Keeping, KnobFound, Step, TuneResult};
+use jitterlab_analysis::tune::{KnobResult, PersistenceSupport, Step, TuneResult};
 use jitterlab_model::CpuSet;
 
-use super::{change, interval, name, words};
+use super::{deciding_figure_name, format_change, format_interval, words};
 use crate::printable::printable;
 use crate::section::Piece;
 use crate::words::capital;
@@ -35,22 +35,22 @@ const RELOAD: &str = "systemctl daemon-reload, or a restart";
 
 /// The files that keep a step, with its lines in them. None for settings of the task or of threads that the
 /// kernel starts, and none if nothing on this machine reads such a file. Programs are started on `programs`.
-fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str, String)> {
+fn kept_lines(step: &Step, programs: &CpuSet, keeping: PersistenceSupport) -> Vec<(&'static str, String)> {
     let [sysctl, _, _, _, grub, udev, ..] = PLACES.map(|(place, ..)| place);
     let read = |place: &str| match place {
         place if place == sysctl || place == udev => true,
         place if place == grub => keeping.command_line,
         _ => keeping.systemd,
     };
-    all_lines(step, programs).into_iter().filter(|(place, _)| read(place)).collect()
+    possible_lines(step, programs).into_iter().filter(|(place, _)| read(place)).collect()
 }
 
-fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
+fn possible_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES.map(|(place, ..)| place);
     vec![match step {
         // Groups are made again at each start.
         Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => return Vec::new(),
-        Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), card(file)) {
+        Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), network_card_attribute(file)) {
             (Some(name), _) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),
             (None, Some((card, attribute))) => (
                 udev,
@@ -83,13 +83,13 @@ fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
 }
 
 /// The network card and the attribute that a file is of.
-fn card(file: &str) -> Option<(&str, &str)> {
+fn network_card_attribute(file: &str) -> Option<(&str, &str)> {
     file.strip_prefix("/sys/class/net/")?.split_once('/')
 }
 
 /// CPUs for other programs with all settings worth keeping: systemd adds up the CPUs of its lines.
-fn programs(result: &TuneResult) -> CpuSet {
-    let steps = result.worth().flat_map(|found| &found.offered.steps);
+fn program_cpus(result: &TuneResult) -> CpuSet {
+    let steps = result.knobs_worth_keeping().flat_map(|found| &found.offered.steps);
     let to = steps.filter_map(|step| match step {
         Step::Threads { to } | Step::Siblings { to, .. } => Some(to.clone()),
         _ => None,
@@ -99,19 +99,19 @@ fn programs(result: &TuneResult) -> CpuSet {
 
 /// Settings worth keeping that no file keeps, which must be set in the program or again after each restart;
 /// and how to start a program with the files in place.
-pub fn by_hand(result: &TuneResult) -> Vec<String> {
-    let kept = |step: &&Step| lines(step, &CpuSet::new(), result.keeping).is_empty();
-    let of = |found: &KnobFound| {
+pub fn manual_steps(result: &TuneResult) -> Vec<String> {
+    let kept = |step: &&Step| kept_lines(step, &CpuSet::new(), result.keeping).is_empty();
+    let of = |found: &KnobResult| {
         let steps: Vec<&Step> = found.offered.steps.iter().filter(kept).collect();
-        let what: Vec<String> = steps.iter().map(|step| words::step(step)).collect();
-        let how = steps.iter().find_map(|step| at_each_start(step, result))?;
+        let what: Vec<String> = steps.iter().map(|step| words::step_text(step)).collect();
+        let how = steps.iter().find_map(|step| manual_step(step, result))?;
         Some(format!("no file keeps {} here ({}): {how}", found.offered.knob, what.join(", ")))
     };
-    result.worth().filter_map(of).chain(start_by(result)).collect()
+    result.knobs_worth_keeping().filter_map(of).chain(start_command_sentence(result)).collect()
 }
 
 /// Describes how to set a step that no file keeps.
-fn at_each_start(step: &Step, result: &TuneResult) -> Option<String> {
+fn manual_step(step: &Step, result: &TuneResult) -> Option<String> {
     let cpu = result.cpu.map_or_else(String::new, |cpu| cpu.to_string());
     Some(match step {
         Step::Task { .. } => "set it in the program itself".into(),
@@ -133,7 +133,7 @@ fn at_each_start(step: &Step, result: &TuneResult) -> Option<String> {
 /// The files to take along, and how they are kept and taken back.
 pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
     let files = files(result);
-    let by_hand = by_hand(result).into_iter().map(|what| Piece::note(capital(&what) + "."));
+    let by_hand = manual_steps(result).into_iter().map(|what| Piece::note(capital(&what) + "."));
     let how = (!files.is_empty()).then(|| {
         Piece::text(
             "These files keep it over a restart: the same command with --keep / writes them, jitterlab restore --kept takes \
@@ -147,14 +147,14 @@ pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
 }
 
 /// Describes how to start programs on the processor that the files reserve.
-fn start_by(result: &TuneResult) -> Option<String> {
+fn start_command_sentence(result: &TuneResult) -> Option<String> {
     let cpu = result.cpu?;
-    let steps: Vec<&Step> = result.worth().flat_map(|found| &found.offered.steps).collect();
+    let steps: Vec<&Step> = result.knobs_worth_keeping().flat_map(|found| &found.offered.steps).collect();
     if !result.keeping.systemd {
         return None;
     }
     let groups = steps.iter().any(|step| matches!(step, Step::Cpuset { .. }));
-    let programs = programs(result);
+    let programs = program_cpus(result);
     if !groups && programs.is_empty() {
         return None;
     }
@@ -167,16 +167,21 @@ fn start_by(result: &TuneResult) -> Option<String> {
     ))
 }
 
-fn gain(found: &KnobFound, result: &TuneResult) -> String {
+fn gain_comment(found: &KnobResult, result: &TuneResult) -> String {
     let measured = found.effect(result.figure()).map_or_else(String::new, |effect| {
-        format!("# {} {} ({})\n", name(result, result.figure()), change(effect.change), interval(effect))
+        format!(
+            "# {} {} ({})\n",
+            deciding_figure_name(result, result.figure()),
+            format_change(effect.change),
+            format_interval(effect)
+        )
     });
-    format!("# {}: {}\n{measured}", found.offered.knob, words::does(found.offered.knob))
+    format!("# {}: {}\n{measured}", found.offered.knob, words::effect_text(found.offered.knob))
 }
 
 /// The files with their content, those of [`PLACES`] that something is kept in.
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
-    let programs = programs(result);
+    let programs = program_cpus(result);
     let of = |(place, ..): (&'static str, &str, &str)| {
         // The command of a load may have several lines, and only the first would be a comment.
         let mut text = format!(
@@ -188,18 +193,18 @@ pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
         }
         text.push('\n');
         let mut any = false;
-        for found in result.worth() {
+        for found in result.knobs_worth_keeping() {
             let lines: Vec<String> = found
                 .offered
                 .steps
                 .iter()
-                .flat_map(|step| lines(step, &programs, result.keeping))
+                .flat_map(|step| kept_lines(step, &programs, result.keeping))
                 .filter(|(at, _)| *at == place)
                 .map(|(_, line)| line)
                 .collect();
             if !lines.is_empty() {
                 any = true;
-                text.push_str(&gain(found, result));
+                text.push_str(&gain_comment(found, result));
                 text.push_str(&lines.concat());
             }
         }
@@ -214,12 +219,12 @@ pub const NOTHING_TO_KEEP: &str = "nothing to keep: no file was written";
 pub const NOTHING_KEPT: &str = "nothing was kept there";
 
 /// A file was written.
-pub fn kept(path: &Path, place: &str) -> String {
+pub fn kept_message(path: &Path, place: &str) -> String {
     let applied_by = PLACES.iter().find(|(at, ..)| *at == place).map_or(RESTART, |(_, by, _)| by);
     format!("kept in {}; it holds after {applied_by}", path.display())
 }
 
 /// A file was removed.
-pub fn removed(path: &Path, ended_by: &str) -> String {
+pub fn removed_message(path: &Path, ended_by: &str) -> String {
     format!("removed {}; what it set holds until {ended_by}", path.display())
 }

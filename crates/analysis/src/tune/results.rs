@@ -3,7 +3,7 @@
 use jitterlab_model::{CpuSet, Fitness, Knob, Warning, Watched};
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Experiment, Figure, Judgement, Remedied, TunePlan};
+use super::{Effect, Experiment, Figure, RemediedCauses, SettingVerdict, TunePlan};
 use crate::causes::TaskWhy;
 use crate::verdict::PurposeVerdict;
 
@@ -37,7 +37,7 @@ impl BlockFigures {
     /// Returns a figure for comparison: its logarithm. Half a due time is added to the missed ones, so that 0
     /// has a logarithm too.
     #[must_use]
-    pub fn value(&self, figure: Figure) -> f64 {
+    pub fn comparison_value(&self, figure: Figure) -> f64 {
         match figure {
             Figure::Tail => (self.tail_ns as f64).max(FLOOR_NS).ln(),
             Figure::Maximum => (self.max_ns as f64).max(FLOOR_NS).ln(),
@@ -52,7 +52,7 @@ impl BlockFigures {
 pub enum Step {
     /// A file of the kernel.
     File {
-        /// Its path.
+        /// Path.
         file: String,
         /// The value written to it.
         value: String,
@@ -98,7 +98,7 @@ pub enum Step {
 
 /// A knob that can be tried here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Offered {
+pub struct ApplicableKnob {
     /// The knob.
     pub knob: Knob,
     /// The settings it makes.
@@ -107,15 +107,15 @@ pub struct Offered {
 
 /// Result of an experiment on one knob.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnobFound {
+pub struct KnobResult {
     /// The knob, with its settings.
     #[serde(flatten)]
-    pub offered: Offered,
+    pub offered: ApplicableKnob,
     /// The causes found that it remedies; `None` for a usual first step, and for a knob asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remedies: Option<Remedied>,
+    pub remedies: Option<RemediedCauses>,
     /// The judgement.
-    pub judgement: Judgement,
+    pub judgement: SettingVerdict,
     /// Its effects, the deciding figure first; none for figures that never varied.
     pub effects: Vec<Effect>,
     /// The knobs that were set in both arms of the comparison; none if it was compared with the start.
@@ -123,7 +123,7 @@ pub struct KnobFound {
     pub beside: Vec<Knob>,
 }
 
-impl KnobFound {
+impl KnobResult {
     /// Returns its effect on a figure.
     #[must_use]
     pub fn effect(&self, figure: Figure) -> Option<&Effect> {
@@ -133,7 +133,7 @@ impl KnobFound {
 
 /// A knob that was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct KnobLeft {
+pub struct UntriedKnob {
     /// The knob.
     pub knob: Knob,
     /// The reason.
@@ -166,7 +166,7 @@ pub enum LeftOut {
 
 /// A figure of the start and of the proposed settings, in the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Change {
+pub struct FigureChange {
     /// The figure.
     pub figure: Figure,
     /// The median of the blocks of the start, in ns or as a share.
@@ -179,13 +179,13 @@ pub struct Change {
 
 /// Proof of the smallest set that keeps the gain, against the start: new blocks in turns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Proven {
+pub struct SettingsProof {
     /// The knobs set.
     pub knobs: Vec<Knob>,
     /// Pairs of blocks.
     pub pairs: usize,
     /// Each figure.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FigureChange>,
     /// True if the deciding figure is lower, and no other one may be higher.
     pub holds: bool,
     /// Verdict of the worst block of the start on the purpose.
@@ -196,7 +196,7 @@ pub struct Proven {
     pub tuned_verdict: Option<PurposeVerdict>,
 }
 
-impl Proven {
+impl SettingsProof {
     /// Creates the proof from blocks without these knobs and with all of them, in turns; `None` if no
     /// complete pair was measured.
     #[must_use]
@@ -209,17 +209,17 @@ impl Proven {
             Figure::Maximum => of.max_ns as f64,
             Figure::Missed => of.missed as f64 / of.due.max(1) as f64,
         };
-        let change = |figure| Change {
+        let change = |figure| FigureChange {
             figure,
             start: seen(&of_start, figure),
             tuned: seen(&of_tuned, figure),
             effect: found.effects.iter().find(|effect| effect.figure == figure).copied(),
         };
-        Some(Proven {
+        Some(SettingsProof {
             knobs,
             pairs: proof.rounds(),
             changes: Figure::ALL.map(change).into(),
-            holds: found.judgement() == Judgement::Helps,
+            holds: found.judgement() == SettingVerdict::Helps,
             start_verdict: of_start.verdict,
             tuned_verdict: of_tuned.verdict,
         })
@@ -227,7 +227,7 @@ impl Proven {
 
     /// Returns the change of a figure.
     #[must_use]
-    pub fn change(&self, figure: Figure) -> Option<&Change> {
+    pub fn change(&self, figure: Figure) -> Option<&FigureChange> {
         self.changes.iter().find(|change| change.figure == figure)
     }
 }
@@ -235,7 +235,7 @@ impl Proven {
 /// A setting that takes effect at the next boot; `tune --continue` tries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "restart", rename_all = "kebab-case")]
-pub enum Restart {
+pub enum RebootSetting {
     /// A parameter of the kernel command line.
     Parameter {
         /// The parameter, such as `isolcpus=1`.
@@ -285,7 +285,7 @@ pub enum TuneNote {
 
 /// Ways of the machine to keep settings over a reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Keeping {
+pub struct PersistenceSupport {
     /// systemd is the first process, and reads its files.
     pub systemd: bool,
     /// True if its kernel and command line are its own, not supplied by a host.
@@ -323,26 +323,27 @@ pub struct TuneResult {
     /// Figures of the start: medians of its blocks.
     pub start: Option<BlockFigures>,
     /// The knobs tried, the most useful first.
-    pub knobs: Vec<KnobFound>,
+    pub knobs: Vec<KnobResult>,
     /// The knobs not tried.
-    pub left: Vec<KnobLeft>,
+    pub left: Vec<UntriedKnob>,
     /// Settings to try at the next boot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub restart: Vec<Restart>,
+    pub restart: Vec<RebootSetting>,
     /// Ways to keep settings over a reboot.
-    pub keeping: Keeping,
+    pub keeping: PersistenceSupport,
     /// Proof of all helpful knobs together against the start; `None` if there are none.
-    pub proven: Option<Proven>,
+    pub proven: Option<SettingsProof>,
     /// Notes for the reader.
     pub notes: Vec<TuneNote>,
 }
 
 impl TuneResult {
     /// Returns the knobs worth keeping: proven together.
-    pub fn worth(&self) -> impl Iterator<Item = &KnobFound> {
+    pub fn knobs_worth_keeping(&self) -> impl Iterator<Item = &KnobResult> {
         let proven = self.proven.as_ref().filter(|proven| proven.holds);
-        let kept =
-            move |found: &&KnobFound| proven.is_some_and(|proven| proven.knobs.contains(&found.offered.knob));
+        let kept = move |found: &&KnobResult| {
+            proven.is_some_and(|proven| proven.knobs.contains(&found.offered.knob))
+        };
         self.knobs.iter().filter(kept)
     }
 
@@ -381,7 +382,7 @@ pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
         max_ns: middle(|block| block.max_ns)?,
         missed: blocks.iter().map(|block| block.missed).sum(),
         due: blocks.iter().map(|block| block.due).sum(),
-        verdict: PurposeVerdict::of_all(verdicts),
+        verdict: PurposeVerdict::worst_of_runs(verdicts),
         repeated: blocks.iter().map(|block| block.repeated).sum(),
     })
 }

@@ -17,14 +17,16 @@ pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
     };
     let tasks = info.tasks.iter().map(|task| {
         let mut causes = TaskCauses::default();
-        all.iter().filter(|one| is_of(&task.spec.name, one.cpu)).for_each(|one| add(&mut causes, one));
+        all.iter()
+            .filter(|one| is_of(&task.spec.name, one.cpu))
+            .for_each(|one| add_latency(&mut causes, one));
         causes
     });
     (!all.is_empty()).then(|| RunCauses { tasks: tasks.collect(), tracer: Tracer::default() })
 }
 
 /// Adds a latency in its parts.
-fn add(causes: &mut TaskCauses, one: &Traced) {
+fn add_latency(causes: &mut TaskCauses, one: &Traced) {
     causes.explained += 1;
     causes.lateness_ns = causes.lateness_ns.saturating_add(one.latency_ns);
     causes.latencies.record(one.latency_ns);
@@ -32,8 +34,8 @@ fn add(causes: &mut TaskCauses, one: &Traced) {
     let mut at_ns = 0;
     let mut parts = Vec::new();
     for part in &one.parts {
-        let function = (!part.stack.is_empty()).then(|| interrupted(&part.stack).join(" < "));
-        let (number, evidence) = count(causes, part, one.latency_ns, function.as_deref());
+        let function = (!part.stack.is_empty()).then(|| interrupted_functions(&part.stack).join(" < "));
+        let (number, evidence) = count_part(causes, part, one.latency_ns, function.as_deref());
         let function = function.map(|name| {
             causes.names.push(name);
             causes.names.len() - 1
@@ -44,7 +46,7 @@ fn add(causes: &mut TaskCauses, one: &Traced) {
     let rest_ns = one.latency_ns.saturating_sub(at_ns);
     if rest_ns > 0 {
         let rest = TracedPart { name: String::new(), ns: rest_ns, by: Vec::new(), stack: Vec::new() };
-        let (cause, evidence) = count(causes, &rest, one.latency_ns, None);
+        let (cause, evidence) = count_part(causes, &rest, one.latency_ns, None);
         parts.push(LatencyPart { cause, at_ns, ns: rest_ns, evidence, function: None });
     }
     let cpu = one.cpu.unwrap_or_default();
@@ -53,19 +55,19 @@ fn add(causes: &mut TaskCauses, one: &Traced) {
 }
 
 /// The kernel's functions below an interrupt that looked at the stack, the innermost first.
-fn interrupted(stack: &[String]) -> &[String] {
+fn interrupted_functions(stack: &[String]) -> &[String] {
     let entry = stack.iter().position(|function| function.starts_with("asm_"));
     entry.and_then(|at| stack.get(at + 1..)).filter(|rest| !rest.is_empty()).unwrap_or(stack)
 }
 
 /// Counts a part with its cause; returns the cause's number and its evidence.
-fn count(
+fn count_part(
     causes: &mut TaskCauses,
     part: &TracedPart,
     latency_ns: i64,
     function: Option<&str>,
 ) -> (usize, Evidence) {
-    let (class, evidence) = class(&part.name);
+    let (class, evidence) = cause_class(&part.name);
     let who = part.by.first().cloned();
     let cause = Cause { class, who };
     let number = causes.causes.iter().position(|sum| sum.cause == cause).unwrap_or_else(|| {
@@ -83,7 +85,7 @@ fn count(
 }
 
 /// The class of a part in rtla's words.
-fn class(name: &str) -> (CauseClass, Evidence) {
+fn cause_class(name: &str) -> (CauseClass, Evidence) {
     match name {
         "IRQ handler delay" => (CauseClass::LateInterrupt, Evidence::None),
         "Timerlat IRQ duration" => (CauseClass::TimerInterrupt, Evidence::Events),
