@@ -11,7 +11,7 @@ use super::pass::{Pass, WaitKey, Waker};
 pub struct Found {
     /// The wait that begins each activation.
     pub key: WaitKey,
-    /// Its most frequent way to wait; [`Waits::NanosleepRelative`] for any wait that a length of time ends.
+    /// Most frequent way to wait; [`Waits::NanosleepRelative`] for any wait that a length of time ends.
     pub waits: Waits,
     /// True if others end its waits, so that it has no due times: distances longer than the period are no misses.
     pub is_woken: bool,
@@ -64,7 +64,7 @@ const LEAST_REGULAR: f64 = 0.8;
 const MOST_LEFT_OUT: f64 = 0.05;
 /// Largest distance that counts as close, as a part of a period.
 const CLOSE: f64 = 0.25;
-/// The same for lengths of time behind work that varies.
+/// Largest distance that counts as close for lengths of time behind work that varies, as a part of a period.
 const CLOSE_LENGTH: f64 = 0.5;
 /// Least share of the time that intervals close to the period take in a loop of lengths of time: a few short sleeps in
 /// each activation are not the loop.

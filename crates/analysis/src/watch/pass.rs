@@ -6,7 +6,7 @@ use jitterlab_model::watched::Waits;
 
 use super::surroundings::Surroundings;
 use crate::causes::event::was_interrupted;
-use crate::causes::{Call, Event, EventKind, HandlerKind, NameId, NameTable, PrevState, same_clock};
+use crate::causes::{Call, Event, EventKind, HandlerKind, NameId, NameTable, PrevState, is_same_clock};
 
 /// Identity of a wait: the same call for the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,7 +142,7 @@ pub struct Passes {
 impl Passes {
     /// Tracks the thread of this number.
     pub fn new(pid: i32, names: &mut NameTable) -> Self {
-        let mut name = |name: &str| names.number(name);
+        let mut name = |name: &str| names.intern(name);
         let functions = Functions {
             sleep: name("hrtimer_wakeup"),
             file: name("timerfd_tmrproc"),
@@ -168,18 +168,18 @@ impl Passes {
 
     /// Takes the next event that concerns the thread ([`Surroundings::threads`]), after `around` has taken it, and returns
     /// the wait after which the program is known to have gone on.
-    pub fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Pass> {
+    pub fn process_event(&mut self, event: &Event, around: &Surroundings) -> Option<Pass> {
         match &event.what {
             EventKind::Waking { pid, .. } if *pid == self.pid => {
                 if let Some(open) = &mut self.open {
                     open.waker = Some(waker(event, around));
                 }
             }
-            EventKind::Switch { from, leaves, .. } if *from == self.pid => {
+            EventKind::Switch { from, prev_state, .. } if *from == self.pid => {
                 if let Some(open) = &mut self.open {
-                    open.slept |= *leaves != PrevState::Ready || open.call == Call::Yield;
+                    open.slept |= *prev_state != PrevState::Ready || open.call == Call::Yield;
                 }
-                return self.left(event.t_ns, *leaves);
+                return self.left(event.t_ns, *prev_state);
             }
             EventKind::Switch { to, .. } => {
                 if let Some(returned) = self.returned.as_mut().filter(|_| *to == self.pid)
@@ -195,7 +195,7 @@ impl Passes {
             EventKind::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
                 self.set(*timer, *function, *soft_ns, event.t_ns, around);
             }
-            EventKind::Call { call, arguments, number } => {
+            EventKind::SyscallEnter { call, arguments, number } => {
                 self.taken = None;
                 let returned = self.returned.take();
                 let (pass, interrupted) = returned.map_or((None, None), |of| (of.pass, of.interrupted));
@@ -231,8 +231,8 @@ impl Passes {
                 self.open = Some(open);
                 return pass;
             }
-            EventKind::Return { answer } => {
-                let interrupted = self.open.filter(|_| was_interrupted(*answer));
+            EventKind::SyscallExit { return_value } => {
+                let interrupted = self.open.filter(|_| was_interrupted(*return_value));
                 let interrupted = interrupted.map(|open| (open, self.timers.clone()));
                 let pass = self.wait_until(event, around, interrupted.is_some());
                 self.returned = Some(Returned { pass, stop: Stop::None, interrupted });
@@ -243,11 +243,11 @@ impl Passes {
     }
 
     /// Notes that the thread has left its processor.
-    fn left(&mut self, t_ns: i64, leaves: PrevState) -> Option<Pass> {
+    fn left(&mut self, t_ns: i64, prev_state: PrevState) -> Option<Pass> {
         let returned = self.returned.as_mut()?;
         let pass = returned.pass?;
         let is_on_its_way = returned.stop == Stop::None && t_ns - pass.ended_ns <= RETURNS_NS;
-        if leaves == PrevState::Traced && is_on_its_way {
+        if prev_state == PrevState::Traced && is_on_its_way {
             returned.stop = Stop::GoesOn;
             return None;
         }
@@ -262,7 +262,7 @@ impl Passes {
         if ![f.sleep, f.file, f.signals[0], f.signals[1], f.budget].contains(&function) {
             return;
         }
-        let is_realtime = !same_clock(soft_ns, now_ns);
+        let is_realtime = !is_same_clock(soft_ns, now_ns);
         // A periodic timer is set again when its expiry is taken: the wait that takes it was for the previous time.
         let before = self.timers.insert(timer, Timer { soft_ns, is_realtime, function });
         if let Some(before) = before.filter(|before| before.due_ns(around) <= now_ns && self.open.is_some()) {

@@ -56,10 +56,10 @@ impl Surroundings {
     }
 
     /// Takes the next event of any processor.
-    pub fn event(&mut self, event: &Event) {
+    pub fn process_event(&mut self, event: &Event) {
         match &event.what {
-            EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
-            EventKind::Exit(handler) => {
+            EventKind::HandlerEnter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
+            EventKind::HandlerExit(handler) => {
                 let nest = self.nest.entry(event.cpu).or_default();
                 if let Some(place) = nest.iter().rposition(|kind| *kind == handler.kind) {
                     nest.truncate(place);

@@ -29,8 +29,8 @@ impl Script {
 
     fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: EventKind) {
         let event = Event { t_ns, cpu: 2, pid, in_interrupt, interrupts_off: in_interrupt, what };
-        self.around.event(&event);
-        self.waits.extend(self.passes.event(&event, &self.around));
+        self.around.process_event(&event);
+        self.waits.extend(self.passes.process_event(&event, &self.around));
     }
 
     fn call(&mut self, t_ns: i64, call: Call, arguments: [u64; 3]) {
@@ -38,16 +38,16 @@ impl Script {
             Call::Other(number) => number,
             _ => 230,
         };
-        self.send(t_ns, THREAD, false, EventKind::Call { call, number, arguments });
+        self.send(t_ns, THREAD, false, EventKind::SyscallEnter { call, number, arguments });
     }
 
     fn back(&mut self, t_ns: i64) {
-        self.send(t_ns, THREAD, false, EventKind::Return { answer: 0 });
+        self.send(t_ns, THREAD, false, EventKind::SyscallExit { return_value: 0 });
         self.leave(t_ns, PrevState::Ready);
     }
 
-    fn leave(&mut self, t_ns: i64, leaves: PrevState) {
-        self.send(t_ns, THREAD, false, switch(THREAD, leaves, 0));
+    fn leave(&mut self, t_ns: i64, prev_state: PrevState) {
+        self.send(t_ns, THREAD, false, switch(THREAD, prev_state, 0));
     }
 
     fn come(&mut self, t_ns: i64) {
@@ -55,7 +55,7 @@ impl Script {
     }
 
     fn timer(&mut self, t_ns: i64, timer: u64, function: &str, soft_ns: i64) {
-        let function = self.names.number(function);
+        let function = self.names.intern(function);
         self.send(t_ns, THREAD, false, EventKind::TimerStart { timer, function, soft_ns, hard_ns: soft_ns });
     }
 
@@ -65,12 +65,12 @@ impl Script {
         self.send(from_ns, THREAD, false, switch(THREAD, PrevState::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
-            self.send(woken_ns - 500, 0, false, EventKind::Enter(handler));
+            self.send(woken_ns - 500, 0, false, EventKind::HandlerEnter(handler));
         }
         let waker = if by.is_some() { 0 } else { 9 };
         self.send(woken_ns, waker, by.is_some(), EventKind::Waking { pid: THREAD, cpu: 2 });
         if let Some(handler) = handler {
-            self.send(woken_ns + 500, 0, false, EventKind::Exit(handler));
+            self.send(woken_ns + 500, 0, false, EventKind::HandlerExit(handler));
         }
         self.send(woken_ns + 1_000, 0, false, switch(0, PrevState::Ready, THREAD));
     }
@@ -93,14 +93,14 @@ impl Script {
     }
 }
 
-fn switch(from: i32, leaves: PrevState, to: i32) -> EventKind {
+fn switch(from: i32, prev_state: PrevState, to: i32) -> EventKind {
     let priority = |pid| if pid == THREAD { 19 } else { 120 };
     let (from_name, name) = (NameId(0), NameId(0));
     EventKind::Switch {
         from,
         from_name,
         from_priority: priority(from),
-        leaves,
+        prev_state,
         to,
         name,
         priority: priority(to),
@@ -367,8 +367,8 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
                 script.sleep(at + 20, due, Some(HandlerKind::Timer));
             }
             script.back(at + lasts);
-            audit.event(&own(at, EventKind::Call { call, number, arguments: [0; 3] }));
-            audit.event(&own(at + lasts, EventKind::Return { answer: 0 }));
+            audit.process_event(&own(at, EventKind::SyscallEnter { call, number, arguments: [0; 3] }));
+            audit.process_event(&own(at + lasts, EventKind::SyscallExit { return_value: 0 }));
         }
         audit.waited(script.waits.last().unwrap(), 230);
     }
@@ -384,11 +384,11 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
     const EPOLL: i64 = 232;
     let mut names = NameTable::default();
     let mut audit = Audit::new(&mut names);
-    let function = names.number("timerfd_tmrproc");
+    let function = names.intern("timerfd_tmrproc");
     for k in 1..60i64 {
         let due = k * PERIOD_NS;
-        let call = |number, call| EventKind::Call { call, number, arguments: [4, 0, 0] };
-        let back = EventKind::Return { answer: 8 };
+        let call = |number, call| EventKind::SyscallEnter { call, number, arguments: [4, 0, 0] };
+        let back = EventKind::SyscallExit { return_value: 8 };
         let set =
             EventKind::TimerStart { timer: 1, function, soft_ns: due + PERIOD_NS, hard_ns: due + PERIOD_NS };
         // A read of a file is work even beside it.
@@ -402,7 +402,7 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
             (40_000, back),
         ];
         for (after, what) in events {
-            audit.event(&own(due + after, what));
+            audit.process_event(&own(due + after, what));
         }
         let wait = Pass {
             key: WaitKey { call: Call::Poll, object: 4 },
@@ -441,7 +441,7 @@ fn a_stop_ends_no_wait_and_a_handled_signal_does() {
     let interrupt = |script: &mut Script, at| {
         script.send(at, 9, false, EventKind::Waking { pid: THREAD, cpu: 2 });
         script.come(at + 100);
-        script.send(at + 200, THREAD, false, EventKind::Return { answer: INTERRUPTED });
+        script.send(at + 200, THREAD, false, EventKind::SyscallExit { return_value: INTERRUPTED });
     };
     let end = |script: &mut Script| {
         script.send(due, 0, true, EventKind::Waking { pid: THREAD, cpu: 2 });
@@ -468,7 +468,7 @@ fn a_stop_ends_no_wait_and_a_handled_signal_does() {
     interrupt(&mut script, 2 * PERIOD_NS);
     for (at, call) in [(400, Call::Other(HANDLED)), (600, sigreturn())] {
         script.call(2 * PERIOD_NS + at, call, [0; 3]);
-        script.send(2 * PERIOD_NS + at + 100, THREAD, false, EventKind::Return { answer: 0 });
+        script.send(2 * PERIOD_NS + at + 100, THREAD, false, EventKind::SyscallExit { return_value: 0 });
     }
     sleep(&mut script, 2 * PERIOD_NS + 800);
     end(&mut script);
@@ -499,9 +499,9 @@ fn signals_make_no_period_of_their_own() {
             at += 900_000 + (k * 7_919 + signal * 104_729) % 200_000;
             script.send(at, 9, false, EventKind::Waking { pid: THREAD, cpu: 2 });
             script.come(at + 1_000);
-            script.send(at + 2_000, THREAD, false, EventKind::Return { answer: INTERRUPTED });
+            script.send(at + 2_000, THREAD, false, EventKind::SyscallExit { return_value: INTERRUPTED });
             script.call(at + 3_000, sigreturn(), [0; 3]);
-            script.send(at + 4_000, THREAD, false, EventKind::Return { answer: -4 });
+            script.send(at + 4_000, THREAD, false, EventKind::SyscallExit { return_value: -4 });
             at += 5_000;
         }
         script.call(at, Call::ClockNanosleep, [1, 1, 0]);
@@ -706,7 +706,7 @@ fn a_wait_that_a_tracer_stops_on_its_return_ends_after_the_stop() {
     script.call(PERIOD_NS, Call::ClockNanosleep, [1, 1, 0]);
     script.timer(PERIOD_NS + 10, 1, "hrtimer_wakeup", due);
     script.sleep(PERIOD_NS + 20, due, Some(HandlerKind::Timer));
-    script.send(due + 2_000, THREAD, false, EventKind::Return { answer: 0 });
+    script.send(due + 2_000, THREAD, false, EventKind::SyscallExit { return_value: 0 });
     script.leave(due + 4_000, PrevState::Traced);
     script.come(due + 300_000);
     // Before its next call, it is stopped again.

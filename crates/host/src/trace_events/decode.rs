@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_analysis::causes::{
-    Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, same_clock,
+    Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, is_same_clock,
 };
 use jitterlab_model::Error;
 
@@ -38,7 +38,7 @@ enum Record {
     Stack { frames: Field },
     PageFault,
     Call { number: Field, arguments: Field },
-    Return { answer: Field },
+    Return { return_value: Field },
     Idle { state: Field },
     Signal { number: Field, to: Field, name: Field },
     Lends { to: Field, name: Field },
@@ -112,7 +112,7 @@ fn vector(name: &str, names: &mut NameTable) -> Option<Record> {
         None => (event.strip_suffix("_exit")?, false),
     };
     let kind = if vector == TIMER_VECTOR { HandlerKind::Timer } else { HandlerKind::Vector };
-    let name = names.number(vector);
+    let name = names.intern(vector);
     // The name matches each end with its begin.
     Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
 }
@@ -167,7 +167,7 @@ impl Decoder {
             layout,
             symbols: Symbols::of_this_kernel(),
             threads: HashMap::new(),
-            softirqs: SOFTIRQS.map(|name| names.number(name)).to_vec(),
+            softirqs: SOFTIRQS.map(|name| names.intern(name)).to_vec(),
             timers: HashSet::new(),
             offset_ns: fs::read_to_string("/proc/self/timens_offsets")
                 .map_or(0, |offsets| namespace_offset_ns(&offsets)),
@@ -185,7 +185,7 @@ impl Decoder {
         let id = self.type_.number(record) as u16;
         let mut what = self.what(id, record, names)?;
         if let EventKind::TimerStart { soft_ns, hard_ns, .. } = &mut what
-            && same_clock(*soft_ns, t_ns)
+            && is_same_clock(*soft_ns, t_ns)
         {
             (*soft_ns, *hard_ns) = (self.here(*soft_ns), self.here(*hard_ns));
         }
@@ -200,7 +200,7 @@ impl Decoder {
     pub(super) fn name_now(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
         let name = fs::read(format!("/proc/{}/comm", of.pid)).ok()?;
         let name = thread(&mut self.threads, name.trim_ascii_end(), names);
-        Some(Event { what: EventKind::Named { name }, ..of.clone() })
+        Some(Event { what: EventKind::ThreadRenamed { name }, ..of.clone() })
     }
 
     /// A time of the kernel's monotonic clock as it is read here.
@@ -217,7 +217,7 @@ impl Decoder {
                     from: number(from) as i32,
                     from_name: name_of(from_name),
                     from_priority: number(from_priority) as i16,
-                    leaves: PrevState::from_state(number(state)),
+                    prev_state: PrevState::from_state(number(state)),
                     to: number(to) as i32,
                     name: name_of(name),
                     priority: number(priority) as i16,
@@ -228,19 +228,19 @@ impl Decoder {
                 to: number(to) as i32,
                 name: thread(&mut self.threads, name.text(record), names),
             },
-            Record::Lends { to, name } => EventKind::Lends {
+            Record::Lends { to, name } => EventKind::LendPriority {
                 to: number(to) as i32,
                 name: thread(&mut self.threads, name.text(record), names),
             },
             Record::Freeze { group, on } => EventKind::Freeze {
-                group: names.number(&String::from_utf8_lossy(group.text(record))),
+                group: names.intern(&String::from_utf8_lossy(group.text(record))),
                 on: *on,
             },
             Record::Program { file } => {
                 let path = file.text(record);
                 let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
                 let name = &name[..name.len().min(LONGEST_NAME)];
-                EventKind::Named { name: thread(&mut self.threads, name, names) }
+                EventKind::ThreadRenamed { name: thread(&mut self.threads, name, names) }
             }
             Record::Waking { pid, cpu } => {
                 EventKind::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 }
@@ -248,20 +248,22 @@ impl Decoder {
             Record::Migrate { pid, to } => {
                 EventKind::Migrate { pid: number(pid) as i32, to: number(to) as u16 }
             }
-            Record::Ran { pid, ns } => EventKind::Ran { pid: number(pid) as i32, ns: number(ns) },
+            Record::Ran { pid, ns } => {
+                EventKind::RuntimeAccounted { pid: number(pid) as i32, ns: number(ns) }
+            }
             Record::TimerStart { timer, function, soft, hard } => EventKind::TimerStart {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
                 soft_ns: number(soft),
                 hard_ns: number(hard),
             },
-            Record::Expire { timer, function } => EventKind::Expire {
+            Record::Expire { timer, function } => EventKind::TimerExpire {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
             },
-            Record::ExpireEnd => EventKind::ExpireEnd,
-            Record::Vector { handler, enters: true } => EventKind::Enter(*handler),
-            Record::Vector { handler, enters: false } => EventKind::Exit(*handler),
+            Record::ExpireEnd => EventKind::TimerExpireEnd,
+            Record::Vector { handler, enters: true } => EventKind::HandlerEnter(*handler),
+            Record::Vector { handler, enters: false } => EventKind::HandlerExit(*handler),
             Record::Device { number: irq, name } => {
                 let irq = number(irq) as u32;
                 let name = name.map(|name| String::from_utf8_lossy(name.text(record)).into_owned());
@@ -270,39 +272,39 @@ impl Decoder {
                 }
                 let kind = if self.timers.contains(&irq) { HandlerKind::Timer } else { HandlerKind::Device };
                 let mut of =
-                    |name: &str| Handler { kind, number: irq, name: names.number(&format!("{irq} {name}")) };
+                    |name: &str| Handler { kind, number: irq, name: names.intern(&format!("{irq} {name}")) };
                 match name {
-                    Some(name) => EventKind::Enter(of(&name)),
-                    None => EventKind::Exit(Handler { kind, number: irq, name: NameId(0) }),
+                    Some(name) => EventKind::HandlerEnter(of(&name)),
+                    None => EventKind::HandlerExit(Handler { kind, number: irq, name: NameId(0) }),
                 }
             }
             Record::Softirq { number: vec, enters } => {
                 let number = number(vec) as u32;
                 let name = self.softirqs.get(number as usize).copied()?;
                 let handler = Handler { kind: HandlerKind::Softirq, number, name };
-                if *enters { EventKind::Enter(handler) } else { EventKind::Exit(handler) }
+                if *enters { EventKind::HandlerEnter(handler) } else { EventKind::HandlerExit(handler) }
             }
             Record::Stack { frames } => {
                 let addresses = self.layout.longs(frames.rest(record));
                 let addresses: Vec<u64> =
                     addresses.filter(|address| ![u64::MAX, u32::MAX.into()].contains(address)).collect();
-                EventKind::Interrupted(self.below_interrupt(&addresses, names)?)
+                EventKind::InterruptedStack(self.below_interrupt(&addresses, names)?)
             }
             Record::PageFault => EventKind::PageFault,
             Record::Call { number: call, arguments } => {
                 let mut words = self.layout.longs(arguments.bytes(record));
                 let arguments = [(); 4].map(|()| words.next().unwrap_or(0));
                 let [first, second, third, _] = arguments;
-                EventKind::Call {
+                EventKind::SyscallEnter {
                     call: calls::decode(number(call), arguments),
                     number: number(call),
                     arguments: [first, second, third],
                 }
             }
-            Record::Return { answer } => EventKind::Return { answer: number(answer) },
+            Record::Return { return_value } => EventKind::SyscallExit { return_value: number(return_value) },
             Record::Idle { state } => match number(state) as u32 {
                 NOT_IDLE => return None,
-                state => EventKind::Idle(state),
+                state => EventKind::IdleEnter(state),
             },
         };
         Some(what)
@@ -337,7 +339,7 @@ fn thread(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTa
         // The numbers in the names of kernel workers mean nothing.
         let text =
             text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
-        names.number(text)
+        names.intern(text)
     })
 }
 

@@ -269,7 +269,7 @@ impl TraceEvents {
                 for (t_ns, record) in records {
                     tracer.events += 1;
                     *last_ns = decoder.here(t_ns);
-                    let event = decoder.event(t_ns, *cpu, record, names);
+                    let event = decoder.decode(t_ns, *cpu, record, names);
                     // No switch has named this thread.
                     let sender =
                         event.as_ref().filter(|event| detail == Detail::Signals && stops_others(&event.what));

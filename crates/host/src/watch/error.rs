@@ -1,4 +1,4 @@
-//! Why nothing was watched.
+//! Reasons why nothing was watched.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use jitterlab_model::Refusal;
 use super::target::Target;
 use crate::facts::name_in;
 
-/// Why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
+/// Reason why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWatched {
     /// There is no such thread or process now.
@@ -68,12 +68,12 @@ fn waker(by: Waker) -> String {
     }
 }
 
-/// A thread of a 32-bit program on a 64-bit kernel: its calls have other numbers.
+/// Describes a thread of a 32-bit program on a 64-bit kernel, whose calls have other numbers.
 pub(super) fn other_calls(name: &str) -> (usize, String) {
     (usize::MAX, format!("{name}: its system calls are those of 32-bit programs, which are not read"))
 }
 
-/// A thread that took another period while it was watched.
+/// Refusal of a thread that took another period while it was watched.
 pub(super) fn changed_period(name: &str, is_woken: bool) -> Refusal {
     let why = match is_woken {
         true => "it is woken at other distances than before: the period of what wakes it changed",

@@ -309,8 +309,8 @@ impl Watch {
                 loops.iter_mut().for_each(Loop::lost);
                 break;
             }
-            explainer.event(event);
-            around.event(event);
+            explainer.process_event(event);
+            around.process_event(event);
             let Some([first, second]) = Surroundings::threads(event) else {
                 loops.iter_mut().for_each(Loop::lost);
                 continue;
@@ -318,12 +318,12 @@ impl Watch {
             let second = Some(second).filter(|second| *second != first);
             for place in [Some(first), second].into_iter().flatten().filter_map(|thread| places.get(&thread))
             {
-                rows[*place].extend(loops[*place].event(event, around));
+                rows[*place].extend(loops[*place].process_event(event, around));
             }
         }
         for (task, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             sink.activations(task, rows);
-            self.explainer.activations(task, rows);
+            self.explainer.queue_activations(task, rows);
         }
         self.groups.look(&mut self.explainer);
         self.explainer.advance(complete_ns);
@@ -338,17 +338,17 @@ impl Loop {
         self.follower.lost();
     }
 
-    fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Activation> {
+    fn process_event(&mut self, event: &Event, around: &Surroundings) -> Option<Activation> {
         if matches!(event.what, EventKind::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
-        let pass = self.passes.event(event, around);
+        let pass = self.passes.process_event(event, around);
         if let Some(pass) = pass.filter(|pass| pass.key == self.follower.found().key) {
             self.audit.waited(&pass, self.call);
         }
         if event.pid == self.thread.thread {
-            self.audit.event(event);
-            if let EventKind::Call { number, call, .. } = event.what
+            self.audit.process_event(event);
+            if let EventKind::SyscallEnter { number, call, .. } = event.what
                 && call != Call::Restart
             {
                 self.call = number;
@@ -435,7 +435,7 @@ fn look(
         clock.read(around, complete_ns);
         for event in &taken {
             // Handlers run in the context of any thread.
-            around.event(event);
+            around.process_event(event);
             let Some([first, second]) = Surroundings::threads(event) else {
                 threads.values_mut().for_each(|thread| thread.passes.restart());
                 continue;
@@ -443,10 +443,10 @@ fn look(
             let second = Some(second).filter(|second| *second != first);
             for number in [Some(first), second].into_iter().flatten() {
                 let Some(thread) = threads.get_mut(&number) else { continue };
-                if let EventKind::Call { number, .. } = event.what {
+                if let EventKind::SyscallEnter { number, .. } = event.what {
                     thread.is_of_32_bits |= threads::is_of_32_bits(number);
                 }
-                if let Some(pass) = thread.passes.event(event, around) {
+                if let Some(pass) = thread.passes.process_event(event, around) {
                     *cpus = cpus.or(&[pass.cpu].into_iter().collect());
                     thread.waits.push(pass);
                 }

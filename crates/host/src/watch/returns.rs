@@ -59,8 +59,9 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut NameTable, cpus: &Cp
 
 /// The times from each last return before a stamp to the stamp.
 fn returns(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns> {
-    let own =
-        events.iter().filter(|event| event.pid == number && matches!(event.what, EventKind::Return { .. }));
+    let own = events
+        .iter()
+        .filter(|event| event.pid == number && matches!(event.what, EventKind::SyscallExit { .. }));
     let returned: Vec<i64> = own.map(|event| event.t_ns).collect();
     let since = |stamp: &i64| {
         let before = returned[..returned.partition_point(|t| t <= stamp)].last()?;
@@ -93,7 +94,7 @@ mod tests {
             pid,
             in_interrupt: false,
             interrupts_off: false,
-            what: EventKind::Return { answer: 0 },
+            what: EventKind::SyscallExit { return_value: 0 },
         }
     }
 

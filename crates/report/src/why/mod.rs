@@ -362,8 +362,8 @@ pub fn clusters(found: &ClustersWithPaths) -> Option<Piece> {
             range.into(),
             Cell::Share(of.share),
             path.into(),
-            Cell::Share(of.took_it),
-            Cell::Share(of.led_here),
+            Cell::Share(of.path_share),
+            Cell::Share(of.share_of_path),
         ]
     };
     let caption = format!(
@@ -604,7 +604,7 @@ mod tests {
         RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
     }
 
-    /// Why a task was late by these causes, with their shares of its worst starts in percent.
+    /// Causes of a task's late starts, with these shares of its worst starts in percent.
     fn late_by(causes: &[(CauseClass, Option<&str>, i64)]) -> TaskWhy {
         let mut all = TaskCauses { explained: 1, max_ns: 100_000, ..TaskCauses::default() };
         let mut at_ns = 0;
@@ -683,8 +683,8 @@ mod tests {
             count: 50,
             share: 0.5,
             path,
-            took_it: 1.0,
-            led_here: 0.9,
+            path_share: 1.0,
+            share_of_path: 0.9,
         };
         let tick = tick.chain(usual.clone()).collect();
         let clusters_of = vec![cluster(usual, 3_000), cluster(tick, 5_000), cluster(Vec::new(), 9_000)];
