@@ -19,20 +19,20 @@ pub const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
 const KEEP_EVERY: Duration = Duration::from_secs(10);
 
 /// Time at which the causes were written last.
-pub(super) struct Kept {
+pub(super) struct CausesSchedule {
     begun: Instant,
     at: Duration,
 }
 
-impl Default for Kept {
+impl Default for CausesSchedule {
     fn default() -> Self {
-        Kept { begun: Instant::now(), at: Duration::ZERO }
+        CausesSchedule { begun: Instant::now(), at: Duration::ZERO }
     }
 }
 
-impl Kept {
+impl CausesSchedule {
     /// Returns the requested causes, if they are due.
-    pub(super) fn wanted(
+    pub(super) fn due_causes(
         &mut self,
         wanted: CausesWanted,
         explainer: &mut Explainer,
@@ -104,7 +104,7 @@ pub(super) struct Why {
     events: TraceEvents,
     explainer: Explainer,
     groups: Groups,
-    kept: Kept,
+    kept: CausesSchedule,
 }
 
 impl Why {
@@ -118,7 +118,7 @@ impl Why {
         events.record_everything(cpus, others, *rate_hz)?;
         let mut explainer = Explainer::new(threads, names, *machine);
         let groups = Groups::new(std::process::id() as i32, threads, &mut explainer);
-        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: Kept::default() })
+        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: CausesSchedule::default() })
     }
 
     /// Reads new events, and returns the time in ns up to which all are known.
@@ -139,7 +139,7 @@ impl Why {
     /// Explains complete activations. Returns the wanted causes, if it is time to keep them.
     pub(super) fn explain(&mut self, complete_ns: i64, wanted: CausesWanted) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
-        self.kept.wanted(wanted, &mut self.explainer, &self.events)
+        self.kept.due_causes(wanted, &mut self.explainer, &self.events)
     }
 
     /// Explains the rest and returns all causes, the tasks having ended.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::causes::SparseHistogram;
 use jitterlab_model::watched::CallCount;
 
-use super::pass::Pass;
+use super::wait_tracker::Wait;
 use crate::causes::event::will_restart;
 use crate::causes::{Call, Event, EventKind, NameId, NameTable};
 
@@ -54,7 +54,7 @@ impl Audit {
         Audit { file_timer, open: None, since: BTreeMap::new(), calls: BTreeMap::new() }
     }
 
-    /// Takes the next event of the thread's own context.
+    /// Processes the next event of the thread's own context.
     pub fn process_event(&mut self, event: &Event) {
         match &event.what {
             EventKind::SyscallEnter { call, number, .. } => {
@@ -92,7 +92,7 @@ impl Audit {
     }
 
     /// Notes that the loop has waited for its next activation: the wait, made by this call, does not count as its work.
-    pub fn waited(&mut self, wait: &Pass, number: i64) {
+    pub fn waited(&mut self, wait: &Wait, number: i64) {
         let since = std::mem::take(&mut self.since);
         for (call, Since { all: (times, ns), of_timers }) in since {
             let (own_times, own_ns) = match call == number {

@@ -17,7 +17,7 @@ use super::symbols::Symbols;
 
 /// An event that can be switched on, and how its records are understood.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct EventSource {
     id: u16,
     record: Record,
 }
@@ -62,7 +62,7 @@ const LONGEST_NAME: usize = 15;
 /// Frames below an interrupt that are kept.
 const FRAMES: usize = 8;
 
-impl Source {
+impl EventSource {
     /// The event of this name (such as `sched/sched_switch`, below `events`), if the kernel has it as it is understood here.
     pub(super) fn find(events: &Path, name: &str, names: &mut NameTable) -> Option<Self> {
         let text = fs::read_to_string(events.join(name).join("format")).ok()?;
@@ -98,14 +98,14 @@ impl Source {
             "raw_syscalls/sys_enter" => Record::Call { number: f("id")?, arguments: f("args")? },
             "raw_syscalls/sys_exit" => Record::Return { answer: f("ret")? },
             "power/cpu_idle" => Record::Idle { state: f("state")? },
-            other => vector(other, names)?,
+            other => vector_record(other, names)?,
         };
-        Some(Source { id: format.id, record })
+        Some(EventSource { id: format.id, record })
     }
 }
 
 /// `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
-fn vector(name: &str, names: &mut NameTable) -> Option<Record> {
+fn vector_record(name: &str, names: &mut NameTable) -> Option<Record> {
     let (_, event) = name.split_once('/')?;
     let (vector, enters) = match event.strip_suffix("_entry") {
         Some(vector) => (vector, true),
@@ -149,7 +149,7 @@ impl Decoder {
     pub(super) fn new<'a>(
         events: &Path,
         layout: PageLayout,
-        sources: impl Iterator<Item = &'a Source>,
+        sources: impl Iterator<Item = &'a EventSource>,
         names: &mut NameTable,
     ) -> Result<Self, Error> {
         let path = events.join("sched/sched_switch/format");
@@ -175,7 +175,7 @@ impl Decoder {
     }
 
     /// The event of a record; `None` of one that is of no use.
-    pub(super) fn event(
+    pub(super) fn decode(
         &mut self,
         t_ns: i64,
         cpu: u16,
@@ -183,13 +183,13 @@ impl Decoder {
         names: &mut NameTable,
     ) -> Option<Event> {
         let id = self.type_.number(record) as u16;
-        let mut what = self.what(id, record, names)?;
+        let mut what = self.decode_kind(id, record, names)?;
         if let EventKind::TimerStart { soft_ns, hard_ns, .. } = &mut what
             && is_same_clock(*soft_ns, t_ns)
         {
-            (*soft_ns, *hard_ns) = (self.here(*soft_ns), self.here(*hard_ns));
+            (*soft_ns, *hard_ns) = (self.to_local_clock(*soft_ns), self.to_local_clock(*hard_ns));
         }
-        let t_ns = self.here(t_ns);
+        let t_ns = self.to_local_clock(t_ns);
         let pid = self.pid.number(record) as i32;
         let flags = self.flags.number(record);
         let (in_interrupt, interrupts_off) = (flags & IN_INTERRUPT != 0, flags & INTERRUPTS_OFF != 0);
@@ -197,22 +197,23 @@ impl Decoder {
     }
 
     /// The name that this thread has now, as an event at this time; `None` if it has ended.
-    pub(super) fn name_now(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
+    pub(super) fn current_name_event(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
         let name = fs::read(format!("/proc/{}/comm", of.pid)).ok()?;
-        let name = thread(&mut self.threads, name.trim_ascii_end(), names);
+        let name = intern_thread_name(&mut self.threads, name.trim_ascii_end(), names);
         Some(Event { what: EventKind::ThreadRenamed { name }, ..of.clone() })
     }
 
     /// A time of the kernel's monotonic clock as it is read here.
-    pub(super) fn here(&self, t_ns: i64) -> i64 {
+    pub(super) fn to_local_clock(&self, t_ns: i64) -> i64 {
         t_ns.saturating_add(self.offset_ns)
     }
 
-    fn what(&mut self, id: u16, record: &[u8], names: &mut NameTable) -> Option<EventKind> {
+    fn decode_kind(&mut self, id: u16, record: &[u8], names: &mut NameTable) -> Option<EventKind> {
         let number = |field: &Field| field.number(record);
         let what = match self.records.get(&id)? {
             Record::Switch { from: [from, from_name, from_priority, state], to: [to, name, priority] } => {
-                let mut name_of = |field: &Field| thread(&mut self.threads, field.text(record), names);
+                let mut name_of =
+                    |field: &Field| intern_thread_name(&mut self.threads, field.text(record), names);
                 EventKind::Switch {
                     from: number(from) as i32,
                     from_name: name_of(from_name),
@@ -226,11 +227,11 @@ impl Decoder {
             Record::Signal { number: signal, to, name } => EventKind::Signal {
                 number: number(signal) as i32,
                 to: number(to) as i32,
-                name: thread(&mut self.threads, name.text(record), names),
+                name: intern_thread_name(&mut self.threads, name.text(record), names),
             },
             Record::Lends { to, name } => EventKind::LendPriority {
                 to: number(to) as i32,
-                name: thread(&mut self.threads, name.text(record), names),
+                name: intern_thread_name(&mut self.threads, name.text(record), names),
             },
             Record::Freeze { group, on } => EventKind::Freeze {
                 group: names.intern(&String::from_utf8_lossy(group.text(record))),
@@ -240,7 +241,7 @@ impl Decoder {
                 let path = file.text(record);
                 let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
                 let name = &name[..name.len().min(LONGEST_NAME)];
-                EventKind::ThreadRenamed { name: thread(&mut self.threads, name, names) }
+                EventKind::ThreadRenamed { name: intern_thread_name(&mut self.threads, name, names) }
             }
             Record::Waking { pid, cpu } => {
                 EventKind::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 }
@@ -330,7 +331,7 @@ fn is_interrupt_entry(function: &str) -> bool {
         )
 }
 
-fn thread(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTable) -> NameId {
+fn intern_thread_name(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTable) -> NameId {
     let mut key = [0; 16];
     let length = name.len().min(key.len());
     key[..length].copy_from_slice(&name[..length]);

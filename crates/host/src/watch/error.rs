@@ -17,7 +17,7 @@ pub enum NotWatched {
     NotPeriodic,
 }
 
-pub(super) fn named(target: &Target) -> String {
+pub(super) fn describe_target(target: &Target) -> String {
     match target {
         Target::Process(number) => format!("process {number}"),
         Target::Thread(name) => {
@@ -34,7 +34,7 @@ pub(super) fn named(target: &Target) -> String {
 }
 
 /// Number of waits of a thread without a period, and a description of them.
-pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
+pub(super) fn describe_irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
     let ms = |ns: i64| ns as f64 / 1e6;
     match irregular {
         Irregular::Few(0) => (0, format!("{name} never waits")),
@@ -48,7 +48,7 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
             waits,
             format!(
                 "{name} is woken by {}, at uneven distances, from {:.3} to {:.3} ms",
-                waker(by),
+                describe_waker(by),
                 ms(shortest_ns),
                 ms(longest_ns)
             ),
@@ -56,7 +56,7 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
     }
 }
 
-fn waker(by: Waker) -> String {
+fn describe_waker(by: Waker) -> String {
     match by {
         Waker::Thread(0) => "an idle processor".into(),
         Waker::Thread(number) => {
@@ -69,7 +69,7 @@ fn waker(by: Waker) -> String {
 }
 
 /// Describes a thread of a 32-bit program on a 64-bit kernel, whose calls have other numbers.
-pub(super) fn other_calls(name: &str) -> (usize, String) {
+pub(super) fn describe_32_bit_thread(name: &str) -> (usize, String) {
     (usize::MAX, format!("{name}: its system calls are those of 32-bit programs, which are not read"))
 }
 
