@@ -96,7 +96,7 @@ impl EventSource {
             "ftrace/kernel_stack" => Record::Stack { frames: f("caller")? },
             "exceptions/page_fault_user" | "exceptions/page_fault_kernel" => Record::PageFault,
             "raw_syscalls/sys_enter" => Record::Call { number: f("id")?, arguments: f("args")? },
-            "raw_syscalls/sys_exit" => Record::Return { answer: f("ret")? },
+            "raw_syscalls/sys_exit" => Record::Return { return_value: f("ret")? },
             "power/cpu_idle" => Record::Idle { state: f("state")? },
             other => vector_record(other, names)?,
         };
