@@ -76,7 +76,7 @@ impl Groups {
                 continue;
             };
             let siblings = threads_of(process.unsigned_abs()).into_iter().map(u32::cast_signed).collect();
-            explainer.process(task, siblings, group_in(&groups, "").map(str::to_owned));
+            explainer.set_process(task, siblings, group_in(&groups, "").map(str::to_owned));
             let counters: Vec<PathBuf> =
                 limited(&mounts, &groups).iter().map(|folder| folder.join("cpu.stat")).collect();
             quotas.retain(|quota| counters.contains(&quota.counters));
@@ -101,7 +101,7 @@ impl Groups {
                 since
             });
             if let Some(since) = strictest(since) {
-                explainer.quota(task, between, since);
+                explainer.add_quota(task, between, since);
             }
         }
     }

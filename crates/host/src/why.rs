@@ -1,4 +1,4 @@
-//! Why tasks are late, found out while they are measured.
+//! Causes of late starts, found while tasks are measured.
 
 use std::time::{Duration, Instant};
 
@@ -19,27 +19,27 @@ pub const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
 const KEEP_EVERY: Duration = Duration::from_secs(10);
 
 /// Time at which the causes were written last.
-pub(super) struct Kept {
+pub(super) struct CausesSchedule {
     begun: Instant,
     at: Duration,
 }
 
-impl Default for Kept {
+impl Default for CausesSchedule {
     fn default() -> Self {
-        Kept { begun: Instant::now(), at: Duration::ZERO }
+        CausesSchedule { begun: Instant::now(), at: Duration::ZERO }
     }
 }
 
-impl Kept {
-    /// Returns the wanted causes, if it is time for them.
-    pub(super) fn wanted(
+impl CausesSchedule {
+    /// Returns the requested causes, if they are due.
+    pub(super) fn due_causes(
         &mut self,
         wanted: CausesWanted,
         explainer: &mut Explainer,
         events: &TraceEvents,
     ) -> Option<RunCauses> {
         match wanted {
-            CausesWanted::Piece => Some(explainer.take(events.tracer())),
+            CausesWanted::Piece => Some(explainer.take_piece(events.tracer())),
             CausesWanted::NowAndThen => self.is_due().then(|| explainer.causes(events.tracer())),
             CausesWanted::Nothing | CausesWanted::Later => None,
         }
@@ -59,9 +59,9 @@ impl Kept {
 /// Request for causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CausesWanted {
-    /// They are not to be looked for from now on.
+    /// No causes from now on: they are not looked for.
     Nothing,
-    /// They are to be looked for; nothing is wanted now.
+    /// Causes later: they are looked for.
     Later,
     /// All since they are looked for, seldom.
     NowAndThen,
@@ -69,7 +69,7 @@ pub enum CausesWanted {
     Piece,
 }
 
-/// Tasks that causes are looked for of.
+/// Tasks whose causes are looked for, and the machine.
 pub(super) struct Explained {
     /// True for each task that runs under Linux's scheduler: events of Linux say nothing about the others.
     of_linux: Vec<bool>,
@@ -104,7 +104,7 @@ pub(super) struct Why {
     events: TraceEvents,
     explainer: Explainer,
     groups: Groups,
-    kept: Kept,
+    kept: CausesSchedule,
 }
 
 impl Why {
@@ -118,13 +118,13 @@ impl Why {
         events.record_everything(cpus, others, *rate_hz)?;
         let mut explainer = Explainer::new(threads, names, *machine);
         let groups = Groups::new(std::process::id() as i32, threads, &mut explainer);
-        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: Kept::default() })
+        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: CausesSchedule::default() })
     }
 
     /// Reads new events, and returns the time in ns up to which all are known.
     pub(super) fn read(&mut self) -> i64 {
         let (events, complete_ns) = self.events.read(self.explainer.names());
-        events.iter().for_each(|event| self.explainer.event(event));
+        events.iter().for_each(|event| self.explainer.process_event(event));
         self.groups.look(&mut self.explainer);
         complete_ns
     }
@@ -132,17 +132,17 @@ impl Why {
     /// Takes the next activations of a task.
     pub(super) fn activations(&mut self, task: usize, rows: &[Activation]) {
         if self.of_linux.get(task) == Some(&true) {
-            self.explainer.activations(task, rows);
+            self.explainer.queue_activations(task, rows);
         }
     }
 
     /// Explains complete activations. Returns the wanted causes, if it is time to keep them.
     pub(super) fn explain(&mut self, complete_ns: i64, wanted: CausesWanted) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
-        self.kept.wanted(wanted, &mut self.explainer, &self.events)
+        self.kept.due_causes(wanted, &mut self.explainer, &self.events)
     }
 
-    /// All of it, the tasks having come to their end.
+    /// Explains the rest and returns all causes, the tasks having ended.
     pub(super) fn finish(mut self) -> RunCauses {
         self.read();
         let tracer = self.events.tracer();
@@ -154,13 +154,13 @@ impl Why {
 pub(super) fn machine(facts: &SystemFacts) -> Machine {
     let option = |name: &str| facts.kernel.options.get(name).map(|value| value == "y");
     let virtual_time = facts.kernel.parameter(VIRTUAL_TIME);
-    let below = match facts.virtualisation.virtual_machine {
+    let platform = match facts.virtualisation.virtual_machine {
         _ if virtual_time.is_some() => {
             let ns_per_instruction = virtual_time.and_then(|ns| ns.parse().ok()).unwrap_or(1);
-            Platform::Nothing { ns_per_instruction }
+            Platform::VirtualTime { ns_per_instruction }
         }
         Some(false) => Platform::Hardware,
-        _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Platform::TellingHypervisor,
+        _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Platform::StealTimeHypervisor,
         _ => Platform::Hypervisor,
     };
     let limits = match (facts.kernel.release.as_deref().and_then(has_fair_server), option("RT_GROUP_SCHED")) {
@@ -168,7 +168,7 @@ pub(super) fn machine(facts: &SystemFacts) -> Machine {
         (Some(true), Some(false)) => Limits::FairServer,
         _ => Limits::Either,
     };
-    Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
+    Machine { platform, handler_time_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
 }
 
 /// True if a kernel of this release has the fair server, which came with Linux 6.12.

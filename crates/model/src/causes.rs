@@ -109,7 +109,7 @@ pub enum Evidence {
     /// The kernel's own events of it, from its begin to its end.
     #[default]
     Events,
-    /// The same events in a virtual machine, where the hypervisor may have taken a part of their time unnoticed.
+    /// Events of it in a virtual machine, where the hypervisor may have taken a part of their time unnoticed.
     EventsOrOutside,
     /// The hypervisor reported to the kernel that it took this time (steal time).
     Stolen,

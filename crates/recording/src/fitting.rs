@@ -1,7 +1,7 @@
 //! Due times of a loop that does not state them: a grid fitted to its starts, as for threads that are watched.
 
 use jitterlab_analysis::causes::Call;
-use jitterlab_analysis::watch::{Follower, Found, Pass, WaitKey, find};
+use jitterlab_analysis::watch::{Follower, Found, Wait, WaitKey, find};
 use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
 
@@ -113,7 +113,7 @@ impl Fitting {
                 }))
             }
             (None, _) => {
-                let pairs = self.held.windows(2).map(|pair| pass(&pair[1], pair[0].end_ns));
+                let pairs = self.held.windows(2).map(|pair| wait_before(&pair[1], pair[0].end_ns));
                 find(&pairs.collect::<Vec<_>>()).ok().map(Grid::follows)
             }
         };
@@ -144,7 +144,7 @@ impl Fitting {
                     if !is_next {
                         placed.extend(follower.ended(ended_ns));
                     }
-                    placed.extend(follower.pass(&pass(row, ended_ns)));
+                    placed.extend(follower.process_wait(&wait_before(row, ended_ns)));
                     *before = Some(*row);
                 }
                 None => {}
@@ -218,8 +218,8 @@ impl Grid {
 }
 
 /// The wait before an activation, which began when the one before it ended.
-fn pass(row: &Activation, began_ns: i64) -> Pass {
-    Pass {
+fn wait_before(row: &Activation, began_ns: i64) -> Wait {
+    Wait {
         key: KEY,
         began_ns,
         ended_ns: row.start_ns,

@@ -1,16 +1,16 @@
-//! Parts of latencies added up by cause, and the worst activations kept whole: in bounded memory.
+//! Sums of the parts of latencies by cause, and the activations with the largest latency, in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use jitterlab_model::Activation;
 use jitterlab_model::causes::{
-    Cause, CauseClass, CauseSum, Certainty, Evidence, ExecutionSpan, InterruptionSum, LateStart, LatencyPart,
+    CauseClass, CauseSum, Certainty, Evidence, ExecutionSpan, InterruptionSum, LateStart, LatencyPart,
     Misses, QuotaCount, SparseHistogram, Step, TaskCauses,
 };
 
 use super::event::{NameId, NameTable};
-use super::fragment_cause::{CauseId, FragmentCause};
+use super::fragment_cause::{CauseId, FragmentCause, cause_of_whole};
 use super::paths::{PathStepId, Paths};
 use super::typical_steps::TypicalSteps;
 use super::why::is_unusual;
@@ -19,44 +19,44 @@ use crate::scan::Peaks;
 
 /// Activations kept with the parts of their latency.
 pub(super) const MAX_WORST: usize = 1_024;
-/// Of these, activations kept with the spans around them.
+/// Activations kept with the execution around them, too.
 pub(super) const MAX_WITH_SPANS: usize = 128;
 /// Parts of a latency kept one by one, the longest.
-const PARTS: usize = 256;
+const MAX_PARTS: usize = 256;
 /// Causes counted separately; further ones are counted by class.
-pub(super) const CAUSES: usize = 96;
+pub(super) const MAX_CAUSES: usize = 96;
 /// Functions kept apart for each cause.
-const FUNCTIONS: usize = 16;
+const MAX_FUNCTIONS: usize = 16;
 /// Fewest latencies of a cause from which its tail can be judged.
-const LEAST_LARGEST: usize = 301;
+const MIN_TAIL: usize = 301;
 /// Name given to causes counted together.
-pub(super) const OTHERS: &str = "others";
+pub(super) const OTHERS_NAME: &str = "others";
 
-/// A fragment of a latency with its cause.
+/// Fragment of a latency, with its begin after the due time and its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FragmentWithCause {
     pub at_ns: i64,
     pub ns: i64,
-    pub verdict: FragmentCause,
+    pub cause: FragmentCause,
 }
 
-/// An activation whose latency is split into fragments.
+/// Activation whose latency is split into fragments.
 #[derive(Debug, Clone)]
 pub struct SplitActivation {
     pub activation: Activation,
     pub fragments: Vec<FragmentWithCause>,
     pub path: Vec<PathStepId>,
     pub interruptions: Vec<(CauseId, i64)>,
-    /// Spans around it, if they are kept.
+    /// Execution around it, if that is kept.
     pub spans: Vec<(ExecutionSpan, NameId)>,
 }
 
 impl SplitActivation {
-    /// Returns the length of each step of the usual way in ns.
-    fn steps(&self) -> [i64; Step::ALL.len()] {
+    /// Returns the length of each step of the wake-up in ns.
+    fn step_lengths_ns(&self) -> [i64; Step::ALL.len()] {
         let mut lengths = [0; Step::ALL.len()];
         for fragment in &self.fragments {
-            if let Some(step) = fragment.verdict.step {
+            if let Some(step) = fragment.cause.step {
                 lengths[step as usize] += fragment.ns;
             }
         }
@@ -64,24 +64,21 @@ impl SplitActivation {
     }
 }
 
-/// Interruptions of work, by cause.
+/// Interruptions of work added up by cause, with the histogram of their lengths.
 #[derive(Debug, Default)]
-struct Interruptions(BTreeMap<(CauseClass, Option<NameId>), (InterruptionSum, SparseHistogram)>);
+struct Interruptions(BTreeMap<CauseId, (InterruptionSum, SparseHistogram)>);
 
 impl Interruptions {
-    /// Counts an interruption; of too many causes as one of `others`.
-    fn count(&mut self, named: CauseId, ns: i64, others: NameId, names: &NameTable) {
-        let mut key = (named.class, named.who);
-        if self.0.len() >= CAUSES && !self.0.contains_key(&key) {
-            key = (named.class, Some(others));
+    /// Adds an interruption of this length; of too many causes, under the name `others_name`.
+    fn add(&mut self, cause: CauseId, ns: i64, others_name: NameId, names: &NameTable) {
+        let mut cause = cause;
+        if self.0.len() >= MAX_CAUSES && !self.0.contains_key(&cause) {
+            cause.who = Some(others_name);
         }
-        let (class, who) = key;
-        let (sum, lengths) = self.0.entry(key).or_insert_with(|| {
-            let cause = cause(CauseId { class, who }, names);
-            (
-                InterruptionSum { cause, times: 0, sum_ns: 0, max_ns: 0, p99_ns: None },
-                SparseHistogram::default(),
-            )
+        let (sum, lengths) = self.0.entry(cause).or_insert_with(|| {
+            let cause = cause.to_cause(names);
+            let sum = InterruptionSum { cause, times: 0, sum_ns: 0, max_ns: 0, p99_ns: None };
+            (sum, SparseHistogram::default())
         });
         lengths.record(ns);
         sum.times += 1;
@@ -99,28 +96,28 @@ impl Interruptions {
     }
 }
 
-/// Order of the worst activations: by latency; of equal latencies, the earlier activation is the larger.
+/// Rank among the worst activations: by latency; of equal latencies, the earlier activation is the larger.
 type LatenessRank = (i64, Reverse<u64>);
 
-/// Causes of one task so far.
+/// Causes of one task's latencies, added up so far.
 #[derive(Debug, Default)]
 pub struct TaskCauseSums {
     typical: TypicalSteps,
-    /// Activations taken before the usual way was known.
-    early: Vec<SplitActivation>,
+    /// Activations that came before the typical steps were known.
+    unattributed: Vec<SplitActivation>,
     explained: u64,
     gaps: u64,
     lateness_ns: i64,
     latencies: SparseHistogram,
     max_ns: i64,
     sums: Vec<(CauseId, CauseSum)>,
-    numbers: HashMap<CauseId, usize>,
-    /// Time each cause was found in kernel functions, in ns.
+    indices: HashMap<CauseId, usize>,
+    /// For each cause, time in ns by the kernel function that it was found in.
     functions: Vec<BTreeMap<NameId, i64>>,
-    /// The largest latencies of which each cause was the longest part.
+    /// For each cause, the largest latencies of which it was the longest part.
     largest: Vec<Peaks>,
     interruptions: Interruptions,
-    /// Activations whose work went on until due times were missed; the work is below.
+    /// Activations whose work went on until due times were missed, and that work.
     misses: Misses,
     missing_work: Interruptions,
     worst_starts: BTreeMap<LatenessRank, LateStart>,
@@ -131,54 +128,54 @@ pub struct TaskCauseSums {
 }
 
 impl TaskCauseSums {
-    /// True if an activation of this latency would be kept with the spans around it.
+    /// True if an activation of this latency would be kept with the execution around it.
     pub fn wants_spans(&self, latency_ns: i64) -> bool {
         latency_ns > 0
             && (self.spans.len() < MAX_WITH_SPANS
                 || self.spans.first_key_value().is_some_and(|(k, _)| latency_ns > k.0))
     }
 
-    /// Counts an activation.
-    pub fn push(&mut self, draft: SplitActivation, names: &mut NameTable) {
+    /// Adds an activation; its latency is attributed to causes once the typical steps are known.
+    pub fn add(&mut self, split: SplitActivation, names: &mut NameTable) {
         let known = self.typical.is_known();
-        self.typical.count(&draft.steps());
+        self.typical.add_lengths(&split.step_lengths_ns());
         if known {
-            self.settle(&draft, names);
+            self.attribute(&split, names);
             return;
         }
-        self.early.push(draft);
+        self.unattributed.push(split);
         if self.typical.is_known() {
-            self.settle_early(names);
+            self.attribute_pending(names);
         }
     }
 
-    fn settle_early(&mut self, names: &mut NameTable) {
-        for draft in std::mem::take(&mut self.early) {
-            self.settle(&draft, names);
+    fn attribute_pending(&mut self, names: &mut NameTable) {
+        for split in std::mem::take(&mut self.unattributed) {
+            self.attribute(&split, names);
         }
     }
 
-    /// Subtracts the usual way and counts the rest by cause.
-    fn settle(&mut self, draft: &SplitActivation, names: &mut NameTable) {
-        let SplitActivation { activation, interruptions, spans, .. } = draft;
+    /// Attributes the latency of an activation: its typical part to the wake-up, the excess to causes.
+    fn attribute(&mut self, split: &SplitActivation, names: &mut NameTable) {
+        let SplitActivation { activation, interruptions, spans, .. } = split;
         let latency_ns = activation.latency_ns();
         self.explained += 1;
         self.lateness_ns = self.lateness_ns.saturating_add(latency_ns.max(0));
         self.latencies.record(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
         if latency_ns > 0 {
-            self.paths.count(&draft.path, latency_ns);
+            self.paths.count(&split.path, latency_ns);
         }
-        let others = self.others(names);
+        let others_name = self.others_name(names);
         for (cause, ns) in interruptions {
-            self.interruptions.count(*cause, *ns, others, names);
+            self.interruptions.add(*cause, *ns, others_name, names);
         }
         if activation.missed > 0 {
-            self.count_misses(draft, others, names);
+            self.count_misses(split, others_name, names);
         }
-        let parts = self.parts(draft, names);
-        self.count(&parts, latency_ns);
-        if let Some(cause) = self.main_cause(&parts) {
+        let parts = self.latency_parts(split, names);
+        self.add_delays(&parts, latency_ns);
+        if let Some(cause) = self.main_cause_index(&parts) {
             self.largest[cause].push(activation.index, latency_ns);
         }
         if parts.iter().any(|part| self.sums[part.cause].0.class == CauseClass::Lost) {
@@ -195,7 +192,7 @@ impl TaskCauseSums {
         let enters = self.worst_starts.len() < MAX_WORST
             || self.worst_starts.first_key_value().is_some_and(|(k, _)| key > *k);
         if latency_ns > 0 && enters {
-            let parts = self.longest(parts, names);
+            let parts = self.limit_parts(parts, names);
             self.worst_starts
                 .insert(key, LateStart { index, due_ns, latency_ns, cpu, parts, spans: Vec::new() });
             if self.worst_starts.len() > MAX_WORST {
@@ -204,60 +201,53 @@ impl TaskCauseSums {
         }
     }
 
-    /// Returns the parts of a latency: the usual part of each step, and its causes. Neighbours of one cause are joined.
-    fn parts(&mut self, draft: &SplitActivation, names: &mut NameTable) -> Vec<LatencyPart> {
-        let mut left = draft.steps();
+    /// Returns the parts of a latency: the typical part of each step, and the causes of the rest. Neighbours of one cause
+    /// are joined.
+    fn latency_parts(&mut self, split: &SplitActivation, names: &mut NameTable) -> Vec<LatencyPart> {
+        let mut left = split.step_lengths_ns();
         for (step, ns) in Step::ALL.into_iter().zip(&mut left) {
-            *ns = self.typical.of(step, *ns);
+            *ns = self.typical.typical_part(step, *ns);
         }
         let mut parts: Vec<LatencyPart> = Vec::new();
-        let mut add = |this: &mut Self, at_ns: i64, ns: i64, verdict: &FragmentCause| {
+        let mut add = |this: &mut Self, at_ns: i64, ns: i64, found: &FragmentCause| {
             if ns <= 0 {
                 return;
             }
-            let cause = this.number(verdict.cause, names);
-            let function = verdict.function.map(|name| name.0 as usize);
-            this.count_function(cause, verdict.function, ns);
+            let (cause, evidence) = (this.cause_index(found.cause, names), found.evidence);
+            let function = found.function.map(|name| name.0 as usize);
+            this.add_function_time(cause, found.function, ns);
             match parts.last_mut() {
-                Some(last)
-                    if (last.cause, last.evidence, last.function) == (cause, verdict.evidence, function) =>
-                {
+                Some(last) if (last.cause, last.evidence, last.function) == (cause, evidence, function) => {
                     last.ns += ns;
                 }
-                _ => parts.push(LatencyPart { cause, at_ns, ns, evidence: verdict.evidence, function }),
+                _ => parts.push(LatencyPart { cause, at_ns, ns, evidence, function }),
             }
         };
-        let usual = FragmentCause {
-            step: None,
-            cause: CauseClass::TypicalWakeUp.into(),
-            evidence: Evidence::Events,
-            function: None,
-        };
-        for FragmentWithCause { at_ns, ns, verdict } in &draft.fragments {
-            let usual = match verdict.step {
-                Some(Step::StackRecording) => FragmentCause { cause: CauseClass::Tracer.into(), ..usual },
-                _ => usual,
+        for FragmentWithCause { at_ns, ns, cause } in &split.fragments {
+            let typical = match cause.step {
+                Some(Step::StackRecording) => CauseClass::Tracer,
+                _ => CauseClass::TypicalWakeUp,
             };
-            let usual_ns = verdict.step.map_or(0, |step| left[step as usize].min(*ns));
-            if let Some(step) = verdict.step {
-                left[step as usize] -= usual_ns;
+            let typical_ns = cause.step.map_or(0, |step| left[step as usize].min(*ns));
+            if let Some(step) = cause.step {
+                left[step as usize] -= typical_ns;
             }
-            add(self, *at_ns, usual_ns, &usual);
-            add(self, at_ns + usual_ns, ns - usual_ns, verdict);
+            add(self, *at_ns, typical_ns, &cause_of_whole(typical, Evidence::Events));
+            add(self, at_ns + typical_ns, ns - typical_ns, cause);
         }
         parts
     }
 
-    /// Returns as many parts as are kept: the longest ones, with all between two of them joined.
-    fn longest(&mut self, parts: Vec<LatencyPart>, names: &mut NameTable) -> Vec<LatencyPart> {
-        if parts.len() <= PARTS {
+    /// Limits the number of parts: keeps the longest ones, and joins all between two of them.
+    fn limit_parts(&mut self, parts: Vec<LatencyPart>, names: &mut NameTable) -> Vec<LatencyPart> {
+        if parts.len() <= MAX_PARTS {
             return parts;
         }
         // One more part may lie between two that are kept.
         let mut lengths: Vec<i64> = parts.iter().map(|part| part.ns).collect();
-        let (_, least_ns, _) = lengths.select_nth_unstable_by(PARTS / 2 - 1, |a, b| b.cmp(a));
+        let (_, least_ns, _) = lengths.select_nth_unstable_by(MAX_PARTS / 2 - 1, |a, b| b.cmp(a));
         let least_ns = *least_ns;
-        let mixed = self.number(CauseClass::Mixed.into(), names);
+        let mixed = self.cause_index(CauseClass::Mixed.into(), names);
         let mut kept: Vec<LatencyPart> = Vec::new();
         for part in parts {
             match kept.last_mut() {
@@ -271,15 +261,16 @@ impl TaskCauseSums {
         kept
     }
 
-    /// Adds the throttling by a CPU quota.
-    pub fn count_quota(&mut self, more: QuotaCount) {
+    /// Adds the throttling by a CPU quota that the kernel counted.
+    pub fn add_quota(&mut self, more: QuotaCount) {
         let sum = self.quota.get_or_insert_default();
         sum.periods += more.periods;
         sum.throttled += more.throttled;
         sum.ns = sum.ns.saturating_add(more.ns);
     }
 
-    fn count(&mut self, parts: &[LatencyPart], latency_ns: i64) {
+    /// Adds an activation to the sum of each cause of its latency.
+    fn add_delays(&mut self, parts: &[LatencyPart], latency_ns: i64) {
         let mut of_cause: BTreeMap<usize, [i64; 3]> = BTreeMap::new();
         for part in parts {
             let [sum, proven, likely] = of_cause.entry(part.cause).or_default();
@@ -295,57 +286,57 @@ impl TaskCauseSums {
         }
     }
 
-    /// Returns the cause of the longest part beyond the usual way, or of the first part if there is none.
-    fn main_cause(&self, parts: &[LatencyPart]) -> Option<usize> {
+    /// Returns the index of the cause of the longest part beyond the typical wake-up, or of the first part.
+    fn main_cause_index(&self, parts: &[LatencyPart]) -> Option<usize> {
         let unusual = |part: &&LatencyPart| is_unusual(self.sums[part.cause].0.class);
         let longest = parts.iter().filter(unusual).max_by_key(|part| part.ns);
         longest.or(parts.first()).map(|part| part.cause)
     }
 
-    fn count_function(&mut self, cause: usize, function: Option<NameId>, ns: i64) {
+    fn add_function_time(&mut self, cause: usize, function: Option<NameId>, ns: i64) {
         let (Some(function), Some(sums)) = (function, self.functions.get_mut(cause)) else { return };
-        if sums.len() < FUNCTIONS || sums.contains_key(&function) {
+        if sums.len() < MAX_FUNCTIONS || sums.contains_key(&function) {
             *sums.entry(function).or_default() += ns;
         }
     }
 
-    /// Returns the number of a cause: a known one, a new one, or that of its class if there are too many.
-    fn number(&mut self, named: CauseId, names: &mut NameTable) -> usize {
-        if let Some(number) = self.numbers.get(&named) {
-            return *number;
+    /// Returns the index of the sum of a cause, which may be new; if there are too many, of the others of its class.
+    fn cause_index(&mut self, cause: CauseId, names: &mut NameTable) -> usize {
+        if let Some(index) = self.indices.get(&cause) {
+            return *index;
         }
-        let rare = CauseId { who: Some(self.others(names)), ..named };
-        let named = if self.sums.len() < CAUSES { named } else { rare };
-        if let Some(number) = self.numbers.get(&named) {
-            return *number;
+        let rare = CauseId { who: Some(self.others_name(names)), ..cause };
+        let cause = if self.sums.len() < MAX_CAUSES { cause } else { rare };
+        if let Some(index) = self.indices.get(&cause) {
+            return *index;
         }
-        let number = self.sums.len();
-        self.sums.push((named, CauseSum::new(cause(named, names))));
+        let index = self.sums.len();
+        self.sums.push((cause, CauseSum::new(cause.to_cause(names))));
         self.functions.push(BTreeMap::new());
         self.largest.push(Peaks::new(TAIL_SIZE));
-        self.numbers.insert(named, number);
-        number
+        self.indices.insert(cause, index);
+        index
     }
 
-    fn others(&mut self, names: &mut NameTable) -> NameId {
-        *self.others.get_or_insert_with(|| names.number(OTHERS))
+    fn others_name(&mut self, names: &mut NameTable) -> NameId {
+        *self.others.get_or_insert_with(|| names.intern(OTHERS_NAME))
     }
 
-    fn count_misses(&mut self, draft: &SplitActivation, others: NameId, names: &NameTable) {
-        let SplitActivation { activation, interruptions, .. } = draft;
+    fn count_misses(&mut self, split: &SplitActivation, others_name: NameId, names: &NameTable) {
+        let SplitActivation { activation, interruptions, .. } = split;
         self.misses.activations += 1;
         self.misses.due_times += u64::from(activation.missed);
         self.misses.late_ns = self.misses.late_ns.saturating_add(activation.latency_ns().max(0));
         let interrupted_ns: i64 = interruptions.iter().map(|(_, ns)| ns).sum();
         let own = (CauseClass::OwnWork.into(), (activation.execution_ns() - interrupted_ns).max(0));
         for (cause, ns) in interruptions.iter().chain([&own]) {
-            self.missing_work.count(*cause, *ns, others, names);
+            self.missing_work.add(*cause, *ns, others_name, names);
         }
     }
 
-    /// All of it since the last piece, once the usual way is known.
-    pub fn take(&mut self, names: &mut NameTable) -> TaskCauses {
-        if !self.early.is_empty() {
+    /// Takes the causes out, and restarts the sums from zero; nothing while the typical steps are unknown.
+    pub fn take_piece(&mut self, names: &mut NameTable) -> TaskCauses {
+        if !self.unattributed.is_empty() {
             return TaskCauses::default();
         }
         let causes = self.causes(names);
@@ -356,16 +347,16 @@ impl TaskCauseSums {
 
     /// Returns all causes so far.
     pub fn causes(&mut self, names: &mut NameTable) -> TaskCauses {
-        if !self.early.is_empty() {
+        if !self.unattributed.is_empty() {
             self.typical.learn();
-            self.settle_early(names);
+            self.attribute_pending(names);
         }
         let sums = self.sums.iter().zip(&self.functions).zip(&self.largest);
         let sums = sums.map(|(((_, sum), functions), largest)| {
             let named = functions.iter().map(|(name, ns)| (names.name(*name).to_owned(), *ns));
             let mut largest: Vec<(u64, i64)> =
                 largest.largest().iter().map(|peak| (peak.index, peak.latency_ns)).collect();
-            if largest.len() < LEAST_LARGEST {
+            if largest.len() < MIN_TAIL {
                 largest.clear();
             }
             CauseSum { functions: named.collect(), largest, ..sum.clone() }
@@ -383,7 +374,7 @@ impl TaskCauseSums {
             worst_starts: Vec::new(),
             left_out: 0,
             quota: self.quota,
-            paths: self.paths.named(names),
+            paths: self.paths.wake_paths(names),
             names: Vec::new(),
         };
         let mut numbers: HashMap<NameId, usize> = HashMap::new();
@@ -404,9 +395,4 @@ impl TaskCauseSums {
         }
         causes
     }
-}
-
-fn cause(named: CauseId, names: &NameTable) -> Cause {
-    let who = named.who.map(|name| names.name(name).to_owned()).filter(|name| !name.is_empty());
-    Cause { class: named.class, who }
 }

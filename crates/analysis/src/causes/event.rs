@@ -6,7 +6,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 
-/// Names of threads, handlers and functions: each once.
+/// Interned names of threads, handlers and functions.
 #[derive(Debug, Clone, Default)]
 pub struct NameTable {
     names: Vec<String>,
@@ -14,8 +14,8 @@ pub struct NameTable {
 }
 
 impl NameTable {
-    /// Returns the number of a name, which may be new.
-    pub fn number(&mut self, name: &str) -> NameId {
+    /// Returns the id of a name, which may be new.
+    pub fn intern(&mut self, name: &str) -> NameId {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -25,14 +25,14 @@ impl NameTable {
         number
     }
 
-    /// Returns the name of a number; empty if the number was never assigned.
+    /// Returns the name of an id; empty if the id was never assigned.
     #[must_use]
     pub fn name(&self, number: NameId) -> &str {
         self.names.get(number.0 as usize).map_or("", String::as_str)
     }
 }
 
-/// Kernel functions that identify causes.
+/// Timer callbacks of the kernel that identify causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Functions {
     /// Gives a deadline thread its next budget; no wake-up event accompanies it.
@@ -60,7 +60,7 @@ pub struct Event {
     pub in_interrupt: bool,
     /// True if interrupts were disabled on that processor.
     pub interrupts_off: bool,
-    /// The kind of the event.
+    /// Kind of the event.
     pub what: EventKind,
 }
 
@@ -73,20 +73,20 @@ pub enum EventKind {
         from: i32,
         /// The name of that thread.
         from_name: NameId,
-        /// Its priority.
+        /// Priority of that thread.
         from_priority: i16,
         /// Reason why that thread left the processor.
-        leaves: PrevState,
+        prev_state: PrevState,
         /// The thread that has it now.
         to: i32,
-        /// Its name.
+        /// Name of that thread, group or handler.
         name: NameId,
         /// Its priority in kernel numbering: lower is preferred, below 100 is real-time, below 0 is deadline.
         priority: i16,
     },
-    /// The thread has this name from now on.
-    Named {
-        /// Its name.
+    /// The thread in whose context this happens has another name from now on.
+    ThreadRenamed {
+        /// Name of that thread, group or handler.
         name: NameId,
     },
     /// A thread is being woken.
@@ -105,7 +105,7 @@ pub enum EventKind {
     },
     /// Processor time was accounted to the running thread. Time stolen by the hypervisor is excluded if the
     /// kernel knows it.
-    Ran {
+    RuntimeAccounted {
         /// Running thread.
         pid: i32,
         /// Time in ns since the last accounting, or since the thread got the processor.
@@ -123,20 +123,20 @@ pub enum EventKind {
         hard_ns: i64,
     },
     /// A timer expired: it is being called.
-    Expire {
+    TimerExpire {
         /// Identity of the timer.
         timer: u64,
         /// Callback of the timer.
         function: NameId,
     },
     /// The timer's callback returned.
-    ExpireEnd,
+    TimerExpireEnd,
     /// A handler began.
-    Enter(Handler),
+    HandlerEnter(Handler),
     /// A handler ended.
-    Exit(Handler),
+    HandlerExit(Handler),
     /// Functions that the timer interrupt just begun has interrupted, innermost first; none in user mode.
-    Interrupted(Box<[NameId]>),
+    InterruptedStack(Box<[NameId]>),
     /// Events of calls or of followed threads were lost; events of the processor itself were not.
     CallsLost {
         /// Time of the last event before them.
@@ -145,7 +145,7 @@ pub enum EventKind {
     /// A page was not there for the thread that runs.
     PageFault,
     /// The thread that runs calls the kernel.
-    Call {
+    SyscallEnter {
         /// The system call.
         call: Call,
         /// Its number.
@@ -154,26 +154,26 @@ pub enum EventKind {
         arguments: [u64; 3],
     },
     /// The system call returned.
-    Return {
+    SyscallExit {
         /// Return value of the system call.
-        answer: i64,
+        return_value: i64,
     },
     /// The processor goes into an idle state of this number.
-    Idle(u32),
+    IdleEnter(u32),
     /// A signal was sent to a thread.
     Signal {
         /// Its number.
         number: i32,
         /// The thread.
         to: i32,
-        /// Its name.
+        /// Name of that thread, group or handler.
         name: NameId,
     },
     /// The running thread lends its priority to this thread, which has the lock that it waits for.
-    Lends {
+    LendPriority {
         /// The holder.
         to: i32,
-        /// Its name.
+        /// Name of that thread, group or handler.
         name: NameId,
     },
     /// A control group is frozen, or let go.
@@ -190,11 +190,11 @@ pub enum EventKind {
 /// Reason why a thread left its processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrevState {
-    /// It has not: another thread was preferred.
+    /// Still ready: another thread was preferred.
     Ready,
-    /// It waits.
+    /// Waiting.
     Sleeps,
-    /// It waits, and no signal ends that.
+    /// Waiting, uninterruptible by signals.
     SleepsDeeply,
     /// A signal stops it.
     Stopped,
@@ -203,7 +203,7 @@ pub enum PrevState {
 }
 
 impl PrevState {
-    /// Reads `prev_state` of `sched_switch`.
+    /// Decodes `prev_state` of `sched_switch`.
     #[must_use]
     pub const fn from_state(state: i64) -> Self {
         match state & 0xff {
@@ -216,20 +216,20 @@ impl PrevState {
     }
 }
 
-/// True if both are times of one clock: times of different clocks differ by more than an hour.
+/// True if two times in ns can be of one clock: times of different clocks differ by more than an hour.
 #[must_use]
-pub fn same_clock(a_ns: i64, b_ns: i64) -> bool {
+pub fn is_same_clock(a_ns: i64, b_ns: i64) -> bool {
     a_ns.abs_diff(b_ns) < 3_600_000_000_000
 }
 
 /// True if a call goes on after what interrupted it (-ERESTARTSYS and its like, include/linux/errno.h): it has not returned.
-pub(crate) fn goes_on(answer: i64) -> bool {
-    matches!(answer, -512 | -513 | -514 | -516)
+pub(crate) fn will_restart(return_value: i64) -> bool {
+    matches!(return_value, -512 | -513 | -514 | -516)
 }
 
-/// True if a signal interrupted a call, which goes on or not (-EINTR).
-pub(crate) fn was_interrupted(answer: i64) -> bool {
-    answer == -4 || goes_on(answer)
+/// True if a signal interrupted a call (-EINTR), even if the kernel restarts it.
+pub(crate) fn was_interrupted(return_value: i64) -> bool {
+    return_value == -4 || will_restart(return_value)
 }
 
 /// A system call, as far as it can be a wait.

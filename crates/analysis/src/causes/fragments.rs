@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use super::processor::{Occupant, Processor, Stolen};
 use super::thread::{State, Thread};
 
-/// A fragment of a stretch.
+/// Fragment of a task's time with one state of the task and one occupant of its processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Its beginning, in ns.
+    /// Beginning, in ns.
     pub from_ns: i64,
-    /// Its end, in ns.
+    /// End, in ns.
     pub to_ns: i64,
     /// State of the task.
     pub state: State,
@@ -23,8 +23,8 @@ pub struct Fragment {
     pub stolen: bool,
 }
 
-/// Splits a stretch of a thread's time, also at `cuts`. The thread is on processor `cpu` at its end.
-pub fn split(
+/// Splits a stretch of a thread's time by the states and occupants, also at `cuts`. It ends on processor `cpu`.
+pub fn split_into_fragments(
     thread: &Thread,
     processors: &BTreeMap<u16, Processor>,
     (from_ns, to_ns): (i64, i64),
@@ -36,7 +36,7 @@ pub fn split(
     ends.sort_unstable();
     ends.dedup();
     let starts = std::iter::once(from_ns).chain(ends.iter().copied());
-    let stretches = starts.zip(&ends).flat_map(|(from, to)| thread.state.over(from, *to));
+    let stretches = starts.zip(&ends).flat_map(|(from, to)| thread.state.segments(from, *to));
     let mut fragments = Vec::new();
     for (from, to, state) in stretches {
         let cpu = match state {
@@ -48,7 +48,7 @@ pub fn split(
             fragments.push(Fragment { from_ns: from, to_ns: to, state, cpu, occupant, stolen: false });
             continue;
         };
-        fragments.extend(processor.ran.over(from, to).map(|(from_ns, to_ns, occupant)| Fragment {
+        fragments.extend(processor.occupants.segments(from, to).map(|(from_ns, to_ns, occupant)| Fragment {
             from_ns,
             to_ns,
             state,
@@ -68,7 +68,7 @@ pub fn split(
 /// Shortest fragment that counts as stolen.
 const LEAST_STOLEN_NS: i64 = 20_000;
 
-/// Marks stolen time. Its exact place is unknown, except that no event occurred in it: the longest fragments
+/// Marks fragments as stolen. The exact place is unknown, except that no event occurred in it: the longest fragments
 /// are the likeliest.
 fn mark_stolen(fragments: &mut Vec<Fragment>, cpu: u16, stolen: &Stolen) {
     let mut left_ns = stolen.ns;

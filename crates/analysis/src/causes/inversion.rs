@@ -7,39 +7,45 @@ use super::processor::{ObservedThread, Occupant, Processor};
 /// Switches in which a holder is looked for that was displaced: of more nothing is known.
 const LOOKED_BACK: usize = 4_096;
 
-/// A stretch of a wait for a lock; `middle` had the holder's processor while the holder was ready.
+/// Stretch of a wait for a lock; `preemptor` had the holder's processor while the holder was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
+pub struct LockWait {
     pub from_ns: i64,
     pub to_ns: i64,
-    pub middle: Option<ObservedThread>,
+    pub preemptor: Option<ObservedThread>,
 }
 
-/// Splits a stretch of a wait by the states of this thread, which ended the wait. Only recorded processors
+/// Splits a wait by the states of the lock's holder, which ended the wait. Only recorded processors
 /// show whether it ran: an unrecorded stretch is no inversion.
-pub fn by_holder(
+pub fn split_by_holder(
     processors: &BTreeMap<u16, Processor>,
     holder: i32,
     let_go_ns: i64,
     (from_ns, to_ns): (i64, i64),
-) -> Vec<Wait> {
+) -> Vec<LockWait> {
     // It lets go at the end, so it has a processor then.
     let has = |processor: &&Processor| {
-        processor.ran.over(let_go_ns - 1, let_go_ns).any(|(_, _, occupant)| is(occupant, holder))
+        processor
+            .occupants
+            .segments(let_go_ns - 1, let_go_ns)
+            .any(|(_, _, occupant)| is_thread(occupant, holder))
     };
     let Some(processor) = processors.values().find(has) else {
-        return vec![Wait { from_ns, to_ns, middle: None }];
+        return vec![LockWait { from_ns, to_ns, preemptor: None }];
     };
     let ready = |t_ns: i64| {
-        let before = processor.left.partition_point(|left| left.t_ns <= t_ns);
-        let last = processor.left.range(..before).rev().take(LOOKED_BACK).find(|left| left.pid == holder);
+        let before = processor.departures.partition_point(|left| left.t_ns <= t_ns);
+        let last =
+            processor.departures.range(..before).rev().take(LOOKED_BACK).find(|left| left.pid == holder);
         last.is_some_and(|left| left.ready)
     };
     let runs_elsewhere = |from: i64, to: i64| {
-        processors.values().any(|p| p.ran.over(from, to).any(|(_, _, occupant)| is(occupant, holder)))
+        processors
+            .values()
+            .any(|p| p.occupants.segments(from, to).any(|(_, _, occupant)| is_thread(occupant, holder)))
     };
-    let waits = processor.ran.over(from_ns, to_ns).map(|(from_ns, to_ns, occupant)| {
-        let middle = match occupant {
+    let waits = processor.occupants.segments(from_ns, to_ns).map(|(from_ns, to_ns, occupant)| {
+        let preemptor = match occupant {
             Occupant::Thread(seen)
                 if seen.pid != holder
                     && seen.pid != 0
@@ -50,11 +56,11 @@ pub fn by_holder(
             }
             _ => None,
         };
-        Wait { from_ns, to_ns, middle }
+        LockWait { from_ns, to_ns, preemptor }
     });
     waits.collect()
 }
 
-fn is(occupant: Occupant, pid: i32) -> bool {
+fn is_thread(occupant: Occupant, pid: i32) -> bool {
     matches!(occupant, Occupant::Thread(seen) if seen.pid == pid)
 }

@@ -3,19 +3,19 @@
 /// Properties of the machine that matter for causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// Layer below the kernel.
-    pub below: Platform,
+    /// Hardware, hypervisor or emulator below the kernel.
+    pub platform: Platform,
     /// True if processor time in interrupt handlers may be missing from the time of the interrupted thread
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
-    pub handlers_apart: bool,
+    pub handler_time_apart: bool,
     /// Limits that can keep real-time threads from running.
     pub limits: Limits,
 }
 
 impl Machine {
     /// True if something outside this kernel can have the processor.
-    pub(super) const fn has_outside(&self) -> bool {
-        !matches!(self.below, Platform::Nothing { .. })
+    pub(super) const fn can_lose_processor(&self) -> bool {
+        !matches!(self.platform, Platform::VirtualTime { .. })
     }
 }
 
@@ -36,11 +36,11 @@ pub enum Platform {
     /// Hardware and firmware.
     Hardware,
     /// A hypervisor that reports steal time to the kernel.
-    TellingHypervisor,
+    StealTimeHypervisor,
     /// A hypervisor that does not report steal time, or for which this is unknown.
     Hypervisor,
     /// An emulator in virtual time: nothing outside takes time, and each instruction counts the same.
-    Nothing {
+    VirtualTime {
         /// Time of one instruction, as 2^shift ns.
         ns_per_instruction: u32,
     },

@@ -1,11 +1,11 @@
-//! Causes of one run, found piece by piece, together.
+//! Addition of the causes of a run's pieces.
 
 use std::collections::HashMap;
 
 use jitterlab_model::RunCauses;
 use jitterlab_model::causes::{Cause, CauseClass, CauseSum, InterruptionSum, LateStart, TaskCauses};
 
-use super::cause_sums::{CAUSES, MAX_WITH_SPANS, MAX_WORST, OTHERS};
+use super::cause_sums::{MAX_CAUSES, MAX_WITH_SPANS, MAX_WORST, OTHERS_NAME};
 use super::paths;
 
 /// Adds the causes of the next piece of a run. Memory stays bounded: the worst starts alone are kept, and rare causes together.
@@ -29,8 +29,8 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
     let mut numbers: HashMap<Cause, usize> =
         all.causes.iter().enumerate().map(|(number, sum)| (sum.cause.clone(), number)).collect();
     let mut number_of = |cause: &Cause, sums: &mut Vec<CauseSum>| {
-        let rare = Cause { class: cause.class, who: Some(OTHERS.into()) };
-        let is_rare = sums.len() >= CAUSES && !numbers.contains_key(cause);
+        let rare = Cause { class: cause.class, who: Some(OTHERS_NAME.into()) };
+        let is_rare = sums.len() >= MAX_CAUSES && !numbers.contains_key(cause);
         let cause = if is_rare { &rare } else { cause };
         *numbers.entry(cause.clone()).or_insert_with(|| {
             sums.push(CauseSum::new(cause.clone()));
@@ -60,7 +60,7 @@ fn merge_task(all: &mut TaskCauses, piece: &TaskCauses) {
 
 fn merge_interruptions(all: &mut Vec<InterruptionSum>, piece: &[InterruptionSum]) {
     for interruption in piece {
-        let has_room = all.len() < CAUSES;
+        let has_room = all.len() < MAX_CAUSES;
         match all.iter_mut().find(|known| known.cause == interruption.cause) {
             Some(known) => {
                 known.times += interruption.times;
@@ -117,11 +117,11 @@ fn merge_worst_starts(all: &mut TaskCauses, piece: &TaskCauses, moved: &[usize])
     all.worst_starts.sort_by(|a, b| b.latency_ns.cmp(&a.latency_ns).then(a.index.cmp(&b.index)));
     all.worst_starts.truncate(MAX_WORST);
     all.worst_starts.iter_mut().skip(MAX_WITH_SPANS).for_each(|late| late.spans.clear());
-    forget_names(all);
+    drop_unused_names(all);
 }
 
-/// Leaves out names that nothing bears any more.
-fn forget_names(all: &mut TaskCauses) {
+/// Removes names that nothing refers to any more.
+fn drop_unused_names(all: &mut TaskCauses) {
     let mut numbers: HashMap<usize, usize> = HashMap::new();
     let mut names = Vec::new();
     let mut renumber = |number: &mut usize| {
@@ -192,7 +192,7 @@ mod tests {
         }
         let task = &all.tasks[0];
         assert!(
-            task.causes.len() <= CAUSES + 2
+            task.causes.len() <= MAX_CAUSES + 2
                 && task.worst_starts.len() == MAX_WORST
                 && task.names.len() <= MAX_WORST
         );

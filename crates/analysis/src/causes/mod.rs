@@ -23,11 +23,11 @@ mod silence;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod track;
+mod timeline;
 mod typical_steps;
 mod why;
 
-pub use event::{Call, Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, same_clock};
+pub use event::{Call, Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, is_same_clock};
 pub use explainer::Explainer;
 pub use machine::{Limits, Machine, Platform};
 pub use merge::{main_cause, merge};

@@ -2,33 +2,33 @@
 
 use jitterlab_model::causes::{CauseClass as Class, Evidence};
 
-use super::fragment_cause::{FragmentCause, FragmentContext, all};
+use super::fragment_cause::{FragmentCause, FragmentContext, cause_of_whole};
 use super::fragments::Fragment;
 use super::machine::Platform;
 use super::processor::Processor;
-use super::silence::{Silence, Ticks};
+use super::silence::{Silence, TickEvidence};
 
 /// Activations from which the usual length of the work is known.
 const LEAST_WORK: u64 = 16;
-/// Multiples of the usual length that are still no question.
+/// Multiples of the median length of the work up to which a silence is taken for work.
 const MOST_USUAL: i64 = 4;
 
 impl FragmentContext<'_> {
-    /// Judges a fragment in which the task had not begun to wait.
-    pub(super) fn own_work(&self, fragment: &Fragment) -> FragmentCause {
+    /// Returns the cause of a fragment in which the task had not begun to wait.
+    pub(super) fn cause_while_working(&self, fragment: &Fragment) -> FragmentCause {
         let Some((silence, ticks, stolen_ns)) = self.silence(fragment) else {
-            return all(Class::OwnWork, Evidence::Events);
+            return cause_of_whole(Class::OwnWork, Evidence::Events);
         };
         let usual_ns = (self.work.count() >= LEAST_WORK).then(|| self.work.quantile_ns(0.5)).flatten();
         let silent_ns = silence.to_ns - silence.from_ns - stolen_ns;
         let is_long = usual_ns.is_some_and(|usual_ns| silent_ns > MOST_USUAL.saturating_mul(usual_ns));
-        match (ticks, self.machine.below) {
-            (Ticks::Late, _) => all(Class::WorkOrOutside, Evidence::LateTick),
-            (Ticks::InTime, _) => all(Class::OwnWork, Evidence::Events),
-            (_, Platform::Hardware) if is_long => all(Class::OwnWork, Evidence::EventsOrOutside),
-            _ if is_long => all(Class::WorkOrOutside, Evidence::Silence),
-            (Ticks::NotDue, _) => all(Class::OwnWork, Evidence::Events),
-            (Ticks::Unseen, _) => all(Class::OwnWork, Evidence::EventsOrOutside),
+        match (ticks, self.machine.platform) {
+            (TickEvidence::Late, _) => cause_of_whole(Class::WorkOrOutside, Evidence::LateTick),
+            (TickEvidence::InTime, _) => cause_of_whole(Class::OwnWork, Evidence::Events),
+            (_, Platform::Hardware) if is_long => cause_of_whole(Class::OwnWork, Evidence::EventsOrOutside),
+            _ if is_long => cause_of_whole(Class::WorkOrOutside, Evidence::Silence),
+            (TickEvidence::NotDue, _) => cause_of_whole(Class::OwnWork, Evidence::Events),
+            (TickEvidence::Unseen, _) => cause_of_whole(Class::OwnWork, Evidence::EventsOrOutside),
         }
     }
 
@@ -40,16 +40,16 @@ impl FragmentContext<'_> {
     /// True if a tick was due while a thread had the processor, and came only after the fragment: something
     /// outside this kernel may have had a part of it.
     pub(super) fn has_late_tick(&self, fragment: &Fragment) -> bool {
-        self.silence(fragment).is_some_and(|(_, ticks, _)| ticks == Ticks::Late)
+        self.silence(fragment).is_some_and(|(_, ticks, _)| ticks == TickEvidence::Late)
     }
 
     /// Returns the silence that a fragment is in, the ticks for it, and the time in it that the hypervisor
     /// reports as taken.
-    fn silence(&self, fragment: &Fragment) -> Option<(Silence, Ticks, i64)> {
+    fn silence(&self, fragment: &Fragment) -> Option<(Silence, TickEvidence, i64)> {
         let on = self.processors.get(&fragment.cpu)?;
         let silence = *on.silences.at(fragment.from_ns)?;
         let stolen_ns = stolen_in(on, &silence);
-        Some((silence, on.silences.ticks(&silence, stolen_ns), stolen_ns))
+        Some((silence, on.silences.tick_evidence(&silence, stolen_ns), stolen_ns))
     }
 }
 

@@ -18,7 +18,7 @@ const PATHS: usize = 64;
 /// Share of the activations below which a path is rare: rare paths each for itself would explain clusters by chance.
 const RARE_SHARE: f64 = 0.01;
 
-/// Occupant of the processor, by its number among the names.
+/// Step of a path, with names as ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathStepId {
     Idle(Option<u32>),
@@ -33,7 +33,7 @@ pub enum PathStepId {
 /// Returns the occupants in these fragments of a latency, each where it first appears, after the timers and softirqs that the same
 /// processor had since `free_ns`, when the activation before was over. The thread's own way to its first instruction is none of
 /// them, the tracer neither.
-pub fn path(
+pub fn wake_path(
     late: &[Fragment],
     processors: &BTreeMap<u16, Processor>,
     free_ns: Option<i64>,
@@ -41,10 +41,11 @@ pub fn path(
     let Some(first) = late.first() else { return Vec::new() };
     let on = processors.get(&first.cpu);
     let mut path: Vec<PathStepId> = Vec::new();
-    let before = on.zip(free_ns).into_iter().flat_map(|(on, free_ns)| on.ran.over(free_ns, first.from_ns));
+    let before =
+        on.zip(free_ns).into_iter().flat_map(|(on, free_ns)| on.occupants.segments(free_ns, first.from_ns));
     for (.., occupant) in before {
         let passed =
-            passed(occupant).filter(|of| matches!(of, PathStepId::Timer(_) | PathStepId::Softirq(_)));
+            path_step(occupant).filter(|of| matches!(of, PathStepId::Timer(_) | PathStepId::Softirq(_)));
         path.extend(passed.filter(|passed| !path.contains(passed)));
     }
     if !path.is_empty() {
@@ -56,18 +57,18 @@ pub fn path(
             _ if matches!(fragment.state, State::Running(_)) => (number == 0).then_some(PathStepId::Task),
             Occupant::Thread(thread) if thread.pid == 0 => {
                 let on = processors.get(&fragment.cpu);
-                let went_into = on.and_then(|on| on.idle.over(fragment.from_ns, fragment.to_ns).next());
+                let went_into = on.and_then(|on| on.idle.segments(fragment.from_ns, fragment.to_ns).next());
                 Some(PathStepId::Idle(went_into.and_then(|(_, _, state)| state)))
             }
-            occupant => passed(occupant),
+            occupant => path_step(occupant),
         };
         path.extend(passed.filter(|passed| !path[due..].contains(passed)));
     }
     path
 }
 
-/// Returns an occupant that is no idle processor.
-fn passed(occupant: Occupant) -> Option<PathStepId> {
+/// Returns the path step of an occupant other than idle.
+fn path_step(occupant: Occupant) -> Option<PathStepId> {
     match occupant {
         Occupant::Thread(thread) => thread.name.map(PathStepId::Thread),
         Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
@@ -79,7 +80,7 @@ fn passed(occupant: Occupant) -> Option<PathStepId> {
     }
 }
 
-/// Latencies by path.
+/// Histograms of latencies by path.
 #[derive(Debug, Default)]
 pub struct Paths(BTreeMap<Vec<PathStepId>, SparseHistogram>);
 
@@ -91,8 +92,8 @@ impl Paths {
         self.0.entry(path.to_vec()).or_default().record(latency_ns);
     }
 
-    /// Returns them by name, the most frequent first.
-    pub fn named(&self, names: &NameTable) -> Vec<WakePath> {
+    /// Returns the paths with their names, the most frequent first.
+    pub fn wake_paths(&self, names: &NameTable) -> Vec<WakePath> {
         let name = |name: NameId| names.name(name).to_owned();
         let step = |passed: &PathStepId| match *passed {
             PathStepId::Idle(state) => PathStep::Idle(state),
@@ -111,12 +112,12 @@ impl Paths {
                 latencies: latencies.clone(),
             })
             .collect();
-        sort(&mut paths);
+        sort_by_frequency(&mut paths);
         paths
     }
 }
 
-fn sort(paths: &mut [WakePath]) {
+fn sort_by_frequency(paths: &mut [WakePath]) {
     paths.sort_by_key(|path| std::cmp::Reverse(path.latencies.count()));
 }
 
@@ -130,28 +131,28 @@ pub fn merge(all: &mut Vec<WakePath>, piece: &[WakePath]) {
             None => all.push(WakePath { steps: steps.to_vec(), latencies: path.latencies.clone() }),
         }
     }
-    sort(all);
+    sort_by_frequency(all);
 }
 
-/// A cluster of a task's latency, and the path that most of its activations took.
+/// Cluster of a task's latency, with the path that most of its activations took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterWithPath {
-    /// Its smallest latency, in ns.
+    /// Smallest latency, in ns.
     pub low_ns: i64,
-    /// Its largest latency, in ns.
+    /// Largest latency, in ns.
     pub high_ns: i64,
-    /// Its median latency, in ns.
+    /// Median latency, in ns.
     pub centre_ns: f64,
     /// Activations in it.
     pub count: u64,
-    /// Its share of the task's activations, 0 to 1.
+    /// Share of the task's activations, 0 to 1.
     pub share: f64,
-    /// That path.
+    /// Path that most of its activations took.
     pub path: Vec<PathStep>,
-    /// Share of the cluster's activations that took it, 0 to 1.
-    pub took_it: f64,
-    /// Share of the activations with that path that are in this cluster, 0 to 1.
-    pub led_here: f64,
+    /// Share of the cluster's activations that took the path, 0 to 1.
+    pub path_share: f64,
+    /// Share of the activations with the path that are in this cluster, 0 to 1.
+    pub share_of_path: f64,
 }
 
 /// Clusters of a task's latency with the paths that make them.
@@ -209,8 +210,8 @@ impl ClustersWithPaths {
                     count,
                     share: share(count, all),
                     path: path.steps.clone(),
-                    took_it: share(here, count),
-                    led_here: share(here, row.iter().sum()),
+                    path_share: share(here, count),
+                    share_of_path: share(here, row.iter().sum()),
                 })
             })
             .collect();
@@ -261,7 +262,7 @@ mod tests {
             found.clusters.iter().map(|cluster| (&cluster.path[..], cluster.count)).collect();
         assert_eq!(named, [(&idle[..], 500), (&tick[..], 250)]);
         assert_eq!(found.lambda, Some(1.0));
-        assert!(found.clusters.iter().all(|of| of.took_it == 1.0 && of.led_here == 1.0));
+        assert!(found.clusters.iter().all(|of| of.path_share == 1.0 && of.share_of_path == 1.0));
         // One path that leads to both clusters explains neither.
         let both = vec![path(&idle, around(3_000).chain(around(5_000).take(250)))];
         let found = ClustersWithPaths::new(&TaskCauses { paths: both, ..TaskCauses::default() });

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use super::event::{Event, EventKind, Functions, Handler, HandlerKind, NameId, PrevState};
 use super::machine::{Machine, Platform};
 use super::silence::Silences;
-use super::track::{Track, remove_past};
+use super::timeline::{Timeline, pop_front_while};
 
 /// Occupant of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +27,15 @@ pub enum Occupant {
 /// A thread as events show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObservedThread {
-    /// Its number; 0 for idle.
+    /// Number of the thread; 0 for idle.
     pub pid: i32,
-    /// Its name, once an event has shown it.
+    /// Name, once an event has shown it.
     pub name: Option<NameId>,
-    /// Its priority in kernel numbering, once an event has shown it.
+    /// Priority in kernel numbering, once an event has shown it.
     pub priority: Option<i16>,
 }
 
-/// Time that was taken away from a processor, at some time between two.
+/// Processor time that a hypervisor took (steal time), at an unknown moment between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stolen {
     pub from_ns: i64,
@@ -43,9 +43,9 @@ pub struct Stolen {
     pub ns: i64,
 }
 
-/// Real-time threads are held off a processor although they are ready: another thread has it, or it idles.
+/// Time in which ready real-time threads were held off a processor that another thread had, or that idled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldOff {
+pub struct HoldOff {
     pub from_ns: i64,
     /// End of the hold-off, or `i64::MAX` while it lasts.
     pub to_ns: i64,
@@ -65,26 +65,26 @@ pub struct TimerInterrupt {
     pub let_in_ns: i64,
 }
 
-/// A thread that gave up the processor; its number is -1 where no event shows which one it was.
+/// Departure of a thread from the processor; its number is -1 where no event shows which one it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Left {
+pub struct Departure {
     pub t_ns: i64,
     pub pid: i32,
     /// True if it was still ready to run.
     pub ready: bool,
 }
 
-/// A stay of a thread on the processor, in which its priority changed: no event shows when.
+/// Stay of a thread on the processor in which its priority changed, at an unknown time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reprioritized {
     from_ns: i64,
     to_ns: i64,
-    /// Its priority when it left.
+    /// Priority of the thread when it left.
     priority: i16,
 }
 
-/// Real-time priorities are below this in kernel numbering.
-pub const ORDINARY: i16 = 100;
+/// Highest priority of ordinary threads in kernel numbering; real-time priorities are below.
+pub const ORDINARY_PRIORITY: i16 = 100;
 /// Longest time from the expiry of the fair server's timer to its start.
 const SERVER_BEGINS_NS: i64 = 50_000;
 
@@ -100,23 +100,23 @@ pub struct Processor {
     nest: Vec<Occupant>,
     /// The timer whose callback runs.
     pub expiring: Option<u64>,
-    /// Its occupants over time.
-    pub ran: Track<Occupant>,
+    /// Occupants over time.
+    pub occupants: Timeline<Occupant>,
     /// Times at which processor time was stolen.
     pub stolen: VecDeque<Stolen>,
     /// Functions that timer interrupts have interrupted, by the time at which the interrupt began.
     pub interrupted: VecDeque<(i64, Box<[NameId]>)>,
-    /// Its timer interrupts.
+    /// Timer interrupts, in order.
     pub timer_interrupts: VecDeque<TimerInterrupt>,
     /// Times at which real-time threads were held off.
-    pub held_off: VecDeque<HeldOff>,
+    pub hold_offs: VecDeque<HoldOff>,
     /// Threads that left it.
-    pub left: VecDeque<Left>,
+    pub departures: VecDeque<Departure>,
     reprioritized: VecDeque<Reprioritized>,
     /// Times in which it had a thread and no event came.
     pub silences: Silences,
     /// The idle state it went into last, over time.
-    pub idle: Track<Option<u32>>,
+    pub idle: Timeline<Option<u32>>,
     functions: Functions,
     /// Last expiry of a timer of the fair server or of a budget, in ns.
     replenished_ns: i64,
@@ -126,18 +126,18 @@ pub struct Processor {
     came_ns: Option<i64>,
     /// Last wake-up of a thread for this processor, in ns.
     woken_ns: i64,
-    counting: Option<Counting>,
+    accounting: Option<Accounting>,
     machine: Machine,
     last_ns: i64,
 }
 
-/// Processor time being accounted.
+/// Accounting of processor time to threads, of which the missing rest was stolen.
 ///
 /// A wake-up that makes the kernel switch threads saves it one reading of the clock: the leaving thread is
 /// accounted up to the wake-up only, and its remaining kernel time is accounted to the next thread
 /// (`rq_clock_skip_update`). Where this is possible, both threads are accounted together.
 #[derive(Debug, Clone, Copy)]
-struct Counting {
+struct Accounting {
     since_ns: i64,
     counted_ns: i64,
     /// Time in handlers that may be missing from the time of threads, in ns.
@@ -154,175 +154,192 @@ impl Processor {
         Processor {
             thread: ObservedThread { pid: -1, name: None, priority: None },
             nest: Vec::new(),
-            ran: Track::new(Occupant::Unrecorded),
+            occupants: Timeline::new(Occupant::Unrecorded),
             expiring: None,
             stolen: VecDeque::new(),
             interrupted: VecDeque::new(),
             timer_interrupts: VecDeque::new(),
-            held_off: VecDeque::new(),
-            left: VecDeque::new(),
+            hold_offs: VecDeque::new(),
+            departures: VecDeque::new(),
             reprioritized: VecDeque::new(),
             silences: Silences::default(),
-            idle: Track::new(None),
+            idle: Timeline::new(None),
             functions,
             replenished_ns: i64::MIN,
             let_in_ns: i64::MIN,
             came_ns: None,
             woken_ns: i64::MIN,
-            counting: None,
+            accounting: None,
             machine,
             last_ns: i64::MIN,
         }
     }
 
-    /// Takes the next event; `known` has the threads seen on any processor.
-    pub fn event(&mut self, event: &Event, known: &HashMap<i32, ObservedThread>) {
+    /// Processes the next event; `known` has the threads seen on any processor.
+    pub fn process_event(&mut self, event: &Event, known: &HashMap<i32, ObservedThread>) {
         let t = event.t_ns;
-        self.pass_time(t);
+        self.count_handler_time(t);
         if event.what == EventKind::Lost {
             self.nest.clear();
-            (self.counting, self.came_ns, self.expiring) = (None, None, None);
+            (self.accounting, self.came_ns, self.expiring) = (None, None, None);
             self.thread.pid = -1;
             // A hold-off at that time may have ended.
-            if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX) {
-                self.held_off.pop_back();
+            if self.hold_offs.back().is_some_and(|held| held.to_ns == i64::MAX) {
+                self.hold_offs.pop_back();
             }
             self.let_in_ns = t;
-            self.silences.lost();
+            self.silences.note_lost_events();
             // Nothing is known from the last event before the gap on.
-            self.ran.push(self.last_ns.max(i64::MIN + 1), Occupant::Unknown);
+            self.occupants.push(self.last_ns.max(i64::MIN + 1), Occupant::Unknown);
             self.last_ns = t;
             return;
         }
         let before_ns = std::mem::replace(&mut self.last_ns, t);
         let is_current = self.thread.pid == event.pid;
         if !is_current {
-            self.came(event, before_ns, known);
-        } else if self.thread.pid > 0 && self.nest.is_empty() && self.machine.has_outside() {
-            self.silences.ran(before_ns, t);
+            self.note_unannounced_switch(event, before_ns, known);
+        } else if self.thread.pid > 0 && self.nest.is_empty() && self.machine.can_lose_processor() {
+            self.silences.note_silence(before_ns, t);
         }
-        self.silences.event(t, &event.what, self.functions);
-        if let (EventKind::Enter(handler), true) = (&event.what, self.nest.is_empty())
+        self.silences.process_event(t, &event.what, self.functions);
+        if let (EventKind::HandlerEnter(handler), true) = (&event.what, self.nest.is_empty())
             && handler.kind == HandlerKind::Timer
         {
             let let_in_ns = self.let_in_ns;
             self.timer_interrupts.push_back(TimerInterrupt { begin_ns: t, event_ns: before_ns, let_in_ns });
         }
-        if !event.interrupts_off || matches!(event.what, EventKind::Enter(_) | EventKind::Exit(_)) {
+        if !event.interrupts_off
+            || matches!(event.what, EventKind::HandlerEnter(_) | EventKind::HandlerExit(_))
+        {
             self.let_in_ns = t;
         }
         match &event.what {
-            EventKind::Switch { from, from_priority, leaves, to, name, priority, .. } => {
+            EventKind::Switch { from, from_priority, prev_state, to, name, priority, .. } => {
                 if self.thread.pid == *from && self.thread.priority.is_some_and(|came| came != *from_priority)
                 {
-                    let from_ns = self.left.back().map_or(i64::MIN, |left| left.t_ns);
+                    let from_ns = self.departures.back().map_or(i64::MIN, |left| left.t_ns);
                     let priority = *from_priority;
                     self.reprioritized.push_back(Reprioritized { from_ns, to_ns: t, priority });
                 }
-                self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == PrevState::Ready });
-                self.note_switch(t, (*from, *from_priority, *leaves), (*to, *priority));
+                self.departures.push_back(Departure {
+                    t_ns: t,
+                    pid: *from,
+                    ready: *prev_state == PrevState::Ready,
+                });
+                self.note_displacement(t, (*from, *from_priority, *prev_state), (*to, *priority));
                 self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // Handlers end before a switch: one that still seems open has lost its end.
                 self.nest.clear();
-                self.count_on(t);
+                self.account_next_thread(t);
             }
-            EventKind::Ran { pid, ns } => {
+            EventKind::RuntimeAccounted { pid, ns } => {
                 if *pid == self.thread.pid {
-                    self.came_at(t.saturating_sub(*ns));
+                    self.correct_begin(t.saturating_sub(*ns));
                 }
-                self.count(t, *ns);
+                self.account(t, *ns);
             }
-            EventKind::Enter(handler) => self.nest.push(Occupant::Handler(*handler)),
-            EventKind::Exit(handler) => self.leave(
+            EventKind::HandlerEnter(handler) => self.nest.push(Occupant::Handler(*handler)),
+            EventKind::HandlerExit(handler) => self.leave_nested(
                 |o| matches!(o, Occupant::Handler(h) if h.kind == handler.kind && h.number == handler.number),
             ),
-            EventKind::Expire { timer, function } => {
+            EventKind::TimerExpire { timer, function } => {
                 self.expiring = Some(*timer);
                 if *function == self.functions.replenish {
                     self.replenished_ns = t;
                 }
                 self.nest.push(Occupant::Callback(*function));
             }
-            EventKind::ExpireEnd => {
+            EventKind::TimerExpireEnd => {
                 self.expiring = None;
-                self.leave(|o| matches!(o, Occupant::Callback(_)));
+                self.leave_nested(|o| matches!(o, Occupant::Callback(_)));
             }
-            EventKind::Interrupted(frames) => self.note_interrupted(t, frames),
-            EventKind::Idle(state) => self.idle.push(t, Some(*state)),
+            EventKind::InterruptedStack(frames) => self.note_interrupted(t, frames),
+            EventKind::IdleEnter(state) => self.idle.push(t, Some(*state)),
             _ => {}
         }
-        self.ran.push(t, self.nest.last().copied().unwrap_or(Occupant::Thread(self.thread)));
+        self.occupants.push(t, self.nest.last().copied().unwrap_or(Occupant::Thread(self.thread)));
     }
 
-    /// Handles an event of a thread other than the current one. Some kernels emit no event for the switch
+    /// Notes the switch to the thread of an event that is not the current one. Some kernels emit no event for the switch
     /// from idle to a thread: it happened after the last event of the idle thread.
-    fn came(&mut self, event: &Event, before_ns: i64, known: &HashMap<i32, ObservedThread>) {
+    fn note_unannounced_switch(
+        &mut self,
+        event: &Event,
+        before_ns: i64,
+        known: &HashMap<i32, ObservedThread>,
+    ) {
         let came = known.get(&event.pid).copied();
         let came = came.unwrap_or(ObservedThread { pid: event.pid, name: None, priority: None });
         let was_idle = self.thread.pid == 0 && event.pid != 0 && self.nest.is_empty();
         self.thread = came;
-        self.counting = None;
+        self.accounting = None;
         self.came_ns = None;
         if was_idle && event.pid > 0 {
             let from_ns = before_ns.max(self.woken_ns).max(i64::MIN + 1);
-            self.left.push_back(Left { t_ns: from_ns, pid: 0, ready: false });
-            self.let_go(from_ns, came.priority);
-            self.ran.push(from_ns, Occupant::Thread(came));
+            self.departures.push_back(Departure { t_ns: from_ns, pid: 0, ready: false });
+            self.end_hold_off(from_ns, came.priority);
+            self.occupants.push(from_ns, Occupant::Thread(came));
             self.came_ns = Some(from_ns);
         } else {
-            self.left.push_back(Left { t_ns: event.t_ns, pid: -1, ready: false });
+            self.departures.push_back(Departure { t_ns: event.t_ns, pid: -1, ready: false });
         }
     }
 
-    /// Sets the time from which the thread that came out of idle had the processor, from its accounted time.
-    fn came_at(&mut self, t_ns: i64) {
+    /// Corrects the time from which the thread that came out of idle had the processor, by its accounted time.
+    fn correct_begin(&mut self, t_ns: i64) {
         let Some(guessed_ns) = self.came_ns.take() else { return };
-        if self.ran.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
-            self.ran.move_last(t_ns, Occupant::Thread(ObservedThread { pid: 0, name: None, priority: None }));
-            if let Some(idle) = self.left.back_mut().filter(|idle| idle.t_ns == guessed_ns && idle.pid == 0) {
+        if self.occupants.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
+            self.occupants.delay_last_change(
+                t_ns,
+                Occupant::Thread(ObservedThread { pid: 0, name: None, priority: None }),
+            );
+            if let Some(idle) =
+                self.departures.back_mut().filter(|idle| idle.t_ns == guessed_ns && idle.pid == 0)
+            {
                 idle.t_ns = t_ns.max(guessed_ns);
             }
         }
     }
 
-    /// Notes whether a switch displaces a real-time thread in favour of an ordinary thread or of idle.
-    fn note_switch(
+    /// Begins a hold-off if a switch displaces a real-time thread in favour of an ordinary thread or of idle.
+    fn note_displacement(
         &mut self,
         t_ns: i64,
-        (from, from_priority, leaves): (i32, i16, PrevState),
+        (from, from_priority, prev_state): (i32, i16, PrevState),
         (to, priority): (i32, i16),
     ) {
-        let open = self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX);
-        let is_ordinary = |pid: i32, priority: i16| pid == 0 || priority >= ORDINARY;
+        let open = self.hold_offs.back().is_some_and(|held| held.to_ns == i64::MAX);
+        let is_ordinary = |pid: i32, priority: i16| pid == 0 || priority >= ORDINARY_PRIORITY;
         if !is_ordinary(to, priority) {
-            return self.let_go(t_ns, Some(priority));
+            return self.end_hold_off(t_ns, Some(priority));
         }
-        if !open && !is_ordinary(from, from_priority) && leaves == PrevState::Ready && from_priority >= 0 {
+        if !open && !is_ordinary(from, from_priority) && prev_state == PrevState::Ready && from_priority >= 0
+        {
             let by_server = t_ns.saturating_sub(self.replenished_ns) <= SERVER_BEGINS_NS;
-            self.held_off.push_back(HeldOff { from_ns: t_ns, to_ns: i64::MAX, displaced: from, by_server });
+            self.hold_offs.push_back(HoldOff { from_ns: t_ns, to_ns: i64::MAX, displaced: from, by_server });
         }
     }
 
-    /// Ends a hold-off: a real-time thread has the processor again.
-    fn let_go(&mut self, t_ns: i64, priority: Option<i16>) {
-        if let Some(held) = self.held_off.back_mut()
-            && priority.is_some_and(|priority| (0..ORDINARY).contains(&priority))
+    /// Ends a hold-off if a thread of this priority is a real-time thread.
+    fn end_hold_off(&mut self, t_ns: i64, priority: Option<i16>) {
+        if let Some(held) = self.hold_offs.back_mut()
+            && priority.is_some_and(|priority| (0..ORDINARY_PRIORITY).contains(&priority))
         {
             held.to_ns = held.to_ns.min(t_ns);
         }
     }
 
     /// Forgets a hold-off of a thread that is moved to another processor: this one did not hold it off.
-    pub fn moved(&mut self, pid: i32) {
-        if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX && held.displaced == pid) {
-            self.held_off.pop_back();
+    pub fn forget_hold_off(&mut self, pid: i32) {
+        if self.hold_offs.back().is_some_and(|held| held.to_ns == i64::MAX && held.displaced == pid) {
+            self.hold_offs.pop_back();
         }
     }
 
     /// Returns the hold-off of real-time threads around this time.
-    pub fn held_off_at(&self, t_ns: i64) -> Option<&HeldOff> {
-        let begun = self.held_off.partition_point(|held| held.from_ns <= t_ns);
-        self.held_off.get(begun.checked_sub(1)?).filter(|held| t_ns < held.to_ns)
+    pub fn hold_off_at(&self, t_ns: i64) -> Option<&HoldOff> {
+        let begun = self.hold_offs.partition_point(|held| held.from_ns <= t_ns);
+        self.hold_offs.get(begun.checked_sub(1)?).filter(|held| t_ns < held.to_ns)
     }
 
     /// Returns the priority at which the thread that has the processor at a time left it, if it is another
@@ -332,16 +349,16 @@ impl Processor {
         self.reprioritized.get(ended).filter(|stay| stay.from_ns <= t_ns).map(|stay| stay.priority)
     }
 
-    /// Returns when the thread that has the processor at a time came to it and left it, as far as that is remembered.
-    pub fn stay(&self, t_ns: i64) -> (i64, i64) {
-        let next = self.left.partition_point(|left| left.t_ns <= t_ns);
-        let at = |place: usize| self.left.get(place).map(|left| left.t_ns);
+    /// Returns the times in ns at which the thread that has the processor at a time came and left, as far as remembered.
+    pub fn stay_at(&self, t_ns: i64) -> (i64, i64) {
+        let next = self.departures.partition_point(|left| left.t_ns <= t_ns);
+        let at = |place: usize| self.departures.get(place).map(|left| left.t_ns);
         (next.checked_sub(1).and_then(at).unwrap_or(i64::MIN), at(next).unwrap_or(i64::MAX))
     }
 
     /// True if a timer interrupt after `woken_ns` found a program of the thread that has the processor at `t_ns`.
-    pub fn ran_program(&self, woken_ns: i64, t_ns: i64) -> bool {
-        let (came_ns, left_ns) = self.stay(t_ns);
+    pub fn has_run_program(&self, woken_ns: i64, t_ns: i64) -> bool {
+        let (came_ns, left_ns) = self.stay_at(t_ns);
         let found = self.interrupted.partition_point(|(t, _)| *t < left_ns);
         let found = self.interrupted.range(..found).rev().take_while(|(t, _)| *t > woken_ns.max(came_ns));
         found.into_iter().any(|(_, frames)| frames.is_empty())
@@ -353,7 +370,7 @@ impl Processor {
         self.timer_interrupts.get(after.checked_sub(1)?)
     }
 
-    fn leave(&mut self, of: impl Fn(&Occupant) -> bool) {
+    fn leave_nested(&mut self, of: impl Fn(&Occupant) -> bool) {
         if let Some(place) = self.nest.iter().rposition(of) {
             self.nest.truncate(place);
         }
@@ -361,32 +378,32 @@ impl Processor {
 
     /// Attributes the time from the beginning of the interrupt to this event to the tracer, which recorded the stack.
     fn note_interrupted(&mut self, t_ns: i64, frames: &[NameId]) {
-        let Some((begin_ns, Occupant::Handler(timer))) = self.ran.last() else { return };
+        let Some((begin_ns, Occupant::Handler(timer))) = self.occupants.last() else { return };
         if timer.kind != HandlerKind::Timer || self.nest.last() != Some(&Occupant::Handler(timer)) {
             return;
         }
-        self.ran.replace_last(Occupant::Tracer);
-        self.ran.push(t_ns, Occupant::Handler(timer));
+        self.occupants.replace_last(Occupant::Tracer);
+        self.occupants.push(t_ns, Occupant::Handler(timer));
         self.interrupted.push_back((begin_ns, frames.into()));
     }
 
-    fn pass_time(&mut self, t_ns: i64) {
-        let (last_ns, in_handler) = (self.last_ns, self.machine.handlers_apart && !self.nest.is_empty());
-        if let (Some(counting), true) = (&mut self.counting, in_handler) {
-            counting.handlers_ns += t_ns - last_ns;
+    fn count_handler_time(&mut self, t_ns: i64) {
+        let (last_ns, in_handler) = (self.last_ns, self.machine.handler_time_apart && !self.nest.is_empty());
+        if let (Some(accounting), true) = (&mut self.accounting, in_handler) {
+            accounting.handlers_ns += t_ns - last_ns;
         }
     }
 
     /// Notes that a thread is being woken for this processor.
-    pub fn woken(&mut self, t_ns: i64) {
+    pub fn note_wake_up(&mut self, t_ns: i64) {
         self.woken_ns = t_ns;
-        if let Some(counting) = &mut self.counting {
-            counting.woken = true;
+        if let Some(accounting) = &mut self.accounting {
+            accounting.woken = true;
         }
     }
 
-    fn count_from(&mut self, t_ns: i64) {
-        self.counting = Some(Counting {
+    fn restart_accounting(&mut self, t_ns: i64) {
+        self.accounting = Some(Accounting {
             since_ns: t_ns,
             counted_ns: 0,
             handlers_ns: 0,
@@ -395,33 +412,35 @@ impl Processor {
         });
     }
 
-    /// Starts accounting another thread: together with the one before, if that was not accounted to its end.
-    fn count_on(&mut self, t_ns: i64) {
-        match &mut self.counting {
-            Some(counting)
-                if counting.woken && counting.has_counted && t_ns - counting.since_ns <= LONGEST_COUNT_NS =>
+    /// Starts accounting the next thread: together with the one before, if that was not accounted to its end.
+    fn account_next_thread(&mut self, t_ns: i64) {
+        match &mut self.accounting {
+            Some(accounting)
+                if accounting.woken
+                    && accounting.has_counted
+                    && t_ns - accounting.since_ns <= LONGEST_COUNT_NS =>
             {
-                (counting.woken, counting.has_counted) = (false, false);
+                (accounting.woken, accounting.has_counted) = (false, false);
             }
-            _ => self.count_from(t_ns),
+            _ => self.restart_accounting(t_ns),
         }
     }
 
-    /// Takes the time accounted to the running thread. Time that passed and was accounted neither to threads
+    /// Accounts time to the running thread. Time that passed and was accounted neither to threads
     /// nor to handlers was stolen.
-    fn count(&mut self, t_ns: i64, ns: i64) {
-        let Some(counting) = &mut self.counting else { return self.count_from(t_ns) };
-        counting.counted_ns = counting.counted_ns.saturating_add(ns);
-        counting.has_counted = true;
-        if counting.woken {
+    fn account(&mut self, t_ns: i64, ns: i64) {
+        let Some(accounting) = &mut self.accounting else { return self.restart_accounting(t_ns) };
+        accounting.counted_ns = accounting.counted_ns.saturating_add(ns);
+        accounting.has_counted = true;
+        if accounting.woken {
             return;
         }
-        let counted_ns = counting.counted_ns.saturating_add(counting.handlers_ns);
-        let (from_ns, ns) = (counting.since_ns, (t_ns - counting.since_ns).saturating_sub(counted_ns));
-        if ns >= STOLEN_FROM_NS && self.machine.below == Platform::TellingHypervisor {
+        let counted_ns = accounting.counted_ns.saturating_add(accounting.handlers_ns);
+        let (from_ns, ns) = (accounting.since_ns, (t_ns - accounting.since_ns).saturating_sub(counted_ns));
+        if ns >= STOLEN_FROM_NS && self.machine.platform == Platform::StealTimeHypervisor {
             self.stolen.push_back(Stolen { from_ns, to_ns: t_ns, ns });
         }
-        self.count_from(t_ns);
+        self.restart_accounting(t_ns);
     }
 
     /// Returns the functions interrupted by the timer interrupt that had this processor at a time; `None` if
@@ -431,19 +450,22 @@ impl Processor {
         let (begin_ns, frames) = self.interrupted.get(after.checked_sub(1)?)?;
         let handler = |o| matches!(o, Occupant::Handler(_) | Occupant::Callback(_) | Occupant::Tracer);
         // Of the same interrupt only if nothing else had the processor in between.
-        self.ran.over(*begin_ns, t_ns.max(begin_ns + 1)).all(|(_, _, o)| handler(o)).then_some(&**frames)
+        self.occupants
+            .segments(*begin_ns, t_ns.max(begin_ns + 1))
+            .all(|(_, _, o)| handler(o))
+            .then_some(&**frames)
     }
 
     /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
-        self.ran.forget_before(t_ns);
+        self.occupants.forget_before(t_ns);
         self.idle.forget_before(t_ns);
         self.silences.forget_before(t_ns);
-        remove_past(&mut self.stolen, |stolen| stolen.to_ns < t_ns);
-        remove_past(&mut self.interrupted, |(t, _)| *t < t_ns);
-        remove_past(&mut self.timer_interrupts, |interrupt| interrupt.begin_ns < t_ns);
-        remove_past(&mut self.held_off, |held| held.to_ns < t_ns);
-        remove_past(&mut self.left, |left| left.t_ns < t_ns);
-        remove_past(&mut self.reprioritized, |stay| stay.to_ns < t_ns);
+        pop_front_while(&mut self.stolen, |stolen| stolen.to_ns < t_ns);
+        pop_front_while(&mut self.interrupted, |(t, _)| *t < t_ns);
+        pop_front_while(&mut self.timer_interrupts, |interrupt| interrupt.begin_ns < t_ns);
+        pop_front_while(&mut self.hold_offs, |held| held.to_ns < t_ns);
+        pop_front_while(&mut self.departures, |left| left.t_ns < t_ns);
+        pop_front_while(&mut self.reprioritized, |stay| stay.to_ns < t_ns);
     }
 }

@@ -2,60 +2,66 @@
 
 use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
-use super::fragment_cause::{CauseId, Context, FragmentCause, FragmentContext, all, excess};
+use super::fragment_cause::{
+    CauseId, FragmentCause, FragmentContext, InterruptedCode, cause_of_excess, cause_of_whole,
+};
 use super::fragments::Fragment;
 use super::machine::{Limits, Platform};
 use super::periods::Limit;
-use super::processor::{ORDINARY, ObservedThread};
-use super::thread::{State, Wake};
+use super::processor::{ORDINARY_PRIORITY, ObservedThread};
+use super::thread::{State, WakeUp};
 
 /// Longest time from the end of a limit's period until the scheduler lets threads run.
-const COMES_BACK_NS: i64 = 60_000;
+const RESUMES_WITHIN_NS: i64 = 60_000;
 /// Longest time from the end of a quota's period, behind threads that waited longer.
-const COMES_BACK_LATER_NS: i64 = 1_000_000;
+const QUOTA_RESUMES_WITHIN_NS: i64 = 1_000_000;
 
 impl FragmentContext<'_> {
-    /// Judges the time from the wake-up, or from losing the processor, until the task has it.
-    pub(super) fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
-        let verdict = self.ready_as_it_was(fragment, thread);
+    /// Returns the cause of a fragment in which the task was ready and a thread had its processor.
+    pub(super) fn cause_while_ready(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
+        let verdict = self.cause_while_ready_at_begin(fragment, thread);
         // Its own priority was changed meanwhile, and no event shows when.
-        let back_ns = self.back_ns(fragment).unwrap_or(fragment.to_ns);
-        match self.thread.priority_at(back_ns) == self.thread.priority_at(fragment.from_ns) {
+        let runs_again_ns = self.runs_again_ns(fragment).unwrap_or(fragment.to_ns);
+        match self.thread.priority_at(runs_again_ns) == self.thread.priority_at(fragment.from_ns) {
             true => verdict,
             false => FragmentCause { evidence: Evidence::None, ..verdict },
         }
     }
 
-    /// Time at which the task has the processor again.
-    fn back_ns(&self, fragment: &Fragment) -> Option<i64> {
+    /// Returns the time in ns at which the task has the processor again.
+    fn runs_again_ns(&self, fragment: &Fragment) -> Option<i64> {
         let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
-        self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again)
+        self.thread.state.segments(fragment.to_ns, i64::MAX).find_map(runs_again)
     }
 
-    fn ready_as_it_was(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
+    fn cause_while_ready_at_begin(&self, fragment: &Fragment, thread: ObservedThread) -> FragmentCause {
         let who = thread.name;
         let own = self.thread.priority_at(fragment.from_ns);
         let named = |class| CauseId { class, who };
-        let on = self.of(fragment.cpu);
+        let on = self.processor(fragment.cpu);
         // The wake-up that made it ready, if there was one.
-        let has_run = |wake: &Wake| {
+        let has_run = |wake: &WakeUp| {
             self.thread
                 .state
-                .over(wake.t_ns, fragment.from_ns)
+                .segments(wake.t_ns, fragment.from_ns)
                 .any(|(.., state)| matches!(state, State::Running(_)))
         };
         let wake = self.thread.last_wake(i64::MIN, fragment.from_ns).filter(|wake| !has_run(wake));
         // A program goes on only if it is as urgent as the task, or the task is held off.
-        let runs_on = wake.zip(on).is_some_and(|(wake, on)| on.ran_program(wake.t_ns, fragment.from_ns));
+        let runs_on = wake.zip(on).is_some_and(|(wake, on)| on.has_run_program(wake.t_ns, fragment.from_ns));
         if thread.pid != self.thread.pid
-            && let Some(limited) = self.limited(fragment, thread, wake, runs_on)
+            && let Some(limited) = self.cause_of_hold_off(fragment, thread, wake, runs_on)
         {
             return limited;
         }
         if thread.pid == 0 || thread.pid == self.thread.pid {
-            let moved = self.before.is_some_and(|before| before != fragment.cpu);
+            let moved = self.previous_cpu.is_some_and(|before| before != fragment.cpu);
             let class = if moved { Class::Migration } else { Class::Idle };
-            return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
+            return cause_of_excess(
+                Step::Switch,
+                class,
+                if moved { Evidence::Events } else { Evidence::WasIdle },
+            );
         }
         let shared = match self.has_quota(own) {
             // The quota's part of this time is unknown.
@@ -64,44 +70,53 @@ impl FragmentContext<'_> {
             false => Evidence::Events,
         };
         match thread.priority {
-            Some(priority) if priority < own.min(ORDINARY) => {
-                return all(named(Class::Preempted), Evidence::Events);
+            Some(priority) if priority < own.min(ORDINARY_PRIORITY) => {
+                return cause_of_whole(named(Class::Preempted), Evidence::Events);
             }
-            Some(priority) if priority == own || own >= ORDINARY => return all(named(Class::Shared), shared),
+            Some(priority) if priority == own || own >= ORDINARY_PRIORITY => {
+                return cause_of_whole(named(Class::Shared), shared);
+            }
             _ => {}
         }
         match on.and_then(|on| on.priority_at_end(fragment.from_ns)) {
-            Some(priority) if priority < own => return all(named(Class::Preempted), Evidence::PriorityAtEnd),
-            Some(priority) if priority == own => return all(named(Class::Shared), Evidence::PriorityAtEnd),
+            Some(priority) if priority < own => {
+                return cause_of_whole(named(Class::Preempted), Evidence::PriorityAtEnd);
+            }
+            Some(priority) if priority == own => {
+                return cause_of_whole(named(Class::Shared), Evidence::PriorityAtEnd);
+            }
             _ => {}
         }
         if runs_on {
-            return all(named(Class::Preempted), Evidence::None);
+            return cause_of_whole(named(Class::Preempted), Evidence::None);
         }
         let found = wake.zip(on).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
-        let in_kernel = match self.machine.below {
-            Platform::TellingHypervisor | Platform::Nothing { .. } => Evidence::KernelMode,
+        let in_kernel = match self.machine.platform {
+            Platform::StealTimeHypervisor | Platform::VirtualTime { .. } => Evidence::KernelMode,
             Platform::Hardware | Platform::Hypervisor => Evidence::KernelModeOrOutside,
         };
-        match found.map(|frames| self.context(frames)) {
-            Some(Context::User) if !matches!(self.machine.below, Platform::Nothing { .. }) => {
-                excess(Step::Switch, Class::Outside, Evidence::UserMode)
+        match found.map(|frames| self.interrupted_code(frames)) {
+            Some(InterruptedCode::User) if !matches!(self.machine.platform, Platform::VirtualTime { .. }) => {
+                cause_of_excess(Step::Switch, Class::Outside, Evidence::UserMode)
             }
-            Some(Context::LetsIn(function) | Context::Kernel(function)) => {
-                FragmentCause { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
-            }
+            Some(InterruptedCode::LetsIn(function) | InterruptedCode::Kernel(function)) => FragmentCause {
+                function,
+                ..cause_of_excess(Step::Switch, named(Class::NotPreemptible), in_kernel)
+            },
             // If nothing is outside the kernel, the kernel was on its way to the switch.
-            Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
+            Some(InterruptedCode::User) | None => {
+                cause_of_excess(Step::Switch, named(Class::NotPreemptible), Evidence::None)
+            }
         }
     }
 
-    /// Time of the wake-up that made it ready, or of the loss of its processor.
-    fn ready_since_ns(&self, fragment: &Fragment, wake: Option<&Wake>) -> i64 {
-        wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns)
+    /// Returns the time in ns of the wake-up that made the task ready, or of the loss of its processor.
+    fn ready_since_ns(&self, fragment: &Fragment, wake: Option<&WakeUp>) -> i64 {
+        wake.map_or_else(|| self.thread.state.segment_begin(fragment.from_ns), |wake| wake.t_ns)
     }
 
     fn has_quota(&self, priority: i16) -> bool {
-        self.thread.quota.is_set && priority >= ORDINARY
+        self.thread.quota.is_set && priority >= ORDINARY_PRIORITY
     }
 
     /// True if the quota was used up about this time: its counter is read now and then.
@@ -109,45 +124,46 @@ impl FragmentContext<'_> {
         self.thread.quota.used_up.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
     }
 
-    /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, a quota, or a budget.
-    fn limited(
+    /// Returns the limit by which the kernel held the task off although it was ready; `None` if no limit did.
+    fn cause_of_hold_off(
         &self,
         fragment: &Fragment,
         thread: ObservedThread,
-        wake: Option<&Wake>,
+        wake: Option<&WakeUp>,
         runs_on: bool,
     ) -> Option<FragmentCause> {
-        let on = self.of(fragment.cpu)?;
+        let on = self.processor(fragment.cpu)?;
         let own = self.thread.priority_at(fragment.from_ns);
         let since_ns = self.ready_since_ns(fragment, wake);
-        let back_ns = self.back_ns(fragment);
+        let runs_again_ns = self.runs_again_ns(fragment);
         // The thread had the processor when the task became ready, or got it since.
-        let got = wake.is_none() || on.stay(fragment.from_ns).0 > since_ns;
+        let got = wake.is_none() || on.stay_at(fragment.from_ns).0 > since_ns;
         if self.has_quota(own) {
             let counted = self.used_up_quota(since_ns, fragment.to_ns);
-            let ended = back_ns.is_some_and(|t| {
-                t - since_ns >= COMES_BACK_LATER_NS * 10
-                    || self.periods.ended(Limit::Quota, COMES_BACK_LATER_NS, t)
+            let ended = runs_again_ns.is_some_and(|t| {
+                t - since_ns >= QUOTA_RESUMES_WITHIN_NS * 10
+                    || self.periods.has_ended(Limit::Quota, QUOTA_RESUMES_WITHIN_NS, t)
             });
             let idles = thread.pid == 0 && got;
             let evidence = if idles { Evidence::Events } else { Evidence::Counted };
-            return (counted && ended).then(|| all(Class::Quota, evidence));
+            return (counted && ended).then(|| cause_of_whole(Class::Quota, evidence));
         }
         let is_of_deadline = thread.priority.is_some_and(|priority| priority < 0);
         // It got its budget behind the beginning of the fragment.
         let waits_for_budget =
-            |t: i64| self.periods.ended(Limit::Budget, COMES_BACK_NS.min(t - fragment.from_ns), t);
-        if own < 0 && !is_of_deadline && back_ns.is_some_and(waits_for_budget) {
-            return Some(all(Class::Budget, Evidence::Events));
+            |t: i64| self.periods.has_ended(Limit::Budget, RESUMES_WITHIN_NS.min(t - fragment.from_ns), t);
+        if own < 0 && !is_of_deadline && runs_again_ns.is_some_and(waits_for_budget) {
+            return Some(cause_of_whole(Class::Budget, Evidence::Events));
         }
-        let is_less = thread.pid == 0 || thread.priority.is_some_and(|priority| priority >= ORDINARY);
-        if !(0..ORDINARY).contains(&own) || !is_less {
+        let is_less =
+            thread.pid == 0 || thread.priority.is_some_and(|priority| priority >= ORDINARY_PRIORITY);
+        if !(0..ORDINARY_PRIORITY).contains(&own) || !is_less {
             return None;
         }
-        let held = on.held_off_at(fragment.from_ns);
+        let held = on.hold_off_at(fragment.from_ns);
         let by_server = held.is_some_and(|held| held.by_server);
-        let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(back_ns);
-        let by_limit = ended.is_some_and(|t| self.periods.ended(Limit::RealTime, COMES_BACK_NS, t));
+        let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(runs_again_ns);
+        let by_limit = ended.is_some_and(|t| self.periods.has_ended(Limit::RealTime, RESUMES_WITHIN_NS, t));
         if held.is_none() && !got && !(runs_on && by_limit) {
             return None;
         }
@@ -158,6 +174,6 @@ impl FragmentContext<'_> {
             Limits::FairServer => (Class::FairServer, Evidence::Events),
             Limits::Either => (Class::Throttled, Evidence::None),
         };
-        Some(all(class, evidence))
+        Some(cause_of_whole(class, evidence))
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::event::{EventKind, Functions};
-use super::track::{remove_past, remove_replaced};
+use super::timeline::{pop_front_while, pop_superseded};
 
 /// Shortest time without an event that is kept: less is no question.
 const LEAST_NS: i64 = 60_000;
@@ -15,21 +15,21 @@ const AT_EDGE_NS: i64 = 100_000;
 /// Two periods of the slowest tick (100 Hz).
 const TICKS_WITHIN_NS: i64 = 20_000_000;
 
-/// Time without an event, in ns.
+/// Time in which a thread had the processor and no event came, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
     pub from_ns: i64,
     pub to_ns: i64,
 }
 
-/// Evidence of ticks for a silence.
+/// Evidence that the kernel's ticks give for a silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ticks {
+pub enum TickEvidence {
     /// One was due in it, and came only at its end.
     Late,
     /// One came in time where it begins or ends.
     InTime,
-    /// They come on this processor; none was due in it.
+    /// Ticks come on this processor; none was due in it.
     NotDue,
     /// None come, or no event shows them.
     Unseen,
@@ -52,20 +52,20 @@ pub struct Silences {
 }
 
 impl Silences {
-    /// Notes that a thread had the processor from the event before until this one.
-    pub fn ran(&mut self, from_ns: i64, to_ns: i64) {
+    /// Notes a silence: a thread had the processor from the event before until this one.
+    pub fn note_silence(&mut self, from_ns: i64, to_ns: i64) {
         if to_ns.saturating_sub(from_ns) >= LEAST_NS {
             self.silences.push_back(Silence { from_ns, to_ns });
         }
     }
 
-    /// Takes an event of a timer.
-    pub fn event(&mut self, t_ns: i64, what: &EventKind, functions: Functions) {
+    /// Processes an event of a timer.
+    pub fn process_event(&mut self, t_ns: i64, what: &EventKind, functions: Functions) {
         match what {
             EventKind::TimerStart { function, soft_ns, .. } if functions.ticks.contains(function) => {
                 self.next_ns = Some(*soft_ns);
             }
-            EventKind::Expire { function, .. } if functions.ticks.contains(function) => {
+            EventKind::TimerExpire { function, .. } if functions.ticks.contains(function) => {
                 if let Some(due_ns) = self.next_ns.take() {
                     self.ticks.push_back(Tick { due_ns, came_ns: t_ns });
                 }
@@ -75,7 +75,7 @@ impl Silences {
     }
 
     /// Notes that events were lost: the next tick may have come.
-    pub fn lost(&mut self) {
+    pub fn note_lost_events(&mut self) {
         self.next_ns = None;
     }
 
@@ -93,7 +93,7 @@ impl Silences {
     }
 
     /// Returns the evidence of ticks for a silence in which the hypervisor reports `stolen_ns` as taken.
-    pub fn ticks(&self, silence: &Silence, stolen_ns: i64) -> Ticks {
+    pub fn tick_evidence(&self, silence: &Silence, stolen_ns: i64) -> TickEvidence {
         let Silence { from_ns, to_ns } = *silence;
         let after = self.ticks.partition_point(|tick| tick.came_ns < from_ns - TICKS_WITHIN_NS);
         let near = || self.ticks.range(after..).take_while(|tick| tick.came_ns <= to_ns + TICKS_WITHIN_NS);
@@ -101,18 +101,18 @@ impl Silences {
         let is_at_edge =
             |tick: &Tick| [from_ns, to_ns].iter().any(|t| tick.came_ns.abs_diff(*t) <= AT_EDGE_NS as u64);
         match () {
-            () if near().any(|tick| lateness(tick) - stolen_ns > LATE_TICK_NS) => Ticks::Late,
+            () if near().any(|tick| lateness(tick) - stolen_ns > LATE_TICK_NS) => TickEvidence::Late,
             () if near().any(|tick| is_at_edge(tick) && tick.came_ns - tick.due_ns <= LATE_TICK_NS) => {
-                Ticks::InTime
+                TickEvidence::InTime
             }
-            () if near().next().is_some() => Ticks::NotDue,
-            () => Ticks::Unseen,
+            () if near().next().is_some() => TickEvidence::NotDue,
+            () => TickEvidence::Unseen,
         }
     }
 
     /// Forgets everything before this time but the last tick.
     pub fn forget_before(&mut self, t_ns: i64) {
-        remove_past(&mut self.silences, |silence| silence.to_ns < t_ns);
-        remove_replaced(&mut self.ticks, |tick| tick.came_ns < t_ns);
+        pop_front_while(&mut self.silences, |silence| silence.to_ns < t_ns);
+        pop_superseded(&mut self.ticks, |tick| tick.came_ns < t_ns);
     }
 }

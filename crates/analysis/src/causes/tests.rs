@@ -19,11 +19,12 @@ const CPU: u16 = 1;
 const PERIOD_NS: i64 = 1_000_000;
 
 const TOLD: Machine =
-    Machine { below: Platform::TellingHypervisor, handlers_apart: false, limits: Limits::Either };
-const BARE: Machine = Machine { below: Platform::Hardware, handlers_apart: true, limits: Limits::Either };
+    Machine { platform: Platform::StealTimeHypervisor, handler_time_apart: false, limits: Limits::Either };
+const BARE: Machine =
+    Machine { platform: Platform::Hardware, handler_time_apart: true, limits: Limits::Either };
 const COUNTED: Machine = Machine {
-    below: Platform::Nothing { ns_per_instruction: 1 },
-    handlers_apart: true,
+    platform: Platform::VirtualTime { ns_per_instruction: 1 },
+    handler_time_apart: true,
     limits: Limits::Either,
 };
 
@@ -87,7 +88,7 @@ impl Scene {
     }
 
     fn name(&mut self, name: &str) -> NameId {
-        self.explainer.names().number(name)
+        self.explainer.names().intern(name)
     }
 
     fn handler(&mut self, kind: HandlerKind, name: &str) -> Handler {
@@ -103,9 +104,9 @@ impl Scene {
             _ => ("other", 120),
         };
         let ((from_name, from_priority), (name, priority)) = (named(from), named(to));
-        let leaves = if from == TASK { PrevState::Sleeps } else { PrevState::Ready };
+        let prev_state = if from == TASK { PrevState::Sleeps } else { PrevState::Ready };
         let (from_name, name) = (self.name(from_name), self.name(name));
-        EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
+        EventKind::Switch { from, from_name, from_priority, prev_state, to, name, priority }
     }
 
     fn due(&self) -> i64 {
@@ -113,13 +114,20 @@ impl Scene {
     }
 
     fn send(&mut self, at: i64, pid: i32, what: EventKind) {
-        let in_interrupt = matches!(what, EventKind::Waking { .. } | EventKind::Expire { .. });
+        let in_interrupt = matches!(what, EventKind::Waking { .. } | EventKind::TimerExpire { .. });
         self.send_in(at, pid, in_interrupt, what);
     }
 
     fn send_in(&mut self, at: i64, pid: i32, in_interrupt: bool, what: EventKind) {
         let t_ns = self.due() + at;
-        self.explainer.event(&Event { t_ns, cpu: CPU, pid, in_interrupt, interrupts_off: true, what });
+        self.explainer.process_event(&Event {
+            t_ns,
+            cpu: CPU,
+            pid,
+            in_interrupt,
+            interrupts_off: true,
+            what,
+        });
     }
 
     /// The task waits for the next due time, and the other thread runs.
@@ -130,7 +138,7 @@ impl Scene {
             return;
         }
         let ns = self.due() + at + 700 - self.counted_ns - std::mem::take(&mut self.missing);
-        self.send(at + 700, TASK, EventKind::Ran { pid: TASK, ns });
+        self.send(at + 700, TASK, EventKind::RuntimeAccounted { pid: TASK, ns });
         let other = self.switch(TASK, OTHER);
         self.send(at + 800, TASK, other);
         self.counted_ns = self.due() + at + 800;
@@ -148,13 +156,13 @@ impl Scene {
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
         let found: Box<[NameId]> = twist.found.iter().map(|name| self.name(name)).collect();
-        self.send(interrupt, running, EventKind::Enter(timer));
-        self.send(interrupt + twist.noted_after.unwrap_or(800), running, EventKind::Interrupted(found));
+        self.send(interrupt, running, EventKind::HandlerEnter(timer));
+        self.send(interrupt + twist.noted_after.unwrap_or(800), running, EventKind::InterruptedStack(found));
         let interrupt = interrupt + twist.noted_after.map_or(0, |ns| ns - 800);
-        self.send(interrupt + 1_000, running, EventKind::Expire { timer: 1, function });
+        self.send(interrupt + 1_000, running, EventKind::TimerExpire { timer: 1, function });
         self.send(interrupt + 1_300, running, EventKind::Waking { pid: TASK, cpu: CPU });
-        self.send(interrupt + 1_500, running, EventKind::ExpireEnd);
-        self.send(interrupt + 2_000, running, EventKind::Exit(timer));
+        self.send(interrupt + 1_500, running, EventKind::TimerExpireEnd);
+        self.send(interrupt + 2_000, running, EventKind::HandlerExit(timer));
         for (at, pid, what) in twist.ready {
             self.send(interrupt + at, *pid, what.clone());
             if let EventKind::Switch { to, .. } = what {
@@ -166,7 +174,7 @@ impl Scene {
             // The kernel reads the clock when it wakes the task, and not again when it switches.
             let woken = self.due() + interrupt + 1_300;
             let ns = woken - std::mem::replace(&mut self.counted_ns, woken);
-            self.send(switch - 200, OTHER, EventKind::Ran { pid: OTHER, ns });
+            self.send(switch - 200, OTHER, EventKind::RuntimeAccounted { pid: OTHER, ns });
             self.missing = twist.missing;
         }
         if !std::mem::take(&mut self.sets) {
@@ -182,7 +190,7 @@ impl Scene {
         let (start_ns, end_ns) = (due_ns + start, due_ns + start + 100);
         let activation =
             Activation { index, due_ns, start_ns, end_ns, missed: 0, cpu: CPU, flags: twist.flags };
-        self.explainer.activations(0, &[activation]);
+        self.explainer.queue_activations(0, &[activation]);
         self.sleep(start + 2_000, PERIOD_NS);
         self.k += 1;
     }
@@ -249,10 +257,10 @@ fn paths_name_what_had_the_processor_before_and_after_the_due_time() {
     let tick = scene.name("tick_nohz_handler");
     let timer = scene.handler(HandlerKind::Timer, "local_timer");
     let early = [
-        (-200_000, OTHER, EventKind::Enter(timer)),
-        (-199_500, OTHER, EventKind::Expire { timer: 50, function: tick }),
-        (-199_100, OTHER, EventKind::ExpireEnd),
-        (-199_000, OTHER, EventKind::Exit(timer)),
+        (-200_000, OTHER, EventKind::HandlerEnter(timer)),
+        (-199_500, OTHER, EventKind::TimerExpire { timer: 50, function: tick }),
+        (-199_100, OTHER, EventKind::TimerExpireEnd),
+        (-199_000, OTHER, EventKind::HandlerExit(timer)),
     ];
     (0..5).for_each(|_| scene.activation(&Twist { before: &early, ..Twist::default() }));
     let causes = scene.causes();
@@ -319,8 +327,8 @@ fn a_timer_that_takes_so_long_was_held_by_a_hypervisor() {
         let mut scene = Scene::on(machine);
         let function = scene.name("tick_nohz_handler");
         let before = [
-            (1_000, OTHER, EventKind::Expire { timer: 2, function }),
-            (801_000, OTHER, EventKind::ExpireEnd),
+            (1_000, OTHER, EventKind::TimerExpire { timer: 2, function }),
+            (801_000, OTHER, EventKind::TimerExpireEnd),
         ];
         scene.activation(&Twist { before: &before, interrupt_at: Some(802_000), ..Twist::default() });
         assert_eq!(one(&scene.causes()).0, class);
@@ -369,10 +377,14 @@ fn what_the_kernel_does_before_it_switches_is_not_stolen() {
 
 #[test]
 fn a_hypervisor_that_tells_nothing_makes_nothing_proven_but_itself() {
-    let mut scene =
-        Scene::on(Machine { below: Platform::Hypervisor, handlers_apart: true, limits: Limits::Either });
+    let mut scene = Scene::on(Machine {
+        platform: Platform::Hypervisor,
+        handler_time_apart: true,
+        limits: Limits::Either,
+    });
     let disk = scene.handler(HandlerKind::Device, "24 disk");
-    let before = [(1_000, OTHER, EventKind::Enter(disk)), (51_000, OTHER, EventKind::Exit(disk))];
+    let before =
+        [(1_000, OTHER, EventKind::HandlerEnter(disk)), (51_000, OTHER, EventKind::HandlerExit(disk))];
     scene.activation(&Twist { before: &before, interrupt_at: Some(60_000), ..Twist::default() });
     assert_eq!(one(&scene.causes()).3, Evidence::EventsOrOutside);
 }
@@ -439,10 +451,12 @@ fn handlers_are_named_before_and_after_the_wake_up() {
         let mut scene = Scene::new();
         let disk = scene.handler(HandlerKind::Device, "24 disk");
         let net = scene.handler(HandlerKind::Softirq, "NET_RX");
-        let events =
-            |at: i64| [(at, OTHER, EventKind::Enter(disk)), (at + 50_000, OTHER, EventKind::Exit(disk))];
+        let events = |at: i64| {
+            [(at, OTHER, EventKind::HandlerEnter(disk)), (at + 50_000, OTHER, EventKind::HandlerExit(disk))]
+        };
         let late = [events(1_000).as_slice(), &[]].concat();
-        let ready = [(2_100, OTHER, EventKind::Enter(net)), (90_000, OTHER, EventKind::Exit(net))];
+        let ready =
+            [(2_100, OTHER, EventKind::HandlerEnter(net)), (90_000, OTHER, EventKind::HandlerExit(net))];
         scene.activation(&match after {
             false => Twist { before: &late, interrupt_at: Some(60_000), ..Twist::default() },
             true => Twist { ready: &ready, switch_after: Some(91_000), ..Twist::default() },
@@ -516,16 +530,16 @@ fn lost_events_are_said_and_nothing_is_claimed_of_their_time() {
 fn a_budget_s_next_period_wakes_a_deadline_thread() {
     let mut explainer = Explainer::new(&[TASK], NameTable::default(), BARE);
     let [timer, replenish, task, idle] =
-        ["local_timer", "dl_task_timer", "task", "swapper"].map(|name| explainer.names().number(name));
+        ["local_timer", "dl_task_timer", "task", "swapper"].map(|name| explainer.names().intern(name));
     let timer = Handler { kind: HandlerKind::Timer, number: 0, name: timer };
     for k in 0..20 {
         let due = k * PERIOD_NS;
         let switch = |(from, from_name, from_priority), (to, name, priority)| {
-            let leaves = PrevState::Ready;
-            EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
+            let prev_state = PrevState::Ready;
+            EventKind::Switch { from, from_name, from_priority, prev_state, to, name, priority }
         };
         let mut send = |at: i64, pid, in_interrupt, what| {
-            explainer.event(&Event {
+            explainer.process_event(&Event {
                 t_ns: due + at,
                 cpu: CPU,
                 pid,
@@ -534,10 +548,10 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
                 what,
             });
         };
-        send(10_000, 0, false, EventKind::Enter(timer));
-        send(11_000, 0, true, EventKind::Expire { timer: 5, function: replenish });
-        send(11_500, 0, true, EventKind::ExpireEnd);
-        send(12_000, 0, false, EventKind::Exit(timer));
+        send(10_000, 0, false, EventKind::HandlerEnter(timer));
+        send(11_000, 0, true, EventKind::TimerExpire { timer: 5, function: replenish });
+        send(11_500, 0, true, EventKind::TimerExpireEnd);
+        send(12_000, 0, false, EventKind::HandlerExit(timer));
         send(13_000, 0, false, switch((0, idle, 120), (TASK, task, -1)));
         send(
             20_000,
@@ -559,7 +573,7 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
             cpu: CPU,
             ..Activation::default()
         };
-        explainer.activations(0, &[row]);
+        explainer.queue_activations(0, &[row]);
     }
     let causes = explainer.finish(Tracer::default()).tasks.remove(0);
     assert_adds_up(&causes);
@@ -579,7 +593,7 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         number,
         name: NameId(number),
     });
-    let leaves = prop_oneof![
+    let prev_state = prop_oneof![
         Just(PrevState::Ready),
         Just(PrevState::Sleeps),
         Just(PrevState::SleepsDeeply),
@@ -588,12 +602,12 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
     ];
     let call = prop_oneof![Just(Call::Futex), any::<bool>().prop_map(|inherits| Call::Lock { inherits })];
     let what = prop_oneof![
-        (pid.clone(), pid.clone(), leaves, 0i16..3).prop_map(|(from, to, leaves, urgent)| {
+        (pid.clone(), pid.clone(), prev_state, 0i16..3).prop_map(|(from, to, prev_state, urgent)| {
             EventKind::Switch {
                 from,
                 from_name: NameId(1),
                 from_priority: [19, -1, 120][urgent as usize],
-                leaves,
+                prev_state,
                 to,
                 name: NameId(2),
                 priority: 19,
@@ -601,16 +615,16 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         }),
         pid.clone().prop_map(|pid| EventKind::Waking { pid, cpu: CPU }),
         (pid.clone(), 0u16..3).prop_map(|(pid, to)| EventKind::Migrate { pid, to }),
-        (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| EventKind::Ran { pid, ns }),
-        handler.clone().prop_map(EventKind::Enter),
-        handler.prop_map(EventKind::Exit),
-        Just(EventKind::Expire { timer: 1, function: NameId(3) }),
-        Just(EventKind::ExpireEnd),
-        Just(EventKind::Interrupted(Box::default())),
+        (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| EventKind::RuntimeAccounted { pid, ns }),
+        handler.clone().prop_map(EventKind::HandlerEnter),
+        handler.prop_map(EventKind::HandlerExit),
+        Just(EventKind::TimerExpire { timer: 1, function: NameId(3) }),
+        Just(EventKind::TimerExpireEnd),
+        Just(EventKind::InterruptedStack(Box::default())),
         Just(EventKind::PageFault),
-        call.prop_map(|call| EventKind::Call { call, number: 202, arguments: [0; 3] }),
-        Just(EventKind::Return { answer: 0 }),
-        pid.clone().prop_map(|to| EventKind::Lends { to, name: NameId(2) }),
+        call.prop_map(|call| EventKind::SyscallEnter { call, number: 202, arguments: [0; 3] }),
+        Just(EventKind::SyscallExit { return_value: 0 }),
+        pid.clone().prop_map(|to| EventKind::LendPriority { to, name: NameId(2) }),
         (17i32..23, pid.clone()).prop_map(|(number, to)| EventKind::Signal { number, to, name: NameId(2) }),
         any::<bool>().prop_map(|on| EventKind::Freeze { group: NameId(0), on }),
         Just(EventKind::Lost),
@@ -642,14 +656,14 @@ proptest! {
         }).collect();
         for (number, (after, cpu, in_interrupt, (pid, what))) in events.into_iter().enumerate() {
             if cut.is_some_and(|cut| cut == number) {
-                explainer.activations(0, &rows[..rows.len() / 2]);
+                explainer.queue_activations(0, &rows[..rows.len() / 2]);
                 explainer.advance(t_ns);
                 cut = None;
             }
             t_ns += after;
-            explainer.event(&Event { t_ns, cpu, pid, in_interrupt, interrupts_off: true, what });
+            explainer.process_event(&Event { t_ns, cpu, pid, in_interrupt, interrupts_off: true, what });
         }
-        explainer.activations(0, if cut.is_some() { &rows } else { &rows[rows.len() / 2..] });
+        explainer.queue_activations(0, if cut.is_some() { &rows } else { &rows[rows.len() / 2..] });
         let causes = explainer.finish(Tracer::default()).tasks.remove(0);
         prop_assert_eq!(causes.explained, rows.len() as u64);
         assert_adds_up(&causes);

@@ -3,34 +3,34 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::event::{
-    Call, Event, EventKind, Functions, HandlerKind, NameId, PrevState, same_clock, was_interrupted,
+    Call, Event, EventKind, Functions, HandlerKind, NameId, PrevState, is_same_clock, was_interrupted,
 };
 use super::processor::{Occupant, Processor};
-use super::track::{Track, remove_past, remove_replaced};
+use super::timeline::{Timeline, pop_front_while, pop_superseded};
 
 /// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Not known: events are missing.
     Unknown,
-    /// It has a processor.
+    /// Running on this processor.
     Running(u16),
-    /// It could run, and waits for this processor.
+    /// Ready to run, waiting for this processor.
     Ready(u16),
-    /// It cannot run.
-    Off(Off),
+    /// Unable to run, for this reason.
+    Off(OffReason),
 }
 
 /// Reason why a thread cannot run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Off {
-    /// It waits for a time, or for an action of others.
+pub enum OffReason {
+    /// Waiting for a time, or for an action of others.
     Sleeps,
-    /// It waits in the kernel, uninterruptible by signals.
+    /// Waiting in the kernel, uninterruptible by signals.
     SleepsDeeply,
-    /// It waits for a page of its memory to be read from disk.
+    /// Waiting for a page of its memory to be read from disk.
     Fault,
-    /// It waits for a lock.
+    /// Waiting for a lock.
     Lock {
         /// True if the holder inherits the priority of waiting threads.
         inherits: bool,
@@ -39,9 +39,9 @@ pub enum Off {
     Stopped,
     /// A tracer has stopped it.
     Traced,
-    /// Its timer has expired, and it was not woken: it is frozen.
+    /// Frozen: its timer has expired, and it was not woken.
     Frozen,
-    /// Its SCHED_DEADLINE budget is used up.
+    /// Out of its SCHED_DEADLINE budget.
     Budget,
 }
 
@@ -60,12 +60,12 @@ pub enum Waker {
 
 /// A wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wake {
-    /// Its time, in ns.
+pub struct WakeUp {
+    /// Time, in ns.
     pub t_ns: i64,
     /// Processor on which the waker ran.
     pub cpu: u16,
-    /// Its source.
+    /// Source of the wake-up.
     pub by: Waker,
     /// True if it came for a signal, and the wait did not end by it.
     pub interrupts: bool,
@@ -73,10 +73,10 @@ pub struct Wake {
 
 /// A timer that the thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Armed {
+pub struct ArmedTimer {
     /// Time at which it was set, in ns.
     pub t_ns: i64,
-    /// Its time, in ns.
+    /// Time, in ns.
     pub soft_ns: i64,
     /// The latest time at which it is still on time, in ns.
     pub hard_ns: i64,
@@ -85,12 +85,12 @@ pub struct Armed {
     timer: u64,
 }
 
-impl Armed {
-    /// The same on the clock of this due time: the timer's own time where it is on another clock.
-    pub fn as_due_at(self, due_ns: i64) -> Self {
-        match same_clock(self.soft_ns, due_ns) {
+impl ArmedTimer {
+    /// Returns the timer with its times on the clock of this due time, at which it expires if its own clock is another.
+    pub fn on_clock_of(self, due_ns: i64) -> Self {
+        match is_same_clock(self.soft_ns, due_ns) {
             true => self,
-            false => Armed { soft_ns: due_ns, hard_ns: due_ns + (self.hard_ns - self.soft_ns), ..self },
+            false => ArmedTimer { soft_ns: due_ns, hard_ns: due_ns + (self.hard_ns - self.soft_ns), ..self },
         }
     }
 }
@@ -98,7 +98,7 @@ impl Armed {
 /// An action of another thread on this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadAction {
-    /// Its time, in ns.
+    /// Time, in ns.
     pub t_ns: i64,
     /// Name of the acting thread, if known.
     pub who: Option<NameId>,
@@ -107,18 +107,18 @@ pub struct ThreadAction {
 /// One thread.
 #[derive(Debug)]
 pub struct Thread {
-    /// Its number.
+    /// Number of the thread.
     pub pid: i32,
     /// The threads of its process.
     pub siblings: Vec<i32>,
     /// The path of its control group, if known.
     pub group: Option<String>,
-    /// Its state over time.
-    pub state: Track<State>,
-    /// Its wake-ups.
-    pub wakes: VecDeque<Wake>,
+    /// State over time.
+    pub state: Timeline<State>,
+    /// Wake-ups, in order.
+    pub wakes: VecDeque<WakeUp>,
     /// The timers it set.
-    pub armed: VecDeque<Armed>,
+    pub armed: VecDeque<ArmedTimer>,
     /// Times of page faults.
     pub faults: VecDeque<i64>,
     /// Times at which it was moved to another processor.
@@ -130,13 +130,13 @@ pub struct Thread {
     /// Holders of locks that it lent its priority to.
     pub holders: VecDeque<ThreadAction>,
     /// Frozen state of its control group over time, with the name of the thread that froze it.
-    pub frozen: Track<Option<Option<NameId>>>,
-    /// Its priority in kernel numbering over time.
-    pub priority: Track<i16>,
+    pub frozen: Timeline<Option<Option<NameId>>>,
+    /// Priority over time, in kernel numbering.
+    pub priority: Timeline<i16>,
     /// True once a switch has shown it.
     was_seen: bool,
     /// Times in which events of its calls and faults were lost.
-    pub blind: VecDeque<(i64, i64)>,
+    pub lost_spans: VecDeque<(i64, i64)>,
     /// Knowledge of its CPU quota.
     pub quota: Quota,
     /// Timer of its next budget under SCHED_DEADLINE, once set, and whether the budget was used up before.
@@ -181,7 +181,7 @@ impl Thread {
             pid,
             siblings: Vec::new(),
             group: None,
-            state: Track::new(State::Unknown),
+            state: Timeline::new(State::Unknown),
             wakes: VecDeque::new(),
             armed: VecDeque::new(),
             faults: VecDeque::new(),
@@ -189,10 +189,10 @@ impl Thread {
             stops: VecDeque::new(),
             tracers: VecDeque::new(),
             holders: VecDeque::new(),
-            frozen: Track::new(None),
-            priority: Track::new(120),
+            frozen: Timeline::new(None),
+            priority: Timeline::new(120),
             was_seen: false,
-            blind: VecDeque::new(),
+            lost_spans: VecDeque::new(),
             quota: Quota::default(),
             budget: None,
             foreign_budgets: HashSet::new(),
@@ -205,66 +205,71 @@ impl Thread {
         }
     }
 
-    fn now(&self) -> State {
+    fn current_state(&self) -> State {
         self.state.last().map_or(State::Unknown, |(_, state)| state)
     }
 
-    /// Takes the next event of any processor; `on` is its processor, which has taken it already. `by` is the
+    /// Processes the next event of any processor; `on` is its processor, which has processed it already. `by` is the
     /// name of the thread in whose context it happened.
-    pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<NameId>) {
+    pub fn process_event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<NameId>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
             EventKind::Switch { to, priority, .. } if *to == self.pid => {
-                self.has_priority(t, *priority);
+                self.record_priority(t, *priority);
                 self.budget = None;
                 self.state.push(t, State::Running(cpu));
             }
-            EventKind::Switch { from, from_priority, leaves, .. } if *from == self.pid => {
-                self.has_priority(t, *from_priority);
-                let state = self.left(t, *leaves).map_or(State::Ready(cpu), State::Off);
+            EventKind::Switch { from, from_priority, prev_state, .. } if *from == self.pid => {
+                self.record_priority(t, *from_priority);
+                let state = self.off_reason(t, *prev_state).map_or(State::Ready(cpu), State::Off);
                 self.state.push(t, state);
             }
             EventKind::Waking { pid, cpu: target } if *pid == self.pid => {
                 self.expired = None;
-                self.wakes.push_back(Wake { t_ns: t, cpu, by: self.waker(event, on, f), interrupts: false });
-                if self.now() == State::Off(Off::Stopped) {
+                self.wakes.push_back(WakeUp {
+                    t_ns: t,
+                    cpu,
+                    by: self.find_waker(event, on, f),
+                    interrupts: false,
+                });
+                if self.current_state() == State::Off(OffReason::Stopped) {
                     // Signals until now have nothing to do with the next stop.
                     self.stops.push_back(ThreadAction { t_ns: t, who: None });
                 }
-                if !matches!(self.now(), State::Running(_)) {
+                if !matches!(self.current_state(), State::Running(_)) {
                     self.state.push(t, State::Ready(*target));
                 }
             }
             EventKind::Migrate { pid, to } if *pid == self.pid => {
                 self.moves.push_back(t);
-                if matches!(self.now(), State::Ready(_)) {
+                if matches!(self.current_state(), State::Ready(_)) {
                     self.state.push(t, State::Ready(*to));
                 }
             }
-            EventKind::Expire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
+            EventKind::TimerExpire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
                 self.budget = None;
-                self.wakes.push_back(Wake {
+                self.wakes.push_back(WakeUp {
                     t_ns: t,
                     cpu,
                     by: Waker::Timer(Some(*timer)),
                     interrupts: false,
                 });
-                if matches!(self.now(), State::Off(_)) {
+                if matches!(self.current_state(), State::Off(_)) {
                     self.state.push(t, State::Ready(cpu));
                 }
             }
-            EventKind::Expire { timer, function }
-                if self.now() == State::Off(Off::Sleeps)
+            EventKind::TimerExpire { timer, function }
+                if self.current_state() == State::Off(OffReason::Sleeps)
                     && *function == f.sleep
                     && self.armed.back().is_some_and(|armed| armed.timer == *timer) =>
             {
                 self.expired = Some((cpu, t));
             }
-            EventKind::ExpireEnd => {
+            EventKind::TimerExpireEnd => {
                 if let Some((_, expired_ns)) = self.expired.take_if(|(on, _)| *on == cpu)
-                    && self.now() == State::Off(Off::Sleeps)
+                    && self.current_state() == State::Off(OffReason::Sleeps)
                 {
-                    self.state.push(expired_ns, State::Off(Off::Frozen));
+                    self.state.push(expired_ns, State::Off(OffReason::Frozen));
                 }
             }
             EventKind::TimerStart { timer, function, .. }
@@ -272,7 +277,7 @@ impl Thread {
             {
                 self.foreign_budgets.insert(*timer);
             }
-            EventKind::Signal { number, to, .. } if STOPS.contains(number) && self.is_of_process(*to) => {
+            EventKind::Signal { number, to, .. } if STOPS.contains(number) && self.is_own_or_sibling(*to) => {
                 self.stops.push_back(ThreadAction { t_ns: t, who: by });
             }
             EventKind::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
@@ -283,17 +288,17 @@ impl Thread {
             _ => {}
         }
         if event.pid == self.pid && !matches!(event.what, EventKind::Switch { .. } | EventKind::Lost) {
-            self.own_event(event, f);
+            self.process_own_event(event, f);
         }
     }
 
-    /// Takes an event in the thread's context, which shows that it has the processor.
-    fn own_event(&mut self, event: &Event, f: Functions) {
+    /// Processes an event in the thread's context, which shows that it has the processor.
+    fn process_own_event(&mut self, event: &Event, f: Functions) {
         let t = event.t_ns;
-        match (self.now(), &event.what) {
+        match (self.current_state(), &event.what) {
             (State::Running(_), _) => {}
             // It spins until the holder releases the lock, whatever handlers run meanwhile.
-            (State::Off(Off::Lock { .. }), what) if !matches!(what, EventKind::Return { .. }) => {}
+            (State::Off(OffReason::Lock { .. }), what) if !matches!(what, EventKind::SyscallExit { .. }) => {}
             _ => self.state.push(t, State::Running(event.cpu)),
         }
         match &event.what {
@@ -312,7 +317,7 @@ impl Thread {
                 }
                 if is_own {
                     let (soft_ns, hard_ns) = (*soft_ns, *hard_ns);
-                    self.armed.push_back(Armed { t_ns: t, soft_ns, hard_ns, is_budget, timer: *timer });
+                    self.armed.push_back(ArmedTimer { t_ns: t, soft_ns, hard_ns, is_budget, timer: *timer });
                     self.has_faulted = false;
                 }
             }
@@ -320,60 +325,60 @@ impl Thread {
                 self.faults.push_back(t);
                 (self.has_faulted, self.returned_ns) = (true, None);
             }
-            EventKind::Call { call, .. } => {
+            EventKind::SyscallEnter { call, .. } => {
                 (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
                 (self.called_ns, self.returned_ns) = (t, None);
                 // Called only where another thread has the lock: it may spin until that lets go.
                 if *call == (Call::Lock { inherits: true }) {
-                    self.state.push(t, State::Off(Off::Lock { inherits: true }));
+                    self.state.push(t, State::Off(OffReason::Lock { inherits: true }));
                 }
             }
-            EventKind::Return { answer } => {
+            EventKind::SyscallExit { return_value } => {
                 let call = self.open.take();
                 self.has_faulted = false;
-                if !was_interrupted(*answer) {
+                if !was_interrupted(*return_value) {
                     self.returned_ns = Some(t);
                 } else if call.is_some_and(|call| call != Call::Signal) {
                     self.note_interrupting_wake();
                 }
             }
-            EventKind::Lends { to, name }
+            EventKind::LendPriority { to, name }
                 if *to != self.pid && self.open == Some(Call::Lock { inherits: true }) =>
             {
                 self.holders.push_back(ThreadAction { t_ns: t, who: Some(*name) });
-                self.state.push(t, State::Off(Off::Lock { inherits: true }));
+                self.state.push(t, State::Off(OffReason::Lock { inherits: true }));
             }
             _ => {}
         }
     }
 
-    /// Returns the state in which it leaves its processor; `None` if it is still ready to run.
-    fn left(&self, t_ns: i64, leaves: PrevState) -> Option<Off> {
+    /// Returns the reason for which the thread leaves its processor; `None` if it is still ready to run.
+    fn off_reason(&self, t_ns: i64, prev_state: PrevState) -> Option<OffReason> {
         // A file is closed, or what a control group owes is paid, behind the end of a call.
         let has_put_off = self.returned_ns.is_some_and(|returned_ns| t_ns - returned_ns < PUT_OFF_NS);
         let may_be_frozen = self.open.is_none() && self.has_called && !has_put_off;
-        Some(match (leaves, self.open) {
-            (PrevState::Stopped, _) => Off::Stopped,
-            (PrevState::Traced, _) => Off::Traced,
+        Some(match (prev_state, self.open) {
+            (PrevState::Stopped, _) => OffReason::Stopped,
+            (PrevState::Traced, _) => OffReason::Traced,
             (PrevState::Ready, _) => match self.budget? {
-                (_, true) => Off::Budget,
+                (_, true) => OffReason::Budget,
                 // It has yielded the rest of its budget.
-                (_, false) => Off::Sleeps,
+                (_, false) => OffReason::Sleeps,
             },
-            (PrevState::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
+            (PrevState::Sleeps, Some(Call::Lock { inherits })) => OffReason::Lock { inherits },
             // Outside of a call, it is the freezer, whose own event another processor may have.
-            (PrevState::Sleeps, _) if may_be_frozen && !self.has_faulted => Off::Frozen,
-            (PrevState::Sleeps, _) => Off::Sleeps,
+            (PrevState::Sleeps, _) if may_be_frozen && !self.has_faulted => OffReason::Frozen,
+            (PrevState::Sleeps, _) => OffReason::Sleeps,
             // Within a call, the fault may be over.
-            (PrevState::SleepsDeeply, None) if self.has_faulted => Off::Fault,
+            (PrevState::SleepsDeeply, None) if self.has_faulted => OffReason::Fault,
             // The freezer of an older control group, or that of a suspended system.
-            (PrevState::SleepsDeeply, _) if may_be_frozen => Off::Frozen,
-            (PrevState::SleepsDeeply, _) => Off::SleepsDeeply,
+            (PrevState::SleepsDeeply, _) if may_be_frozen => OffReason::Frozen,
+            (PrevState::SleepsDeeply, _) => OffReason::SleepsDeeply,
         })
     }
 
     /// Notes that a control group is frozen or thawed, and by which thread.
-    pub fn freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<NameId>>) {
+    pub fn note_freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<NameId>>) {
         let is_above = |own: &String| {
             own.strip_prefix(path.trim_end_matches('/'))
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -383,23 +388,23 @@ impl Thread {
         }
     }
 
-    fn is_of_process(&self, pid: i32) -> bool {
+    fn is_own_or_sibling(&self, pid: i32) -> bool {
         pid == self.pid || self.siblings.contains(&pid)
     }
 
-    /// Events of this thread were lost between two times: its state is unknown from then on until the next event.
-    pub fn lost(&mut self, from_ns: i64, to_ns: i64) {
+    /// Notes that events of this thread were lost between two times: its state is unknown until the next event.
+    pub fn note_lost_events(&mut self, from_ns: i64, to_ns: i64) {
         (self.open, self.has_called, self.expired, self.returned_ns) = (None, false, None, None);
-        self.blind.push_back((from_ns, to_ns));
+        self.lost_spans.push_back((from_ns, to_ns));
         self.state.push(to_ns, State::Unknown);
     }
 
     /// True if events of its calls and faults were lost within these times.
-    pub fn is_blind(&self, from_ns: i64, to_ns: i64) -> bool {
-        self.blind.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+    pub fn has_lost_events(&self, from_ns: i64, to_ns: i64) -> bool {
+        self.lost_spans.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
     }
 
-    /// The wake-up in this call, if there was one, came for a signal. One by a timer of its own ends the wait all the same.
+    /// Marks the wake-up in this call, if there was one, as for a signal. One by a timer of its own ends the wait all the same.
     fn note_interrupting_wake(&mut self) {
         let called_ns = self.called_ns;
         let wake = self.wakes.back_mut().filter(|wake| wake.t_ns >= called_ns);
@@ -408,38 +413,38 @@ impl Thread {
         }
     }
 
-    fn has_priority(&mut self, t_ns: i64, priority: i16) {
+    fn record_priority(&mut self, t_ns: i64, priority: i16) {
         // Before the first event of it, it most likely was the same.
         if !self.was_seen {
-            (self.priority, self.was_seen) = (Track::new(priority), true);
+            (self.priority, self.was_seen) = (Timeline::new(priority), true);
         }
         self.priority.push(t_ns, priority);
     }
 
-    /// Its priority then, in kernel numbering.
+    /// Returns the priority at a time, in kernel numbering.
     pub fn priority_at(&self, t_ns: i64) -> i16 {
-        self.priority.over(t_ns, t_ns.saturating_add(1)).next().map_or(120, |(.., priority)| priority)
+        self.priority.segments(t_ns, t_ns.saturating_add(1)).next().map_or(120, |(.., priority)| priority)
     }
 
     /// Returns the last wake-up after one time and up to another.
-    pub fn last_wake(&self, after_ns: i64, until_ns: i64) -> Option<&Wake> {
+    pub fn last_wake(&self, after_ns: i64, until_ns: i64) -> Option<&WakeUp> {
         let beyond = self.wakes.partition_point(|wake| wake.t_ns <= until_ns);
         self.wakes.get(beyond.checked_sub(1)?).filter(|wake| wake.t_ns > after_ns)
     }
 
     /// Returns the first wake-up from this time on.
-    pub fn next_wake(&self, from_ns: i64) -> Option<&Wake> {
+    pub fn next_wake(&self, from_ns: i64) -> Option<&WakeUp> {
         self.wakes.get(self.wakes.partition_point(|wake| wake.t_ns < from_ns))
     }
 
     /// Returns the wake-up that ends a wait that lasts until this time: none that came for a signal.
-    pub fn end_of_wait(&self, from_ns: i64) -> Option<&Wake> {
+    pub fn wake_ending_wait(&self, from_ns: i64) -> Option<&WakeUp> {
         let behind = self.wakes.partition_point(|wake| wake.t_ns < from_ns);
         self.wakes.range(behind..).find(|wake| !wake.interrupts).or_else(|| self.wakes.get(behind))
     }
 
-    /// Returns the timer that made a wake-up, as it was set last before.
-    pub fn armed_for(&self, wake: &Wake) -> Option<&Armed> {
+    /// Returns the timer behind a wake-up, as it was set last before.
+    pub fn timer_behind(&self, wake: &WakeUp) -> Option<&ArmedTimer> {
         let set = self.armed.partition_point(|armed| armed.t_ns <= wake.t_ns);
         let mut before = self.armed.range(..set).rev();
         match wake.by {
@@ -449,13 +454,13 @@ impl Thread {
     }
 
     /// Returns the last timer set before this time.
-    pub fn armed_before(&self, t_ns: i64) -> Option<&Armed> {
+    pub fn last_timer_before(&self, t_ns: i64) -> Option<&ArmedTimer> {
         self.armed.get(self.armed.partition_point(|armed| armed.t_ns <= t_ns).checked_sub(1)?)
     }
 
-    /// Returns the source of a wake-up from the occupant of its processor.
-    fn waker(&self, event: &Event, on: &Processor, f: Functions) -> Waker {
-        match on.ran.last() {
+    /// Finds the source of a wake-up from the occupant of the processor.
+    fn find_waker(&self, event: &Event, on: &Processor, f: Functions) -> Waker {
+        match on.occupants.last() {
             Some((_, Occupant::Callback(function))) => match on.expiring {
                 Some(timer) if function == f.sleep || self.armed.iter().any(|armed| armed.timer == timer) => {
                     Waker::Timer(Some(timer))
@@ -477,7 +482,7 @@ impl Thread {
     pub fn forget_before(&mut self, t_ns: i64) {
         self.state.forget_before(t_ns);
         let before = |t: i64| t < t_ns;
-        remove_past(&mut self.wakes, |wake| before(wake.t_ns));
+        pop_front_while(&mut self.wakes, |wake| before(wake.t_ns));
         // Each timer as it was set last may still expire.
         let mut kept = HashSet::new();
         let latest: Vec<bool> =
@@ -487,20 +492,20 @@ impl Thread {
         while self.armed.len() > TIMERS {
             self.armed.pop_front();
         }
-        remove_past(&mut self.blind, |(_, to)| before(*to));
+        pop_front_while(&mut self.lost_spans, |(_, to)| before(*to));
         self.priority.forget_before(t_ns);
-        remove_past(&mut self.faults, |t| before(*t));
-        remove_past(&mut self.moves, |t| before(*t));
+        pop_front_while(&mut self.faults, |t| before(*t));
+        pop_front_while(&mut self.moves, |t| before(*t));
         // The last action may still have effect.
-        for deeds in [&mut self.stops, &mut self.tracers, &mut self.holders] {
-            remove_replaced(deeds, |deed| before(deed.t_ns));
+        for actions in [&mut self.stops, &mut self.tracers, &mut self.holders] {
+            pop_superseded(actions, |action| before(action.t_ns));
         }
-        remove_past(&mut self.quota.used_up, |(_, to)| before(*to));
+        pop_front_while(&mut self.quota.used_up, |(_, to)| before(*to));
         self.frozen.forget_before(t_ns);
     }
 }
 
-/// Returns the action last before a time.
-pub fn last_deed(deeds: &VecDeque<ThreadAction>, until_ns: i64) -> Option<&ThreadAction> {
-    deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)
+/// Returns the last action before a time.
+pub fn last_action(actions: &VecDeque<ThreadAction>, until_ns: i64) -> Option<&ThreadAction> {
+    actions.get(actions.partition_point(|action| action.t_ns <= until_ns).checked_sub(1)?)
 }

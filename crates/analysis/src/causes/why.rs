@@ -114,33 +114,33 @@ pub struct CauseRow {
     pub check: Option<String>,
 }
 
-/// A late activation.
+/// Activation with one of the largest latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateEvent {
-    /// Its position among the latest, from 1.
+    /// Rank by latency, from 1 for the largest.
     pub rank: u64,
-    /// The number of its due time on the task's grid.
+    /// Number of its due time on the task's grid.
     pub index: u64,
-    /// Its due time, in ns.
+    /// Due time, in ns.
     pub due_ns: i64,
-    /// Its latency, in ns.
+    /// Latency, in ns.
     pub latency_ns: i64,
     /// The processor it started on.
     pub cpu: u16,
-    /// Its latency in parts, in order: they add up to it.
+    /// Parts that add up to the latency, in order of time.
     pub parts: Vec<EventPart>,
     /// Occupants of that processor around it; empty if they were not kept.
     pub ran: Vec<OccupantSpan>,
 }
 
-/// A part of a latency.
+/// Part of a latency, with its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventPart {
-    /// Its beginning, in ns from the due time.
+    /// Beginning, in ns from the due time.
     pub at_ns: i64,
-    /// Its length, in ns.
+    /// Length, in ns.
     pub ns: i64,
-    /// Its cause.
+    /// Cause of the part.
     pub cause: Cause,
     /// The evidence for it.
     pub evidence: Evidence,
@@ -151,7 +151,7 @@ pub struct EventPart {
     pub function: Option<String>,
 }
 
-/// A span of an occupant of the processor.
+/// Span of time of one occupant of the processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OccupantSpan {
     /// Kind of the occupant.
@@ -159,18 +159,18 @@ pub struct OccupantSpan {
     pub context: ExecutionContext,
     /// Its name.
     pub name: String,
-    /// Its beginning, in ns from the due time.
+    /// Beginning, in ns from the due time.
     pub at_ns: i64,
-    /// Its length, in ns.
+    /// Length, in ns.
     pub ns: i64,
 }
 
-/// Activations to list one by one.
+/// Choice of the activations to list one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedEvents {
-    /// The latest, at most this many.
+    /// The ones with the largest latency, at most this many.
     Worst(usize),
-    /// The one at this position among the latest, from 1.
+    /// The one at this rank by latency, from 1 for the largest.
     Rank(usize),
     /// The one with this number on its task's grid.
     Index(u64),
@@ -235,9 +235,9 @@ impl TaskWhy {
                 likely: ratio(sum.likely_ns, sum.sum_ns),
                 p99_9_without_ns: without(0.999),
                 max_without_ns: without(1.0),
-                max_without_class_ns: known.then(|| without_class(causes, sum.cause.class)),
+                max_without_class_ns: known.then(|| max_latency_without(causes, sum.cause.class)),
                 functions: longest_first(&sum.functions),
-                check: check(sum.cause.class).map(str::to_owned),
+                check: check_id(sum.cause.class).map(str::to_owned),
             }
         };
         let mut rows: Vec<CauseRow> = causes.causes.iter().zip(&of_latest).map(row).collect();
@@ -329,7 +329,7 @@ impl LateEvent {
         }
     }
 
-    /// Returns the longest part beyond the usual way.
+    /// Returns the longest part beyond the typical wake-up.
     #[must_use]
     pub fn main_part(&self) -> Option<&EventPart> {
         self.parts.iter().filter(|part| is_unusual(part.cause.class)).max_by_key(|part| part.ns)
@@ -338,7 +338,7 @@ impl LateEvent {
 
 /// Returns the largest latency of the worst activations less all parts of this class. Activations not kept
 /// whole were no later than the least late of these.
-fn without_class(causes: &TaskCauses, class: CauseClass) -> i64 {
+fn max_latency_without(causes: &TaskCauses, class: CauseClass) -> i64 {
     let is_of = |cause: usize| causes.causes.get(cause).is_some_and(|sum| sum.cause.class == class);
     let less = |late: &LateStart| {
         let parts = late.parts.iter().filter(|part| is_of(part.cause));
@@ -356,14 +356,14 @@ fn longest_first(functions: &BTreeMap<String, i64>) -> Vec<(String, i64)> {
     functions
 }
 
-/// True if a cause is neither the usual way nor the tracer.
+/// True if a cause is neither the typical wake-up nor the tracer.
 #[must_use]
 pub const fn is_unusual(class: CauseClass) -> bool {
     !matches!(class, CauseClass::TypicalWakeUp | CauseClass::Tracer)
 }
 
-/// Returns the check that has more about a cause.
-const fn check(class: CauseClass) -> Option<&'static str> {
+/// Returns the id of the check that has more about a cause.
+const fn check_id(class: CauseClass) -> Option<&'static str> {
     Some(match class {
         CauseClass::Outside | CauseClass::WorkOrOutside => "steal",
         CauseClass::Idle => "idle-states",

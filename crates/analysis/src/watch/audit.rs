@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::causes::SparseHistogram;
 use jitterlab_model::watched::CallCount;
 
-use super::pass::Pass;
-use crate::causes::event::goes_on;
+use super::wait_tracker::Wait;
+use crate::causes::event::will_restart;
 use crate::causes::{Call, Event, EventKind, NameId, NameTable};
 
 /// Calls that are named, those that took longest.
@@ -50,14 +50,14 @@ struct Costs {
 impl Audit {
     /// Begins without calls.
     pub fn new(names: &mut NameTable) -> Self {
-        let file_timer = names.number("timerfd_tmrproc");
+        let file_timer = names.intern("timerfd_tmrproc");
         Audit { file_timer, open: None, since: BTreeMap::new(), calls: BTreeMap::new() }
     }
 
-    /// Takes the next event of the thread's own context.
-    pub fn event(&mut self, event: &Event) {
+    /// Processes the next event of the thread's own context.
+    pub fn process_event(&mut self, event: &Event) {
         match &event.what {
-            EventKind::Call { call, number, .. } => {
+            EventKind::SyscallEnter { call, number, .. } => {
                 let is_open = |open: &Open| open.number == *number || *call == Call::Restart;
                 if !self.open.as_ref().is_some_and(is_open) {
                     let (call, number) = (*call, *number);
@@ -70,7 +70,7 @@ impl Audit {
                     open.takes_expiry = true;
                 }
             }
-            EventKind::Return { answer } if !goes_on(*answer) => {
+            EventKind::SyscallExit { return_value } if !will_restart(*return_value) => {
                 if let Some(open) = self.open.take() {
                     let since = self.since.entry(open.number).or_default();
                     let ns = event.t_ns - open.since_ns;
@@ -92,7 +92,7 @@ impl Audit {
     }
 
     /// Notes that the loop has waited for its next activation: the wait, made by this call, does not count as its work.
-    pub fn waited(&mut self, wait: &Pass, number: i64) {
+    pub fn waited(&mut self, wait: &Wait, number: i64) {
         let since = std::mem::take(&mut self.since);
         for (call, Since { all: (times, ns), of_timers }) in since {
             let (own_times, own_ns) = match call == number {

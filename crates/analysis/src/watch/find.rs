@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::watched::{DueTimes, Waits};
 
-use super::pass::{Pass, WaitKey, Waker};
+use super::wait_tracker::{Wait, WaitKey, Waker};
 
 /// A periodic loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// The wait that begins each activation.
     pub key: WaitKey,
-    /// Its most frequent way to wait; [`Waits::NanosleepRelative`] for any wait that a length of time ends.
+    /// Most frequent way to wait; [`Waits::NanosleepRelative`] for any wait that a length of time ends.
     pub waits: Waits,
     /// True if others end its waits, so that it has no due times: distances longer than the period are no misses.
     pub is_woken: bool,
@@ -25,7 +25,7 @@ pub struct Found {
     pub origin_ns: f64,
     /// Share of its intervals that are close to whole periods.
     pub regular: f64,
-    /// Number of passes behind it.
+    /// Number of waits behind it.
     pub passes: usize,
 }
 
@@ -56,7 +56,7 @@ pub enum Irregular {
     },
 }
 
-/// Fewest passes that show a period.
+/// Fewest waits that show a period.
 const LEAST_PASSES: usize = 8;
 /// Least share of the intervals that must be close to a whole number of periods.
 const LEAST_REGULAR: f64 = 0.8;
@@ -64,7 +64,7 @@ const LEAST_REGULAR: f64 = 0.8;
 const MOST_LEFT_OUT: f64 = 0.05;
 /// Largest distance that counts as close, as a part of a period.
 const CLOSE: f64 = 0.25;
-/// The same for lengths of time behind work that varies.
+/// Largest distance that counts as close for lengths of time behind work that varies, as a part of a period.
 const CLOSE_LENGTH: f64 = 0.5;
 /// Least share of the time that intervals close to the period take in a loop of lengths of time: a few short sleeps in
 /// each activation are not the loop.
@@ -86,12 +86,12 @@ const PERIODS_NS: (f64, f64) = (10_000.0, 10e9);
 ///
 /// # Errors
 /// Returns an error if no wait is periodic.
-pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
-    let mut groups: BTreeMap<WaitKey, Vec<&Pass>> = BTreeMap::new();
-    for pass in passes {
-        groups.entry(pass.key).or_default().push(pass);
+pub fn find(passes: &[Wait]) -> Result<Found, Irregular> {
+    let mut groups: BTreeMap<WaitKey, Vec<&Wait>> = BTreeMap::new();
+    for wait in passes {
+        groups.entry(wait.key).or_default().push(wait);
     }
-    let found: Vec<Found> = groups.iter().filter_map(|(key, passes)| of_one(*key, passes)).collect();
+    let found: Vec<Found> = groups.iter().filter_map(|(key, passes)| loop_at_wait(*key, passes)).collect();
     let most = found.iter().map(|found| found.passes).max().unwrap_or(0);
     // A rare wait is part of the work. Among frequent ones due times are the strongest evidence, then a timer; next comes
     // the more regular wait, then the more frequent one.
@@ -101,7 +101,7 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
         (2 * found.passes >= most, has_due_times, is_timed, (found.regular * 20.0) as u32, found.passes)
     });
     // A rare sleep is part of the work, too, where the frequent ones have no period.
-    let timed = |passes: &Vec<&Pass>| passes.iter().filter(|pass| pass.due_ns.is_some()).count();
+    let timed = |passes: &Vec<&Wait>| passes.iter().filter(|wait| wait.due_ns.is_some()).count();
     let most_timed = groups.values().map(timed).max().unwrap_or(0);
     let found = found.filter(|found| {
         found.waits != Waits::NanosleepRelative || found.passes.saturating_mul(RARER) >= most_timed
@@ -113,7 +113,7 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
     }
 }
 
-fn irregular(waits: usize, groups: &BTreeMap<WaitKey, Vec<&Pass>>) -> Irregular {
+fn irregular(waits: usize, groups: &BTreeMap<WaitKey, Vec<&Wait>>) -> Irregular {
     if waits < LEAST_PASSES {
         return Irregular::Few(waits);
     }
@@ -127,9 +127,9 @@ fn irregular(waits: usize, groups: &BTreeMap<WaitKey, Vec<&Pass>>) -> Irregular 
 }
 
 /// Returns the other that ended waits most often, if others ended most of them.
-fn others(passes: &[&Pass]) -> Option<Waker> {
+fn others(passes: &[&Wait]) -> Option<Waker> {
     let mut counts: BTreeMap<Waker, usize> = BTreeMap::new();
-    for waker in passes.iter().filter_map(|pass| pass.waker.filter(|waker| waker.is_other())) {
+    for waker in passes.iter().filter_map(|wait| wait.waker.filter(|waker| waker.is_other())) {
         *counts.entry(waker).or_default() += 1;
     }
     let all: usize = counts.values().sum();
@@ -146,7 +146,7 @@ fn range(distances: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
 }
 
 /// Returns the distances of the times that a thread asks for, if it leaves out times of its grid that had not passed.
-fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
+fn several(passes: &[&Wait], found: &Found) -> Option<Irregular> {
     // The kernel chooses the times of SCHED_DEADLINE: those it leaves out follow an overrun.
     let chooses = !matches!(found.waits, Waits::NanosleepRelative | Waits::Deadline);
     if found.due != DueTimes::OwnTimer || !chooses {
@@ -174,8 +174,8 @@ pub(super) fn left_out(before_ns: i64, due_ns: i64, asked_ns: i64, period_ns: f6
     (between - passed.clamp(0, between)).unsigned_abs()
 }
 
-fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
-    let of = |pass: &&Pass| pass.due_ns.map(|due_ns| (due_ns, due_ns > pass.began_ns));
+fn loop_at_wait(key: WaitKey, passes: &[&Wait]) -> Option<Found> {
+    let of = |wait: &&Wait| wait.due_ns.map(|due_ns| (due_ns, due_ns > wait.began_ns));
     let due: Vec<(i64, bool)> = passes.iter().filter_map(of).collect();
     let timed = due.len() * 2 > passes.len();
     if !timed && due.len() as f64 > MOST_TIMED * passes.len() as f64 {
@@ -185,8 +185,8 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     // A thread that catches up may ask for no time at all, which is not on its grid.
     let ahead: Vec<i64> = due.iter().filter(|(_, ahead)| *ahead).map(|(due_ns, _)| *due_ns).collect();
     let asked: Vec<i64> = due.iter().map(|(ns, _)| *ns).collect();
-    let ended: Vec<i64> = passes.iter().map(|pass| pass.ended_ns).collect();
-    let mut waits = most_common(passes.iter().map(|pass| pass.waits));
+    let ended: Vec<i64> = passes.iter().map(|wait| wait.ended_ns).collect();
+    let mut waits = most_common(passes.iter().map(|wait| wait.waits));
     let grid = match (timed, is_woken) {
         (true, _) => {
             let tried = [&ahead, &asked].into_iter().filter_map(|times| Grid::from_times(times));
@@ -200,7 +200,7 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
         (false, true) => Grid::from_woken(&ended),
         (false, false) => Grid::from_times(&ended),
     };
-    let on_realtime = 2 * passes.iter().filter(|pass| pass.on_realtime).count() > passes.len();
+    let on_realtime = 2 * passes.iter().filter(|wait| wait.on_realtime).count() > passes.len();
     let has_due_times = !timed || waits == Waits::Deadline || grid.as_ref().is_some_and(Grid::is_exact);
     if !has_due_times && asks_for_lengths(passes) {
         waits = Waits::NanosleepRelative;
@@ -250,9 +250,9 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
 }
 
 /// True if the times that a thread asks for lie at a fixed distance from its calls rather than from each other.
-fn asks_for_lengths(passes: &[&Pass]) -> bool {
-    let due = |pass: &Pass| pass.due_ns.filter(|due_ns| *due_ns > pass.began_ns);
-    let lengths = passes.iter().filter_map(|pass| Some(due(pass)? - pass.began_ns));
+fn asks_for_lengths(passes: &[&Wait]) -> bool {
+    let due = |wait: &Wait| wait.due_ns.filter(|due_ns| *due_ns > wait.began_ns);
+    let lengths = passes.iter().filter_map(|wait| Some(due(wait)? - wait.began_ns));
     let distances = passes.windows(2).filter_map(|pair| Some(due(pair[1])? - due(pair[0])?));
     let width =
         |times: Vec<i64>| range(times.into_iter()).map_or(0, |(shortest, longest)| longest - shortest);

@@ -4,12 +4,12 @@ use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Known, Overrun};
 
 use super::find::{Found, left_out};
-use super::pass::Pass;
+use super::wait_tracker::Wait;
 
 /// Largest distance of a time from the grid, as a part of a period.
 const ON_GRID: f64 = 0.01;
 
-/// Converts the passes of one loop into activations.
+/// Converts the waits of one loop into activations.
 #[derive(Debug)]
 pub struct Follower {
     found: Found,
@@ -19,7 +19,7 @@ pub struct Follower {
     running: Option<Activation>,
     /// Due time of the activation before the current one.
     before_ns: Option<i64>,
-    /// The last activation before events were lost: its end, and everything up to the next pass, is unknown.
+    /// The last activation before events were lost: its end, and everything up to the next wait, is unknown.
     before_gap: Option<Activation>,
     /// True if that activation ended before.
     has_ended: bool,
@@ -95,19 +95,19 @@ impl Follower {
         }
     }
 
-    /// Takes the thread's next pass, and returns an activation that is complete.
+    /// Processes the next wait of the thread, and returns the activation that it completes.
     ///
     /// An activation ends when its thread waits for the next one. Missed due times are known when that begins.
-    pub fn pass(&mut self, pass: &Pass) -> Option<Activation> {
-        if pass.key != self.found.key || self.has_changed() {
+    pub fn process_wait(&mut self, wait: &Wait) -> Option<Activation> {
+        if wait.key != self.found.key || self.has_changed() {
             return None;
         }
-        if pass.clock_was_set {
-            return self.ended(pass.began_ns);
+        if wait.clock_was_set {
+            return self.ended(wait.began_ns);
         }
-        let start_ns = pass.ended_ns.saturating_add(self.return_ns);
+        let start_ns = wait.ended_ns.saturating_add(self.return_ns);
         let due_ns = match self.found.due {
-            DueTimes::OwnTimer => self.own_due(pass)?,
+            DueTimes::OwnTimer => self.own_due(wait)?,
             DueTimes::FittedGrid => {
                 if self.found.is_woken {
                     self.put_on_grid(start_ns);
@@ -121,7 +121,7 @@ impl Follower {
         };
         let complete = self.running.take().map(|running| {
             let periods = self.periods_since_wait(due_ns - running.due_ns);
-            let left_out = self.left_out(running.due_ns, due_ns, pass.began_ns);
+            let left_out = self.left_out(running.due_ns, due_ns, wait.began_ns);
             if !self.found.is_woken {
                 self.note_distance(left_out == 0);
             }
@@ -130,11 +130,11 @@ impl Follower {
                 false => u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX),
             };
             // A thread that waits again before it could have read a clock began somewhere in between.
-            let start_ns = match running.start_ns <= pass.began_ns {
+            let start_ns = match running.start_ns <= wait.began_ns {
                 true => running.start_ns,
-                false => running.end_ns + (pass.began_ns - running.end_ns).max(0) / 2,
+                false => running.end_ns + (wait.began_ns - running.end_ns).max(0) / 2,
             };
-            (Activation { start_ns, end_ns: pass.began_ns.max(start_ns), missed, ..running }, periods)
+            (Activation { start_ns, end_ns: wait.began_ns.max(start_ns), missed, ..running }, periods)
         });
         let index = match (complete, self.before_gap.take()) {
             (Some((before, periods)), _) => before.index + periods,
@@ -150,38 +150,38 @@ impl Follower {
             index,
             due_ns,
             start_ns,
-            end_ns: pass.ended_ns,
-            cpu: pass.cpu,
+            end_ns: wait.ended_ns,
+            cpu: wait.cpu,
             ..Activation::default()
         });
         complete.map(|(before, _)| before)
     }
 
-    /// Notes that events were lost: the end of the current activation and everything up to the next pass is unknown.
+    /// Notes that events were lost: the end of the current activation and everything up to the next wait is unknown.
     pub fn lost(&mut self) {
         if let Some(running) = self.running.take() {
             (self.before_gap, self.has_ended) = (Some(running), false);
         }
     }
 
-    /// Ends the current activation and returns it; everything up to the next pass is unknown.
+    /// Ends the current activation and returns it; everything up to the next wait is unknown.
     pub fn ended(&mut self, end_ns: i64) -> Option<Activation> {
         let running = self.running.take()?;
         (self.before_gap, self.has_ended) = (Some(running), true);
         Some(Activation { end_ns: end_ns.max(running.start_ns), ..running })
     }
 
-    /// Returns the due time of a pass of a thread with its own timer. A late thread may ask for a past time,
+    /// Returns the due time of a wait of a thread with its own timer. A late thread may ask for a past time,
     /// which is on its grid, or for no time at all: then the next time of its grid is meant.
-    fn own_due(&mut self, pass: &Pass) -> Option<i64> {
-        let asked_ns = pass.due_ns?;
-        let Some(before) = self.running.filter(|_| asked_ns <= pass.began_ns) else { return Some(asked_ns) };
+    fn own_due(&mut self, wait: &Wait) -> Option<i64> {
+        let asked_ns = wait.due_ns?;
+        let Some(before) = self.running.filter(|_| asked_ns <= wait.began_ns) else { return Some(asked_ns) };
         let periods = (asked_ns - before.due_ns) as f64 / self.found.period_ns;
         let next_ns = before.due_ns + self.found.period_ns as i64;
         let on_grid = periods >= 0.5 && (periods - periods.round()).abs() < ON_GRID;
         // One that skips does not serve a due time when the next one has passed. A timer of the kernel's gives all that
         // have passed at once.
-        let is_behind = next_ns.saturating_add(self.found.period_ns as i64) <= pass.began_ns;
+        let is_behind = next_ns.saturating_add(self.found.period_ns as i64) <= wait.began_ns;
         let gives_all = matches!(self.found.waits, Waits::Timerfd | Waits::TimerSignal);
         self.caught_up += u64::from((on_grid || is_behind) && !gives_all);
         Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })

@@ -1,18 +1,18 @@
 //! Periodic loops in running programs: kernel events in, activations out.
 //!
-//! [`Passes`](pass::Passes) tracks one thread from wait to wait; [`find`] finds the periodic wait;
-//! [`Follower`] makes an activation of each pass. Method: `docs/evidence/causes.md`.
+//! [`WaitTracker`](wait_tracker::WaitTracker) tracks one thread from wait to wait; [`find`] finds the periodic wait;
+//! [`Follower`] makes an activation of each wait. Method: `docs/evidence/causes.md`.
 
 mod audit;
 mod find;
 mod follow;
-mod pass;
-mod surroundings;
+mod system_state;
 #[cfg(test)]
 mod tests;
+mod wait_tracker;
 
 pub use audit::Audit;
 pub use find::{Found, Irregular, find};
 pub use follow::Follower;
-pub use pass::{Pass, Passes, WaitKey, Waker};
-pub use surroundings::Surroundings;
+pub use system_state::SystemState;
+pub use wait_tracker::{Wait, WaitKey, WaitTracker, Waker};

@@ -13,24 +13,24 @@ const MONOTONIC_LESS_REALTIME: i64 = -1_700_000_000_000_000_000;
 /// A thread's actions in a cycle, with their events.
 struct Script {
     names: NameTable,
-    passes: Passes,
-    around: Surroundings,
-    waits: Vec<Pass>,
+    passes: WaitTracker,
+    system: SystemState,
+    waits: Vec<Wait>,
 }
 
 impl Script {
     fn new() -> Self {
         let mut names = NameTable::default();
-        let passes = Passes::new(THREAD, &mut names);
-        let mut around = Surroundings::default();
-        around.clock_read(MONOTONIC_LESS_REALTIME, 0, 0, false);
-        Script { names, passes, around, waits: Vec::new() }
+        let passes = WaitTracker::new(THREAD, &mut names);
+        let mut system = SystemState::default();
+        system.clock_read(MONOTONIC_LESS_REALTIME, 0, 0, false);
+        Script { names, passes, system, waits: Vec::new() }
     }
 
     fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: EventKind) {
         let event = Event { t_ns, cpu: 2, pid, in_interrupt, interrupts_off: in_interrupt, what };
-        self.around.event(&event);
-        self.waits.extend(self.passes.event(&event, &self.around));
+        self.system.process_event(&event);
+        self.waits.extend(self.passes.process_event(&event, &self.system));
     }
 
     fn call(&mut self, t_ns: i64, call: Call, arguments: [u64; 3]) {
@@ -38,16 +38,16 @@ impl Script {
             Call::Other(number) => number,
             _ => 230,
         };
-        self.send(t_ns, THREAD, false, EventKind::Call { call, number, arguments });
+        self.send(t_ns, THREAD, false, EventKind::SyscallEnter { call, number, arguments });
     }
 
     fn back(&mut self, t_ns: i64) {
-        self.send(t_ns, THREAD, false, EventKind::Return { answer: 0 });
+        self.send(t_ns, THREAD, false, EventKind::SyscallExit { return_value: 0 });
         self.leave(t_ns, PrevState::Ready);
     }
 
-    fn leave(&mut self, t_ns: i64, leaves: PrevState) {
-        self.send(t_ns, THREAD, false, switch(THREAD, leaves, 0));
+    fn leave(&mut self, t_ns: i64, prev_state: PrevState) {
+        self.send(t_ns, THREAD, false, switch(THREAD, prev_state, 0));
     }
 
     fn come(&mut self, t_ns: i64) {
@@ -55,7 +55,7 @@ impl Script {
     }
 
     fn timer(&mut self, t_ns: i64, timer: u64, function: &str, soft_ns: i64) {
-        let function = self.names.number(function);
+        let function = self.names.intern(function);
         self.send(t_ns, THREAD, false, EventKind::TimerStart { timer, function, soft_ns, hard_ns: soft_ns });
     }
 
@@ -65,12 +65,12 @@ impl Script {
         self.send(from_ns, THREAD, false, switch(THREAD, PrevState::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
-            self.send(woken_ns - 500, 0, false, EventKind::Enter(handler));
+            self.send(woken_ns - 500, 0, false, EventKind::HandlerEnter(handler));
         }
         let waker = if by.is_some() { 0 } else { 9 };
         self.send(woken_ns, waker, by.is_some(), EventKind::Waking { pid: THREAD, cpu: 2 });
         if let Some(handler) = handler {
-            self.send(woken_ns + 500, 0, false, EventKind::Exit(handler));
+            self.send(woken_ns + 500, 0, false, EventKind::HandlerExit(handler));
         }
         self.send(woken_ns + 1_000, 0, false, switch(0, PrevState::Ready, THREAD));
     }
@@ -81,26 +81,26 @@ impl Script {
 
     fn overrun(&self) -> Known<Overrun> {
         let mut follower = Follower::new(self.found());
-        for pass in &self.waits {
-            let _ = follower.pass(pass);
+        for wait in &self.waits {
+            let _ = follower.process_wait(wait);
         }
         follower.overrun()
     }
 
     fn activations(&self) -> Vec<Activation> {
         let mut follower = Follower::new(self.found());
-        self.waits.iter().filter_map(|pass| follower.pass(pass)).collect()
+        self.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect()
     }
 }
 
-fn switch(from: i32, leaves: PrevState, to: i32) -> EventKind {
+fn switch(from: i32, prev_state: PrevState, to: i32) -> EventKind {
     let priority = |pid| if pid == THREAD { 19 } else { 120 };
     let (from_name, name) = (NameId(0), NameId(0));
     EventKind::Switch {
         from,
         from_name,
         from_priority: priority(from),
-        leaves,
+        prev_state,
         to,
         name,
         priority: priority(to),
@@ -169,9 +169,9 @@ fn what_falls_into_a_gap_of_the_events_is_neither_missed_nor_late() {
     }
     let mut follower = Follower::new(script.found());
     let (before, after) = (&script.waits[..20], &script.waits[27..]);
-    let mut rows: Vec<Activation> = before.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let mut rows: Vec<Activation> = before.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     (0..3).for_each(|_| follower.lost());
-    rows.extend(after.iter().filter_map(|pass| follower.pass(pass)));
+    rows.extend(after.iter().filter_map(|wait| follower.process_wait(wait)));
     assert_eq!((rows.len() as u64, follower.unknown), (19 + 31, 8), "the one that ran and seven others");
     assert!(rows.iter().all(|row| row.missed == 0 && row.due_ns == (row.index as i64 + 1) * PERIOD_NS));
 }
@@ -189,7 +189,7 @@ fn a_start_is_where_a_clock_can_be_read_and_never_behind_the_next_wait() {
         script.back(due + 5_000);
     }
     let mut follower = Follower::reading_after(script.found(), 3_000);
-    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert_eq!(rows.len(), 18);
     for row in rows {
         let (latency_ns, execution_ns) = if row.index % 2 == 0 { (5_500, 500) } else { (8_000, 297_000) };
@@ -312,7 +312,7 @@ fn a_fitted_grid_follows_a_clock_of_another_rate() {
         script.back(at + late(k) + 3_000);
     }
     let mut follower = Follower::new(find(&script.waits[..1_900]).unwrap());
-    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     let (best, worst) = rows[10_000..]
         .iter()
         .fold((i64::MAX, i64::MIN), |(low, high), a| (low.min(a.latency_ns()), high.max(a.latency_ns())));
@@ -367,8 +367,8 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
                 script.sleep(at + 20, due, Some(HandlerKind::Timer));
             }
             script.back(at + lasts);
-            audit.event(&own(at, EventKind::Call { call, number, arguments: [0; 3] }));
-            audit.event(&own(at + lasts, EventKind::Return { answer: 0 }));
+            audit.process_event(&own(at, EventKind::SyscallEnter { call, number, arguments: [0; 3] }));
+            audit.process_event(&own(at + lasts, EventKind::SyscallExit { return_value: 0 }));
         }
         audit.waited(script.waits.last().unwrap(), 230);
     }
@@ -384,11 +384,11 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
     const EPOLL: i64 = 232;
     let mut names = NameTable::default();
     let mut audit = Audit::new(&mut names);
-    let function = names.number("timerfd_tmrproc");
+    let function = names.intern("timerfd_tmrproc");
     for k in 1..60i64 {
         let due = k * PERIOD_NS;
-        let call = |number, call| EventKind::Call { call, number, arguments: [4, 0, 0] };
-        let back = EventKind::Return { answer: 8 };
+        let call = |number, call| EventKind::SyscallEnter { call, number, arguments: [4, 0, 0] };
+        let back = EventKind::SyscallExit { return_value: 8 };
         let set =
             EventKind::TimerStart { timer: 1, function, soft_ns: due + PERIOD_NS, hard_ns: due + PERIOD_NS };
         // A read of a file is work even beside it.
@@ -402,9 +402,9 @@ fn reading_the_timer_that_ended_a_wait_is_none_of_the_work() {
             (40_000, back),
         ];
         for (after, what) in events {
-            audit.event(&own(due + after, what));
+            audit.process_event(&own(due + after, what));
         }
-        let wait = Pass {
+        let wait = Wait {
             key: WaitKey { call: Call::Poll, object: 4 },
             began_ns: due - 500_000,
             ended_ns: due + 3_000,
@@ -441,7 +441,7 @@ fn a_stop_ends_no_wait_and_a_handled_signal_does() {
     let interrupt = |script: &mut Script, at| {
         script.send(at, 9, false, EventKind::Waking { pid: THREAD, cpu: 2 });
         script.come(at + 100);
-        script.send(at + 200, THREAD, false, EventKind::Return { answer: INTERRUPTED });
+        script.send(at + 200, THREAD, false, EventKind::SyscallExit { return_value: INTERRUPTED });
     };
     let end = |script: &mut Script| {
         script.send(due, 0, true, EventKind::Waking { pid: THREAD, cpu: 2 });
@@ -468,7 +468,7 @@ fn a_stop_ends_no_wait_and_a_handled_signal_does() {
     interrupt(&mut script, 2 * PERIOD_NS);
     for (at, call) in [(400, Call::Other(HANDLED)), (600, sigreturn())] {
         script.call(2 * PERIOD_NS + at, call, [0; 3]);
-        script.send(2 * PERIOD_NS + at + 100, THREAD, false, EventKind::Return { answer: 0 });
+        script.send(2 * PERIOD_NS + at + 100, THREAD, false, EventKind::SyscallExit { return_value: 0 });
     }
     sleep(&mut script, 2 * PERIOD_NS + 800);
     end(&mut script);
@@ -499,9 +499,9 @@ fn signals_make_no_period_of_their_own() {
             at += 900_000 + (k * 7_919 + signal * 104_729) % 200_000;
             script.send(at, 9, false, EventKind::Waking { pid: THREAD, cpu: 2 });
             script.come(at + 1_000);
-            script.send(at + 2_000, THREAD, false, EventKind::Return { answer: INTERRUPTED });
+            script.send(at + 2_000, THREAD, false, EventKind::SyscallExit { return_value: INTERRUPTED });
             script.call(at + 3_000, sigreturn(), [0; 3]);
-            script.send(at + 4_000, THREAD, false, EventKind::Return { answer: -4 });
+            script.send(at + 4_000, THREAD, false, EventKind::SyscallExit { return_value: -4 });
             at += 5_000;
         }
         script.call(at, Call::ClockNanosleep, [1, 1, 0]);
@@ -551,7 +551,7 @@ fn an_own_timer_that_ends_some_waits_leaves_no_grid_to_fit() {
 
 /// A thread that another one wakes at these times.
 fn woken(script: &mut Script, times: impl Iterator<Item = i64>) {
-    let mut free = script.waits.last().map_or(0, |pass| pass.ended_ns + 10_000);
+    let mut free = script.waits.last().map_or(0, |wait| wait.ended_ns + 10_000);
     for at in times {
         let at = at.max(free + 2_000);
         script.call(free, Call::Read, [3, 0, 0]);
@@ -621,7 +621,7 @@ fn a_thread_that_is_woken_misses_nothing() {
     woken(&mut script, (0..200).map(|k| 2 * k * PERIOD_NS));
     let mut follower = Follower::new(script.found());
     woken(&mut script, (1..200).map(|k| (400 + 5 * k) * PERIOD_NS));
-    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert!(follower.has_changed() && (195..215).contains(&rows.len()), "{}", rows.len());
     assert_eq!(rows.iter().map(|row| row.missed).sum::<u32>(), 0);
 }
@@ -682,16 +682,16 @@ fn starts_around_a_step_of_their_clock_are_not_late_for_it() {
         if k == 50 {
             // Set by 3 ms, between two readings.
             offset -= 3 * PERIOD_NS;
-            script.around.clock_read(offset, due - 950_000, due + 500_000, true);
+            script.system.clock_read(offset, due - 950_000, due + 500_000, true);
         }
         script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
         script.back(due + 5_000);
     }
-    assert_eq!(script.around.clock_steps(), (1, 3 * PERIOD_NS));
+    assert_eq!(script.system.clock_steps(), (1, 3 * PERIOD_NS));
     let rows = script.activations();
     assert!(rows.iter().all(|row| row.latency_ns() == 5_000 && row.missed == 0), "{rows:?}");
     let mut follower = Follower::new(script.found());
-    let known = script.waits.iter().filter_map(|pass| follower.pass(pass)).count();
+    let known = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).count();
     assert_eq!(
         (known, follower.unknown),
         (96, 2),
@@ -706,7 +706,7 @@ fn a_wait_that_a_tracer_stops_on_its_return_ends_after_the_stop() {
     script.call(PERIOD_NS, Call::ClockNanosleep, [1, 1, 0]);
     script.timer(PERIOD_NS + 10, 1, "hrtimer_wakeup", due);
     script.sleep(PERIOD_NS + 20, due, Some(HandlerKind::Timer));
-    script.send(due + 2_000, THREAD, false, EventKind::Return { answer: 0 });
+    script.send(due + 2_000, THREAD, false, EventKind::SyscallExit { return_value: 0 });
     script.leave(due + 4_000, PrevState::Traced);
     script.come(due + 300_000);
     // Before its next call, it is stopped again.
@@ -718,7 +718,7 @@ fn a_wait_that_a_tracer_stops_on_its_return_ends_after_the_stop() {
 
 /// A thread that asks for times at these distances, working for so long.
 fn asking(script: &mut Script, distances: impl Iterator<Item = i64>, works_ns: i64, relative: bool) {
-    let mut due = script.waits.last().and_then(|pass| pass.due_ns).unwrap_or(PERIOD_NS);
+    let mut due = script.waits.last().and_then(|wait| wait.due_ns).unwrap_or(PERIOD_NS);
     for distance in distances {
         let called = due + 5_000 + works_ns;
         due = if relative { called + distance } else { due + distance };
@@ -742,7 +742,7 @@ fn times_that_nobody_asked_for_are_not_missed() {
     asking(&mut script, [2 * PERIOD_NS; 200].into_iter(), 100_000, false);
     let mut follower = Follower::new(script.found());
     asking(&mut script, [5 * PERIOD_NS; 200].into_iter(), 100_000, false);
-    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|wait| follower.process_wait(wait)).collect();
     assert!(follower.has_changed() && (199..210).contains(&rows.len()), "{}", rows.len());
     assert_eq!(rows.iter().map(|row| row.missed).sum::<u32>(), 0);
 

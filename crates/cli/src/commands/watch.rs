@@ -70,7 +70,7 @@ pub fn execute(args: &Args) -> Ending {
     let mut found = Watch::find(&request, &interrupted)?;
     let specs: Vec<_> = found.info().tasks.iter().map(|task| task.spec.clone()).collect();
     found.keep(args.keep.unwrap_or_else(|| host::keep_by_default(&specs, Some(args.duration))));
-    found.label(args.record.labels());
+    found.add_labels(args.record.labels());
     let writer = args.record.writer(found.info())?;
     args.record.note(|| jitterlab_report::run::found(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());

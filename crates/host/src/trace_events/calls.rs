@@ -5,7 +5,7 @@ use nix::libc::{self, c_long};
 
 /// The calls that 32-bit processors have a second time, with times of 64 bits: that number, the same on each of them, and the first.
 #[cfg(target_pointer_width = "32")]
-const AGAIN: &[(c_long, c_long)] = &[
+const CALLS_WITH_64_BIT_TIMES: &[(c_long, c_long)] = &[
     (403, libc::SYS_clock_gettime),
     (407, libc::SYS_clock_nanosleep),
     (413, libc::SYS_pselect6),
@@ -16,13 +16,14 @@ const AGAIN: &[(c_long, c_long)] = &[
     (422, libc::SYS_futex),
 ];
 #[cfg(not(target_pointer_width = "32"))]
-const AGAIN: &[(c_long, c_long)] = &[];
+const CALLS_WITH_64_BIT_TIMES: &[(c_long, c_long)] = &[];
 
 /// The filter for events of calls that leaves out those that ask for the time: a thread that looks at a clock without the
 /// vDSO does nothing else a million times a second, and waits in none of them.
-pub(super) fn that_matter() -> String {
+pub(super) fn filter_without_clock_readings() -> String {
     let ask = [libc::SYS_clock_gettime, libc::SYS_gettimeofday];
-    let again = AGAIN.iter().filter(|(_, first)| ask.contains(first)).map(|(again, _)| *again);
+    let again =
+        CALLS_WITH_64_BIT_TIMES.iter().filter(|(_, first)| ask.contains(first)).map(|(again, _)| *again);
     let others: Vec<String> = ask.into_iter().chain(again).map(|call| format!("id != {call}")).collect();
     others.join(" && ")
 }
@@ -32,7 +33,7 @@ const WAIT: u64 = 0;
 const LOCK_PI: u64 = 6;
 const LOCK_PI2: u64 = 13;
 /// Without the flags for a futex of one process only and for the clock of its time.
-const WAY: u64 = 0x7f;
+const FUTEX_OPERATION: u64 = 0x7f;
 /// The C library's lock has this value while others wait for it.
 const WAITED_FOR: u64 = 2;
 
@@ -102,19 +103,21 @@ pub fn name(number: i64) -> String {
 
 /// The system call of this number, with its first four arguments.
 pub(super) fn decode(number: i64, arguments: [u64; 4]) -> Call {
-    match (named(number), arguments) {
-        (Call::Futex, [_, way, WAITED_FOR, 0]) if way & WAY == WAIT => Call::Lock { inherits: false },
-        (Call::Futex, [_, way, _, 0]) if matches!(way & WAY, LOCK_PI | LOCK_PI2) => {
+    match (call_of_number(number), arguments) {
+        (Call::Futex, [_, way, WAITED_FOR, 0]) if way & FUTEX_OPERATION == WAIT => {
+            Call::Lock { inherits: false }
+        }
+        (Call::Futex, [_, way, _, 0]) if matches!(way & FUTEX_OPERATION, LOCK_PI | LOCK_PI2) => {
             Call::Lock { inherits: true }
         }
         (call, _) => call,
     }
 }
 
-fn named(number: i64) -> Call {
+fn call_of_number(number: i64) -> Call {
     #[allow(clippy::unnecessary_cast, reason = "32-bit processors")]
     let call = number as c_long;
-    match AGAIN.iter().find(|(again, _)| *again == call).map_or(call, |(_, first)| *first) {
+    match CALLS_WITH_64_BIT_TIMES.iter().find(|(again, _)| *again == call).map_or(call, |(_, first)| *first) {
         libc::SYS_clock_nanosleep => Call::ClockNanosleep,
         libc::SYS_nanosleep => Call::Nanosleep,
         libc::SYS_read

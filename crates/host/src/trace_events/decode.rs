@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_analysis::causes::{
-    Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, same_clock,
+    Event, EventKind, Handler, HandlerKind, NameId, NameTable, PrevState, is_same_clock,
 };
 use jitterlab_model::Error;
 
@@ -17,7 +17,7 @@ use super::symbols::Symbols;
 
 /// An event that can be switched on, and how its records are understood.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct EventSource {
     id: u16,
     record: Record,
 }
@@ -38,7 +38,7 @@ enum Record {
     Stack { frames: Field },
     PageFault,
     Call { number: Field, arguments: Field },
-    Return { answer: Field },
+    Return { return_value: Field },
     Idle { state: Field },
     Signal { number: Field, to: Field, name: Field },
     Lends { to: Field, name: Field },
@@ -62,7 +62,7 @@ const LONGEST_NAME: usize = 15;
 /// Frames below an interrupt that are kept.
 const FRAMES: usize = 8;
 
-impl Source {
+impl EventSource {
     /// The event of this name (such as `sched/sched_switch`, below `events`), if the kernel has it as it is understood here.
     pub(super) fn find(events: &Path, name: &str, names: &mut NameTable) -> Option<Self> {
         let text = fs::read_to_string(events.join(name).join("format")).ok()?;
@@ -96,23 +96,23 @@ impl Source {
             "ftrace/kernel_stack" => Record::Stack { frames: f("caller")? },
             "exceptions/page_fault_user" | "exceptions/page_fault_kernel" => Record::PageFault,
             "raw_syscalls/sys_enter" => Record::Call { number: f("id")?, arguments: f("args")? },
-            "raw_syscalls/sys_exit" => Record::Return { answer: f("ret")? },
+            "raw_syscalls/sys_exit" => Record::Return { return_value: f("ret")? },
             "power/cpu_idle" => Record::Idle { state: f("state")? },
-            other => vector(other, names)?,
+            other => vector_record(other, names)?,
         };
-        Some(Source { id: format.id, record })
+        Some(EventSource { id: format.id, record })
     }
 }
 
 /// `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
-fn vector(name: &str, names: &mut NameTable) -> Option<Record> {
+fn vector_record(name: &str, names: &mut NameTable) -> Option<Record> {
     let (_, event) = name.split_once('/')?;
     let (vector, enters) = match event.strip_suffix("_entry") {
         Some(vector) => (vector, true),
         None => (event.strip_suffix("_exit")?, false),
     };
     let kind = if vector == TIMER_VECTOR { HandlerKind::Timer } else { HandlerKind::Vector };
-    let name = names.number(vector);
+    let name = names.intern(vector);
     // The name matches each end with its begin.
     Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
 }
@@ -149,7 +149,7 @@ impl Decoder {
     pub(super) fn new<'a>(
         events: &Path,
         layout: PageLayout,
-        sources: impl Iterator<Item = &'a Source>,
+        sources: impl Iterator<Item = &'a EventSource>,
         names: &mut NameTable,
     ) -> Result<Self, Error> {
         let path = events.join("sched/sched_switch/format");
@@ -167,7 +167,7 @@ impl Decoder {
             layout,
             symbols: Symbols::of_this_kernel(),
             threads: HashMap::new(),
-            softirqs: SOFTIRQS.map(|name| names.number(name)).to_vec(),
+            softirqs: SOFTIRQS.map(|name| names.intern(name)).to_vec(),
             timers: HashSet::new(),
             offset_ns: fs::read_to_string("/proc/self/timens_offsets")
                 .map_or(0, |offsets| namespace_offset_ns(&offsets)),
@@ -175,7 +175,7 @@ impl Decoder {
     }
 
     /// The event of a record; `None` of one that is of no use.
-    pub(super) fn event(
+    pub(super) fn decode(
         &mut self,
         t_ns: i64,
         cpu: u16,
@@ -183,13 +183,13 @@ impl Decoder {
         names: &mut NameTable,
     ) -> Option<Event> {
         let id = self.type_.number(record) as u16;
-        let mut what = self.what(id, record, names)?;
+        let mut what = self.decode_kind(id, record, names)?;
         if let EventKind::TimerStart { soft_ns, hard_ns, .. } = &mut what
-            && same_clock(*soft_ns, t_ns)
+            && is_same_clock(*soft_ns, t_ns)
         {
-            (*soft_ns, *hard_ns) = (self.here(*soft_ns), self.here(*hard_ns));
+            (*soft_ns, *hard_ns) = (self.to_local_clock(*soft_ns), self.to_local_clock(*hard_ns));
         }
-        let t_ns = self.here(t_ns);
+        let t_ns = self.to_local_clock(t_ns);
         let pid = self.pid.number(record) as i32;
         let flags = self.flags.number(record);
         let (in_interrupt, interrupts_off) = (flags & IN_INTERRUPT != 0, flags & INTERRUPTS_OFF != 0);
@@ -197,27 +197,28 @@ impl Decoder {
     }
 
     /// The name that this thread has now, as an event at this time; `None` if it has ended.
-    pub(super) fn name_now(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
+    pub(super) fn current_name_event(&mut self, of: &Event, names: &mut NameTable) -> Option<Event> {
         let name = fs::read(format!("/proc/{}/comm", of.pid)).ok()?;
-        let name = thread(&mut self.threads, name.trim_ascii_end(), names);
-        Some(Event { what: EventKind::Named { name }, ..of.clone() })
+        let name = intern_thread_name(&mut self.threads, name.trim_ascii_end(), names);
+        Some(Event { what: EventKind::ThreadRenamed { name }, ..of.clone() })
     }
 
     /// A time of the kernel's monotonic clock as it is read here.
-    pub(super) fn here(&self, t_ns: i64) -> i64 {
+    pub(super) fn to_local_clock(&self, t_ns: i64) -> i64 {
         t_ns.saturating_add(self.offset_ns)
     }
 
-    fn what(&mut self, id: u16, record: &[u8], names: &mut NameTable) -> Option<EventKind> {
+    fn decode_kind(&mut self, id: u16, record: &[u8], names: &mut NameTable) -> Option<EventKind> {
         let number = |field: &Field| field.number(record);
         let what = match self.records.get(&id)? {
             Record::Switch { from: [from, from_name, from_priority, state], to: [to, name, priority] } => {
-                let mut name_of = |field: &Field| thread(&mut self.threads, field.text(record), names);
+                let mut name_of =
+                    |field: &Field| intern_thread_name(&mut self.threads, field.text(record), names);
                 EventKind::Switch {
                     from: number(from) as i32,
                     from_name: name_of(from_name),
                     from_priority: number(from_priority) as i16,
-                    leaves: PrevState::from_state(number(state)),
+                    prev_state: PrevState::from_state(number(state)),
                     to: number(to) as i32,
                     name: name_of(name),
                     priority: number(priority) as i16,
@@ -226,21 +227,21 @@ impl Decoder {
             Record::Signal { number: signal, to, name } => EventKind::Signal {
                 number: number(signal) as i32,
                 to: number(to) as i32,
-                name: thread(&mut self.threads, name.text(record), names),
+                name: intern_thread_name(&mut self.threads, name.text(record), names),
             },
-            Record::Lends { to, name } => EventKind::Lends {
+            Record::Lends { to, name } => EventKind::LendPriority {
                 to: number(to) as i32,
-                name: thread(&mut self.threads, name.text(record), names),
+                name: intern_thread_name(&mut self.threads, name.text(record), names),
             },
             Record::Freeze { group, on } => EventKind::Freeze {
-                group: names.number(&String::from_utf8_lossy(group.text(record))),
+                group: names.intern(&String::from_utf8_lossy(group.text(record))),
                 on: *on,
             },
             Record::Program { file } => {
                 let path = file.text(record);
                 let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
                 let name = &name[..name.len().min(LONGEST_NAME)];
-                EventKind::Named { name: thread(&mut self.threads, name, names) }
+                EventKind::ThreadRenamed { name: intern_thread_name(&mut self.threads, name, names) }
             }
             Record::Waking { pid, cpu } => {
                 EventKind::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 }
@@ -248,20 +249,22 @@ impl Decoder {
             Record::Migrate { pid, to } => {
                 EventKind::Migrate { pid: number(pid) as i32, to: number(to) as u16 }
             }
-            Record::Ran { pid, ns } => EventKind::Ran { pid: number(pid) as i32, ns: number(ns) },
+            Record::Ran { pid, ns } => {
+                EventKind::RuntimeAccounted { pid: number(pid) as i32, ns: number(ns) }
+            }
             Record::TimerStart { timer, function, soft, hard } => EventKind::TimerStart {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
                 soft_ns: number(soft),
                 hard_ns: number(hard),
             },
-            Record::Expire { timer, function } => EventKind::Expire {
+            Record::Expire { timer, function } => EventKind::TimerExpire {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
             },
-            Record::ExpireEnd => EventKind::ExpireEnd,
-            Record::Vector { handler, enters: true } => EventKind::Enter(*handler),
-            Record::Vector { handler, enters: false } => EventKind::Exit(*handler),
+            Record::ExpireEnd => EventKind::TimerExpireEnd,
+            Record::Vector { handler, enters: true } => EventKind::HandlerEnter(*handler),
+            Record::Vector { handler, enters: false } => EventKind::HandlerExit(*handler),
             Record::Device { number: irq, name } => {
                 let irq = number(irq) as u32;
                 let name = name.map(|name| String::from_utf8_lossy(name.text(record)).into_owned());
@@ -270,39 +273,39 @@ impl Decoder {
                 }
                 let kind = if self.timers.contains(&irq) { HandlerKind::Timer } else { HandlerKind::Device };
                 let mut of =
-                    |name: &str| Handler { kind, number: irq, name: names.number(&format!("{irq} {name}")) };
+                    |name: &str| Handler { kind, number: irq, name: names.intern(&format!("{irq} {name}")) };
                 match name {
-                    Some(name) => EventKind::Enter(of(&name)),
-                    None => EventKind::Exit(Handler { kind, number: irq, name: NameId(0) }),
+                    Some(name) => EventKind::HandlerEnter(of(&name)),
+                    None => EventKind::HandlerExit(Handler { kind, number: irq, name: NameId(0) }),
                 }
             }
             Record::Softirq { number: vec, enters } => {
                 let number = number(vec) as u32;
                 let name = self.softirqs.get(number as usize).copied()?;
                 let handler = Handler { kind: HandlerKind::Softirq, number, name };
-                if *enters { EventKind::Enter(handler) } else { EventKind::Exit(handler) }
+                if *enters { EventKind::HandlerEnter(handler) } else { EventKind::HandlerExit(handler) }
             }
             Record::Stack { frames } => {
                 let addresses = self.layout.longs(frames.rest(record));
                 let addresses: Vec<u64> =
                     addresses.filter(|address| ![u64::MAX, u32::MAX.into()].contains(address)).collect();
-                EventKind::Interrupted(self.below_interrupt(&addresses, names)?)
+                EventKind::InterruptedStack(self.below_interrupt(&addresses, names)?)
             }
             Record::PageFault => EventKind::PageFault,
             Record::Call { number: call, arguments } => {
                 let mut words = self.layout.longs(arguments.bytes(record));
                 let arguments = [(); 4].map(|()| words.next().unwrap_or(0));
                 let [first, second, third, _] = arguments;
-                EventKind::Call {
+                EventKind::SyscallEnter {
                     call: calls::decode(number(call), arguments),
                     number: number(call),
                     arguments: [first, second, third],
                 }
             }
-            Record::Return { answer } => EventKind::Return { answer: number(answer) },
+            Record::Return { return_value } => EventKind::SyscallExit { return_value: number(return_value) },
             Record::Idle { state } => match number(state) as u32 {
                 NOT_IDLE => return None,
-                state => EventKind::Idle(state),
+                state => EventKind::IdleEnter(state),
             },
         };
         Some(what)
@@ -328,7 +331,7 @@ fn is_interrupt_entry(function: &str) -> bool {
         )
 }
 
-fn thread(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTable) -> NameId {
+fn intern_thread_name(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTable) -> NameId {
     let mut key = [0; 16];
     let length = name.len().min(key.len());
     key[..length].copy_from_slice(&name[..length]);
@@ -337,7 +340,7 @@ fn thread(known: &mut HashMap<[u8; 16], NameId>, name: &[u8], names: &mut NameTa
         // The numbers in the names of kernel workers mean nothing.
         let text =
             text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
-        names.number(text)
+        names.intern(text)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Why the kernel's events cannot be read.
+//! Errors in reading the kernel's events.
 
 use std::io;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// An event of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Format {
-    /// Its number, which its records begin with.
+    /// Number of the event, which its records begin with.
     pub(super) id: u16,
     fields: BTreeMap<String, Field>,
 }
@@ -51,7 +51,7 @@ impl Field {
         Some((name.to_owned(), field))
     }
 
-    /// Its value in a record as a number; 0 where the record is too short.
+    /// Returns the field's value in a record as a number; 0 where the record is too short.
     pub(super) fn number(self, record: &[u8]) -> i64 {
         let bytes = record.get(self.offset..self.offset + self.size).unwrap_or_default();
         let mut whole = [0; 8];
@@ -76,7 +76,7 @@ impl Field {
         record.get(from..from.saturating_add(size)).unwrap_or_default()
     }
 
-    /// Its text in a record, up to the first zero.
+    /// Returns the field's text in a record, up to the first zero.
     pub(super) fn text(self, record: &[u8]) -> &[u8] {
         let bytes = self.bytes(record);
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());

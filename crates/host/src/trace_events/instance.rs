@@ -60,16 +60,19 @@ impl Instance {
             }
         };
         let instance = Instance { folder, _fs: fs, pipes };
-        instance.set("tracing_on", "0")?;
-        instance.set("trace_clock", "mono")?;
+        instance.write_file("tracing_on", "0")?;
+        instance.write_file("trace_clock", "mono")?;
         // Pages mark missing events only if the oldest events are overwritten.
-        instance.set("options/overwrite", "1")?;
+        instance.write_file("options/overwrite", "1")?;
         instance.record_on(cpus)?;
         for Pipe { cpu, .. } in &instance.pipes {
-            instance.set(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &(buffer_bytes / 1024).to_string())?;
+            instance.write_file(
+                &format!("per_cpu/cpu{cpu}/buffer_size_kb"),
+                &(buffer_bytes / 1024).to_string(),
+            )?;
         }
         // Names of threads come with the events themselves.
-        let _ = instance.set("options/record-cmd", "0");
+        let _ = instance.write_file("options/record-cmd", "0");
         Ok(instance)
     }
 
@@ -78,24 +81,24 @@ impl Instance {
     }
 
     /// A file's text; empty without a file.
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(super) fn read_file(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
     /// Writes to a file of the instance.
-    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), Error> {
+    pub(super) fn write_file(&self, name: &str, value: &str) -> Result<(), Error> {
         let path = self.path(name);
         write(&path, value).map_err(refused(&path))
     }
 
     /// Records events of these processors only.
     pub(super) fn record_on(&self, cpus: &CpuSet) -> Result<(), Error> {
-        self.set("tracing_cpumask", &cpus.to_mask())
+        self.write_file("tracing_cpumask", &cpus.to_mask())
     }
 
     /// Switches an event on or off.
     pub(super) fn enable(&self, event: &str, on: bool) -> Result<(), Error> {
-        self.set(&format!("events/{event}/enable"), if on { "1" } else { "0" })
+        self.write_file(&format!("events/{event}/enable"), if on { "1" } else { "0" })
     }
 
     /// Records events of these threads, too; of all threads only until the first call of this.
@@ -110,7 +113,7 @@ impl Instance {
 
     /// Records an event only where this holds.
     pub(super) fn filter(&self, event: &str, condition: &str) -> Result<(), Error> {
-        self.set(&format!("events/{event}/filter"), condition)
+        self.write_file(&format!("events/{event}/filter"), condition)
     }
 }
 
@@ -131,7 +134,7 @@ fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<Pipe>, (io::Error, Pat
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = self.set("tracing_on", "0");
+        let _ = self.write_file("tracing_on", "0");
         self.pipes.clear();
         remove(&self.folder);
     }

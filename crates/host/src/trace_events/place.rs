@@ -44,7 +44,7 @@ fn mount_detached(kind: &CStr) -> io::Result<OwnedFd> {
     let none = std::ptr::null::<libc::c_char>();
     // SAFETY: the name is a C string that outlives the call.
     let context = unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) };
-    let context = owned(context)?;
+    let context = owned_descriptor(context)?;
     // SAFETY: the command takes no key and no value.
     let made =
         unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0) };
@@ -53,10 +53,10 @@ fn mount_detached(kind: &CStr) -> io::Result<OwnedFd> {
     }
     // SAFETY: takes numbers only.
     let mount = unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, 0) };
-    owned(mount)
+    owned_descriptor(mount)
 }
 
-fn owned(descriptor: libc::c_long) -> io::Result<OwnedFd> {
+fn owned_descriptor(descriptor: libc::c_long) -> io::Result<OwnedFd> {
     match i32::try_from(descriptor) {
         // SAFETY: the kernel has just made it for us.
         Ok(number) if number >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(number) }),

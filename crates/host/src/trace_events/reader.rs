@@ -14,7 +14,7 @@ use jitterlab_rt::{Linux, System};
 use nix::sys::signal::Signal;
 
 use super::calls;
-use super::decode::{Decoder, Source, TIMER_DEVICE};
+use super::decode::{Decoder, EventSource, TIMER_DEVICE};
 use super::error::{not_permitted, not_understood, other_numbers};
 use super::instance::{Instance, Pipe};
 use super::page::PageLayout;
@@ -92,7 +92,7 @@ const TIMES: usize = 50;
 /// Recording of the kernel's events.
 #[derive(Debug)]
 pub struct TraceEvents {
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, EventSource>,
     layout: PageLayout,
     decoder: Decoder,
     instances: Vec<(Detail, Instance)>,
@@ -126,7 +126,7 @@ impl TraceEvents {
         let mut sources = BTreeMap::new();
         let mut absent = Vec::new();
         for name in known.map(String::from).chain(vectors(&events)) {
-            match Source::find(&events, &name, names) {
+            match EventSource::find(&events, &name, names) {
                 Some(source) => drop(sources.insert(name, source)),
                 None => absent.push(name),
             }
@@ -170,7 +170,7 @@ impl TraceEvents {
         ];
         if let Some((event, trigger)) = timer.iter().find(|(event, _)| self.sources.contains_key(*event)) {
             // Without the trigger less is known, but all of it stays true.
-            let _ = instance.set(&format!("events/{event}/trigger"), trigger);
+            let _ = instance.write_file(&format!("events/{event}/trigger"), trigger);
         }
         self.begin(Detail::Everything, instance)?;
         self.record_signals(others)
@@ -184,7 +184,7 @@ impl TraceEvents {
             }
             if CALLS.contains(&name) {
                 // Without it more is recorded, nothing else.
-                let _ = instance.filter(name, &calls::that_matter());
+                let _ = instance.filter(name, &calls::filter_without_clock_readings());
             }
             instance.enable(name, true)?;
         }
@@ -193,7 +193,7 @@ impl TraceEvents {
 
     /// Begins to record what an instance is set to.
     fn begin(&mut self, detail: Detail, instance: Instance) -> Result<(), Error> {
-        instance.set("tracing_on", "1")?;
+        instance.write_file("tracing_on", "1")?;
         self.instances.push((detail, instance));
         Ok(())
     }
@@ -211,7 +211,7 @@ impl TraceEvents {
     pub fn record_threads(&mut self, detail: Detail, cpus: &CpuSet, threads: &[i32]) -> Result<(), Error> {
         let room = if detail == Detail::Calls { BUFFER_BYTES } else { SMALL_BUFFER };
         let instance = Instance::create(cpus, room)?;
-        let _ = instance.set("options/event-fork", "1");
+        let _ = instance.write_file("options/event-fork", "1");
         instance.follow(threads)?;
         let events: Vec<&str> = match detail {
             Detail::Calls => CALLS.to_vec(),
@@ -245,7 +245,7 @@ impl TraceEvents {
         for (detail, Pipe { cpu, file, last_ns }) in pipes {
             while file.read(page).is_ok_and(|length| length > 0) {
                 let records = layout.records(page);
-                let begin_ns = decoder.here(records.begin_ns());
+                let begin_ns = decoder.to_local_clock(records.begin_ns());
                 if records.missed {
                     let what = match detail {
                         Detail::Everything => EventKind::Lost,
@@ -268,12 +268,12 @@ impl TraceEvents {
                 }
                 for (t_ns, record) in records {
                     tracer.events += 1;
-                    *last_ns = decoder.here(t_ns);
-                    let event = decoder.event(t_ns, *cpu, record, names);
+                    *last_ns = decoder.to_local_clock(t_ns);
+                    let event = decoder.decode(t_ns, *cpu, record, names);
                     // No switch has named this thread.
                     let sender =
                         event.as_ref().filter(|event| detail == Detail::Signals && stops_others(&event.what));
-                    let named = sender.and_then(|event| decoder.name_now(event, names));
+                    let named = sender.and_then(|event| decoder.current_name_event(event, names));
                     held.extend(named.map(|event| (event, false)));
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
                 }
@@ -303,7 +303,7 @@ impl TraceEvents {
     /// State of tracing until now: its cost, and lost events.
     pub fn tracer(&self) -> Tracer {
         let buffers = self.instances.iter().flat_map(|(_, instance)| {
-            instance.pipes.iter().map(|pipe| instance.text(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
+            instance.pipes.iter().map(|pipe| instance.read_file(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
         });
         let lost = buffers.map(|text| {
             let number = |key: &str| {
@@ -359,7 +359,7 @@ fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     let prepared = instance
         .record_on(&here)
         .and_then(|()| instance.filter(CALL, &format!("common_pid=={}", nix::unistd::gettid())))
-        .and_then(|()| instance.set("tracing_on", "1"));
+        .and_then(|()| instance.write_file("tracing_on", "1"));
     let mut cost = None;
     if prepared.is_ok() {
         let without = (0..TIMES).map(|_| timed()).min();
@@ -370,8 +370,8 @@ fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     }
     let _ = instance.enable(CALL, false);
     let _ = instance.filter(CALL, "0");
-    let _ = instance.set("tracing_on", "0");
-    let _ = instance.set("trace", "0");
+    let _ = instance.write_file("tracing_on", "0");
+    let _ = instance.write_file("trace", "0");
     let _ = instance.record_on(cpus);
     cost
 }

@@ -51,8 +51,8 @@ impl Symbols {
         });
         // Without names the address still distinguishes functions.
         let name = match text {
-            Some(text) => names.number(text),
-            None => names.number(&format!("{address:#x}")),
+            Some(text) => names.intern(text),
+            None => names.intern(&format!("{address:#x}")),
         };
         self.numbers.insert(address, name);
         name

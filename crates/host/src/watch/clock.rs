@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jitterlab_analysis::watch::Surroundings;
+use jitterlab_analysis::watch::SystemState;
 use jitterlab_rt::{Linux, System};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -15,24 +15,24 @@ const FAR: Duration = Duration::from_secs(1 << 33);
 
 /// Readings of CLOCK_REALTIME.
 #[derive(Debug)]
-pub(super) struct CivilClock {
+pub(super) struct RealtimeClock {
     /// Cancelled by the kernel when the clock is set (timerfd_create(2)); without it, steps that cancel each other
     /// between two readings stay unseen.
     cancelled: Option<TimerFd>,
 }
 
-impl CivilClock {
+impl RealtimeClock {
     pub(super) fn new() -> Self {
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let timer = TimerFd::new(ClockId::CLOCK_REALTIME, flags).ok().filter(|timer| {
             let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME | TimerSetTimeFlags::TFD_TIMER_CANCEL_ON_SET;
             timer.set(Expiration::OneShot(TimeSpec::from_duration(FAR)), flags).is_ok()
         });
-        CivilClock { cancelled: timer }
+        RealtimeClock { cancelled: timer }
     }
 
     /// Reads its offset, before the events until `complete_ns` are taken.
-    pub(super) fn read(&self, around: &mut Surroundings, complete_ns: i64) {
+    pub(super) fn read(&self, system: &mut SystemState, complete_ns: i64) {
         // It never expires: the only end of a wait is that the clock was set.
         let was_set = self.cancelled.as_ref().is_some_and(|timer| timer.wait().is_ok());
         let read = || {
@@ -48,6 +48,6 @@ impl CivilClock {
             }
             best = best.min(read());
         }
-        around.clock_read(best.1, complete_ns, Linux.now_ns(), was_set);
+        system.clock_read(best.1, complete_ns, Linux.now_ns(), was_set);
     }
 }

@@ -1,4 +1,4 @@
-//! Why nothing was watched.
+//! Reasons why nothing was watched.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use jitterlab_model::Refusal;
 use super::target::Target;
 use crate::facts::name_in;
 
-/// Why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
+/// Reason why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWatched {
     /// There is no such thread or process now.
@@ -17,7 +17,7 @@ pub enum NotWatched {
     NotPeriodic,
 }
 
-pub(super) fn named(target: &Target) -> String {
+pub(super) fn describe_target(target: &Target) -> String {
     match target {
         Target::Process(number) => format!("process {number}"),
         Target::Thread(name) => {
@@ -34,7 +34,7 @@ pub(super) fn named(target: &Target) -> String {
 }
 
 /// Number of waits of a thread without a period, and a description of them.
-pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
+pub(super) fn describe_irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
     let ms = |ns: i64| ns as f64 / 1e6;
     match irregular {
         Irregular::Few(0) => (0, format!("{name} never waits")),
@@ -48,7 +48,7 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
             waits,
             format!(
                 "{name} is woken by {}, at uneven distances, from {:.3} to {:.3} ms",
-                waker(by),
+                describe_waker(by),
                 ms(shortest_ns),
                 ms(longest_ns)
             ),
@@ -56,7 +56,7 @@ pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, Stri
     }
 }
 
-fn waker(by: Waker) -> String {
+fn describe_waker(by: Waker) -> String {
     match by {
         Waker::Thread(0) => "an idle processor".into(),
         Waker::Thread(number) => {
@@ -68,12 +68,12 @@ fn waker(by: Waker) -> String {
     }
 }
 
-/// A thread of a 32-bit program on a 64-bit kernel: its calls have other numbers.
-pub(super) fn other_calls(name: &str) -> (usize, String) {
+/// Describes a thread of a 32-bit program on a 64-bit kernel, whose calls have other numbers.
+pub(super) fn describe_32_bit_thread(name: &str) -> (usize, String) {
     (usize::MAX, format!("{name}: its system calls are those of 32-bit programs, which are not read"))
 }
 
-/// A thread that took another period while it was watched.
+/// Refusal of a thread that took another period while it was watched.
 pub(super) fn changed_period(name: &str, is_woken: bool) -> Refusal {
     let why = match is_woken {
         true => "it is woken at other distances than before: the period of what wakes it changed",

@@ -13,12 +13,12 @@ use jitterlab_model::{
 use jitterlab_rt::sys::sched;
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::threads::{ThreadOf, folder};
+use super::threads::{FoundThread, thread_folder};
 use crate::processes::{Stat, allowed_cpus};
 
 /// The threads as tasks, each with a name of its own, and the measured returns from the kernel.
 pub(super) fn tasks<'a>(
-    found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>,
+    found: impl Iterator<Item = (&'a FoundThread, &'a Found)>,
     returns: Option<Returns>,
 ) -> Vec<TaskRun> {
     let mut tasks: Vec<TaskRun> = Vec::new();
@@ -90,10 +90,10 @@ fn timer_slack_ns(thread: i32) -> Option<u64> {
 const LOOKS: u32 = 20;
 
 /// Bytes below a waiting thread's stack pointer that are in memory, without a gap.
-pub(super) fn stack_ready(thread: &ThreadOf) -> Option<u64> {
+pub(super) fn resident_stack_bytes(thread: &FoundThread) -> Option<u64> {
     const PRESENT: u64 = 1 << 63;
     let page = u64::try_from(sysconf(SysconfVar::PAGE_SIZE).ok()??).ok()?;
-    let folder = folder(thread.process, thread.thread);
+    let folder = thread_folder(thread.process, thread.thread);
     // Number and arguments of its call, its stack pointer and its place in the program; none while it runs.
     let pointer = || -> Option<u64> {
         let call = fs::read_to_string(folder.join("syscall")).ok()?;
@@ -116,7 +116,7 @@ pub(super) fn stack_ready(thread: &ThreadOf) -> Option<u64> {
 }
 
 /// Threads with timers of their own may have run at due times for which they did not wait.
-pub(super) fn without_waits(tasks: &[TaskRun]) -> Option<Warning> {
+pub(super) fn warn_of_unseen_waits(tasks: &[TaskRun]) -> Option<Warning> {
     let unseen = |task: &&TaskRun| {
         let own = task.watched.as_ref().is_some_and(|watched| watched.due == DueTimes::OwnTimer);
         own && task.result.as_ref().is_some_and(|result| result.missed > 0)
@@ -127,15 +127,15 @@ pub(super) fn without_waits(tasks: &[TaskRun]) -> Option<Warning> {
 
 /// Resources that a thread has used.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Used {
+pub(super) struct ResourceUse {
     cpu_time_ns: Option<i64>,
     faults: Option<(u64, u64)>,
     switches: Option<(u64, u64)>,
 }
 
-impl Used {
-    pub(super) fn from_thread(thread: &ThreadOf) -> Self {
-        let folder = folder(thread.process, thread.thread);
+impl ResourceUse {
+    pub(super) fn from_thread(thread: &FoundThread) -> Self {
+        let folder = thread_folder(thread.process, thread.thread);
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let (schedstat, status) = (text("schedstat"), text("status"));
         let stat = Stat::read(&folder);
@@ -144,7 +144,7 @@ impl Used {
             let line = status.lines().find_map(|line| line.strip_prefix(kind))?;
             line.trim_start_matches("_ctxt_switches:").trim().parse().ok()
         };
-        Used {
+        ResourceUse {
             cpu_time_ns: schedstat.split_whitespace().next().and_then(|ns| ns.parse().ok()),
             faults: field(10).zip(field(12)),
             switches: switches("voluntary").zip(switches("nonvoluntary")),
@@ -152,8 +152,8 @@ impl Used {
     }
 
     /// A task's figures with the resources used since; a thread that ended meanwhile has none.
-    pub(super) fn since(self, result: TaskResult, thread: &ThreadOf) -> TaskResult {
-        let now = Used::from_thread(thread);
+    pub(super) fn since(self, result: TaskResult, thread: &FoundThread) -> TaskResult {
+        let now = ResourceUse::from_thread(thread);
         let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {
             now.zip(before)
                 .map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))

@@ -6,7 +6,7 @@ use jitterlab_model::Warning;
 use jitterlab_model::watched::LINUXCNC;
 use jitterlab_trace::{HalThread, hal_thread};
 
-use super::threads::ThreadOf;
+use super::threads::FoundThread;
 use crate::programs::of_system;
 
 /// Beginning of the names that LinuxCNC gives its threads in the kernel.
@@ -16,12 +16,12 @@ const LONGEST_S: &str = "2";
 /// The share of its period by which a thread's found period may differ from HAL's: found ones are means.
 const APART: f64 = 0.02;
 
-fn is_numbered(thread: &ThreadOf) -> bool {
+fn is_numbered(thread: &FoundThread) -> bool {
     thread.program == LINUXCNC && thread.name.starts_with(NUMBERED)
 }
 
 /// HAL's answer about its threads; empty where it gives none.
-fn answer() -> String {
+fn halcmd_answer() -> String {
     let halcmd = of_system("halcmd");
     let mut bounded = of_system("timeout");
     bounded.arg(LONGEST_S).arg(halcmd.get_program()).args(["show", "thread"]);
@@ -30,13 +30,13 @@ fn answer() -> String {
 }
 
 /// Gives LinuxCNC's threads, each with the period that was found, their names in HAL, where one period is of one of them.
-pub(super) fn name(threads: &mut [(&mut ThreadOf, f64)]) {
+pub(super) fn assign_hal_names(threads: &mut [(&mut FoundThread, f64)]) {
     if threads.iter().any(|(thread, _)| is_numbered(thread)) {
-        name_by(&answer(), threads);
+        assign_names_of(&halcmd_answer(), threads);
     }
 }
 
-fn name_by(answer: &str, threads: &mut [(&mut ThreadOf, f64)]) {
+fn assign_names_of(answer: &str, threads: &mut [(&mut FoundThread, f64)]) {
     let listed: Vec<HalThread<'_>> = answer.lines().filter_map(hal_thread).collect();
     let is_it = |period_ns: f64, listed: &HalThread<'_>| {
         (period_ns - listed.period_ns as f64).abs() <= APART * listed.period_ns as f64
@@ -54,11 +54,11 @@ fn name_by(answer: &str, threads: &mut [(&mut ThreadOf, f64)]) {
 }
 
 /// Longest execution times that HAL itself counted for threads of these names, as it writes its parameters.
-pub(super) fn longest(threads: &[&ThreadOf]) -> Option<Warning> {
+pub(super) fn warn_of_longest_times(threads: &[&FoundThread]) -> Option<Warning> {
     if !threads.iter().any(|thread| thread.program == LINUXCNC) {
         return None;
     }
-    let answer = answer();
+    let answer = halcmd_answer();
     let listed = answer.lines().filter_map(hal_thread);
     let known = listed.filter(|listed| threads.iter().any(|thread| thread.name == listed.name));
     let texts: Vec<String> = known.map(|listed| format!("{}.tmax={}", listed.name, listed.longest)).collect();
@@ -74,12 +74,16 @@ mod tests {
                           500000  YES                  base (        0,        0 )\n";
 
     fn named(periods: &[(&str, f64)]) -> Vec<String> {
-        let new =
-            |name: &&str| ThreadOf { process: 1, thread: 1, name: (*name).into(), program: LINUXCNC.into() };
-        let mut threads: Vec<ThreadOf> = periods.iter().map(|(name, _)| new(name)).collect();
+        let new = |name: &&str| FoundThread {
+            process: 1,
+            thread: 1,
+            name: (*name).into(),
+            program: LINUXCNC.into(),
+        };
+        let mut threads: Vec<FoundThread> = periods.iter().map(|(name, _)| new(name)).collect();
         let mut with: Vec<_> =
             threads.iter_mut().zip(periods).map(|(thread, (_, ns))| (thread, *ns)).collect();
-        name_by(ANSWER, &mut with);
+        assign_names_of(ANSWER, &mut with);
         threads.into_iter().map(|thread| thread.name).collect()
     }
 

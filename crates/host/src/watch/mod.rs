@@ -15,9 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
-use error::{irregular_thread, other_calls};
+use error::{describe_32_bit_thread, describe_irregular_thread};
 use jitterlab_analysis::causes::{Call, Event, EventKind, Explainer, NameTable};
-use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, Surroundings, find};
+use jitterlab_analysis::watch::{Audit, Follower, SystemState, Wait, WaitTracker, find};
 use jitterlab_model::{Activation, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 use jitterlab_rt::{Linux, System};
 
@@ -29,8 +29,8 @@ use super::processes::allowed_cpus;
 use super::trace_events::{self, Detail, TraceEvents};
 use super::why;
 use crate::child::end_descendants;
-use clock::CivilClock;
-use threads::ThreadOf;
+use clock::RealtimeClock;
+use threads::FoundThread;
 
 pub use target::Target;
 
@@ -54,7 +54,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Largest number of processors on which everything is recorded: a few threads seldom use more.
 const MOST_CPUS: usize = 16;
 /// Number of threads without a period that are named if none has one.
-const TOLD: usize = 3;
+const MAX_NAMED: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
 /// Events that are not taken so long after the end of the watch count as lost: many threads make more than can be taken.
@@ -62,11 +62,11 @@ const LAST_EVENTS: Duration = Duration::from_secs(5);
 /// Number of events between two looks at the time.
 const LOOK_AFTER: usize = 4096;
 
-struct Loop {
-    passes: Passes,
+struct WatchedLoop {
+    passes: WaitTracker,
     follower: Follower,
-    thread: ThreadOf,
-    before: found::Used,
+    thread: FoundThread,
+    before: found::ResourceUse,
     result: TaskResult,
     /// The last activation that was handed on.
     last: Option<Activation>,
@@ -81,30 +81,30 @@ struct Loop {
 pub struct Watch {
     info: RunInfo,
     root: Root,
-    loops: Vec<Loop>,
+    loops: Vec<WatchedLoop>,
     /// Places of the threads among them.
     places: HashMap<i32, usize>,
-    around: Surroundings,
-    clock: CivilClock,
+    system: SystemState,
+    clock: RealtimeClock,
     events: TraceEvents,
     explainer: Explainer,
     groups: Groups,
     duration_ns: Option<i64>,
-    command: Started,
+    command: StartedCommand,
     _moved: Moved,
 }
 
 /// The command that is watched, if one was started: it ends with the watch, with all its descendants. If the
 /// command ends by itself, its remaining descendants stay.
-struct Started(Option<Child>);
+struct StartedCommand(Option<Child>);
 
-impl Started {
+impl StartedCommand {
     fn has_ended(&mut self) -> bool {
         self.0.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
     }
 }
 
-impl Drop for Started {
+impl Drop for StartedCommand {
     fn drop(&mut self) {
         if self.has_ended() {
             return;
@@ -122,30 +122,31 @@ impl Watch {
         let facts = facts::read(&root);
         let mut names = NameTable::default();
         let mut events = TraceEvents::open(&mut names)?;
-        let mut command = Started(request.target.start()?);
-        let seen = look(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
+        let mut command = StartedCommand(request.target.start()?);
+        let seen =
+            search_threads(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
 
-        let returns = returns::measure(&mut events, &mut names, &seen.cpus);
+        let returns = returns::measure_return_times(&mut events, &mut names, &seen.cpus);
         let return_ns = returns.map_or(0, |returns| returns.taken_ns);
         let (mut loops, mut others) = (Vec::new(), Vec::new());
         let passes_seen: usize = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
         for (_, thread) in seen.threads {
             if thread.is_of_32_bits {
-                others.push(other_calls(&thread.thread.name));
+                others.push(describe_32_bit_thread(&thread.thread.name));
                 continue;
             }
             let found = match find(&thread.waits) {
                 Ok(found) => found,
                 Err(irregular) => {
-                    others.push(irregular_thread(&thread.thread.name, irregular));
+                    others.push(describe_irregular_thread(&thread.thread.name, irregular));
                     continue;
                 }
             };
-            loops.push(Loop {
+            loops.push(WatchedLoop {
                 passes: thread.passes,
                 follower: Follower::reading_after(found, return_ns),
-                before: found::Used::default(),
+                before: found::ResourceUse::default(),
                 result: TaskResult::default(),
                 last: None,
                 audit: Audit::new(&mut names),
@@ -157,7 +158,7 @@ impl Watch {
         if loops.is_empty() {
             let seconds = request.find_ns as f64 / 1e9;
             others.sort_by_key(|(waits, _)| std::cmp::Reverse(*waits));
-            let most: Vec<String> = others.into_iter().take(TOLD).map(|(_, why)| why).collect();
+            let most: Vec<String> = others.into_iter().take(MAX_NAMED).map(|(_, why)| why).collect();
             return Err(Error::not_measured(format!(
                 "none of {threads_seen} threads seen in {seconds:.0} s waits periodically \
                  ({passes_seen} waits in all): {}",
@@ -167,7 +168,7 @@ impl Watch {
             .case(NotWatched::NotPeriodic));
         }
         let named = loops.iter_mut().map(|of| (&mut of.thread, of.follower.found().period_ns));
-        hal::name(&mut named.collect::<Vec<_>>());
+        hal::assign_hal_names(&mut named.collect::<Vec<_>>());
         loops.sort_by(|a, b| a.follower.found().period_ns.total_cmp(&b.follower.found().period_ns));
 
         let mut cpus: CpuSet = CpuSet::new();
@@ -197,7 +198,7 @@ impl Watch {
             root,
             loops,
             places,
-            around: seen.around,
+            system: seen.system,
             clock: seen.clock,
             events,
             explainer,
@@ -209,7 +210,7 @@ impl Watch {
     }
 
     /// Adds names and values that the user gave the run to its description.
-    pub fn label(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+    pub fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         self.info.labels.extend(labels);
     }
 
@@ -232,22 +233,22 @@ impl Watch {
         interrupted: &AtomicBool,
     ) -> Finished {
         let (begun, begun_ns) = (Instant::now(), Linux.now_ns());
-        let mut kept = why::Kept::default();
+        let mut kept = why::CausesSchedule::default();
         // Events from before the recording was complete explain nothing.
         let (_, complete_ns) = self.events.read(self.explainer.names());
-        self.clock.read(&mut self.around, complete_ns);
-        let steps_before = self.around.clock_steps();
+        self.clock.read(&mut self.system, complete_ns);
+        let steps_before = self.system.clock_steps();
         let last = |from: Instant| from + LAST_EVENTS;
         let end = self.duration_ns.map(|ns| last(begun + Duration::from_nanos(ns.unsigned_abs())));
         for of in &mut self.loops {
-            of.before = found::Used::from_thread(&of.thread);
+            of.before = found::ResourceUse::from_thread(&of.thread);
             of.passes.restart();
         }
         let stop = loop {
             thread::sleep(READ_EVERY);
             self.read(sink, end);
             let wanted = sink.causes_wanted(true);
-            if let Some(causes) = kept.wanted(wanted, &mut self.explainer, &self.events) {
+            if let Some(causes) = kept.due_causes(wanted, &mut self.explainer, &self.events) {
                 sink.causes(&causes);
             }
             let elapsed_ns = begun.elapsed().as_nanos() as i64;
@@ -257,15 +258,18 @@ impl Watch {
             }
             // A command may have something to finish when its threads have ended.
             let gone = self.command.0.is_none()
-                && self.loops.iter().all(|of| !threads::folder(of.thread.process, of.thread.thread).exists());
+                && self
+                    .loops
+                    .iter()
+                    .all(|of| !threads::thread_folder(of.thread.process, of.thread.thread).exists());
             if self.duration_ns.is_some_and(|ns| elapsed_ns >= ns) || gone || self.command.has_ended() {
                 break StopReason::Duration;
             }
         };
         let ended_ns = Linux.now_ns();
         self.read(sink, end.or_else(|| Some(last(Instant::now()))));
-        let Watch { mut info, root, mut loops, around, events, explainer, command, .. } = self;
-        let (steps, moved_ns) = around.clock_steps();
+        let Watch { mut info, root, mut loops, system, events, explainer, command, .. } = self;
+        let (steps, moved_ns) = system.clock_steps();
         for (task, of) in info.tasks.iter_mut().zip(&mut loops) {
             if of.follower.found().on_realtime {
                 of.result.clock_steps = steps - steps_before.0;
@@ -277,19 +281,20 @@ impl Watch {
                 watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;
                 watched.caught_up = of.follower.caught_up;
-                watched.stack_ready = found::stack_ready(&of.thread);
+                watched.stack_ready = found::resident_stack_bytes(&of.thread);
             }
             // The end of a thread is known.
-            if threads::folder(of.thread.process, of.thread.thread).exists() {
+            if threads::thread_folder(of.thread.process, of.thread.thread).exists() {
                 info.warnings.extend(task.silence_until(begun_ns, ended_ns));
             }
         }
-        info.warnings.extend(hal::longest(&loops.iter().map(|of| &of.thread).collect::<Vec<_>>()));
+        info.warnings
+            .extend(hal::warn_of_longest_times(&loops.iter().map(|of| &of.thread).collect::<Vec<_>>()));
         drop(command);
         let causes = explainer.finish(events.tracer());
         sink.causes(&causes);
         info.warnings.extend(why::warnings(&causes));
-        info.warnings.extend(found::without_waits(&info.tasks));
+        info.warnings.extend(found::warn_of_unseen_waits(&info.tasks));
         let changed = loops.iter().filter(|of| of.follower.has_changed());
         info.refused
             .extend(changed.map(|of| error::changed_period(&of.thread.name, of.follower.found().is_woken)));
@@ -301,36 +306,36 @@ impl Watch {
     /// Reads new events, and hands on their activations. Those that are not taken by the `end` are lost.
     fn read(&mut self, sink: &mut dyn Sink, end: Option<Instant>) {
         let (events, complete_ns) = self.events.read(self.explainer.names());
-        self.clock.read(&mut self.around, complete_ns);
+        self.clock.read(&mut self.system, complete_ns);
         let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
-        let Watch { loops, places, around, explainer, .. } = self;
+        let Watch { loops, places, system, explainer, .. } = self;
         for (number, event) in events.iter().enumerate() {
             if number % LOOK_AFTER == LOOK_AFTER - 1 && end.is_some_and(|end| Instant::now() > end) {
-                loops.iter_mut().for_each(Loop::lost);
+                loops.iter_mut().for_each(WatchedLoop::lost);
                 break;
             }
-            explainer.event(event);
-            around.event(event);
-            let Some([first, second]) = Surroundings::threads(event) else {
-                loops.iter_mut().for_each(Loop::lost);
+            explainer.process_event(event);
+            system.process_event(event);
+            let Some([first, second]) = SystemState::threads(event) else {
+                loops.iter_mut().for_each(WatchedLoop::lost);
                 continue;
             };
             let second = Some(second).filter(|second| *second != first);
             for place in [Some(first), second].into_iter().flatten().filter_map(|thread| places.get(&thread))
             {
-                rows[*place].extend(loops[*place].event(event, around));
+                rows[*place].extend(loops[*place].process_event(event, system));
             }
         }
         for (task, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             sink.activations(task, rows);
-            self.explainer.activations(task, rows);
+            self.explainer.queue_activations(task, rows);
         }
         self.groups.look(&mut self.explainer);
         self.explainer.advance(complete_ns);
     }
 }
 
-impl Loop {
+impl WatchedLoop {
     /// Notes that events were lost: waits need the events of either kind.
     fn lost(&mut self) {
         self.passes.restart();
@@ -338,24 +343,24 @@ impl Loop {
         self.follower.lost();
     }
 
-    fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Activation> {
+    fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Activation> {
         if matches!(event.what, EventKind::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
-        let pass = self.passes.event(event, around);
-        if let Some(pass) = pass.filter(|pass| pass.key == self.follower.found().key) {
-            self.audit.waited(&pass, self.call);
+        let wait = self.passes.process_event(event, system);
+        if let Some(wait) = wait.filter(|wait| wait.key == self.follower.found().key) {
+            self.audit.waited(&wait, self.call);
         }
         if event.pid == self.thread.thread {
-            self.audit.event(event);
-            if let EventKind::Call { number, call, .. } = event.what
+            self.audit.process_event(event);
+            if let EventKind::SyscallEnter { number, call, .. } = event.what
                 && call != Call::Restart
             {
                 self.call = number;
             }
         }
-        let pass = pass?;
-        let activation = self.follower.pass(&pass);
+        let wait = wait?;
+        let activation = self.follower.process_wait(&wait);
         let result = &mut self.result;
         // Their fate is unknown; they count as lost records.
         result.executed += self.follower.unknown - result.dropped;
@@ -377,37 +382,37 @@ impl Loop {
 }
 
 /// Observations during the search.
-struct Observations {
-    threads: BTreeMap<i32, SeenThread>,
-    around: Surroundings,
-    clock: CivilClock,
+struct SearchResult {
+    threads: BTreeMap<i32, SearchedThread>,
+    system: SystemState,
+    clock: RealtimeClock,
     /// Processors that waits came back on.
     cpus: CpuSet,
 }
 
-struct SeenThread {
-    thread: ThreadOf,
-    passes: Passes,
-    waits: Vec<Pass>,
+struct SearchedThread {
+    thread: FoundThread,
+    passes: WaitTracker,
+    waits: Vec<Wait>,
     is_of_32_bits: bool,
 }
 
 /// Follows every thread of the target for a while.
-fn look(
+fn search_threads(
     request: &WatchRequest,
     events: &mut TraceEvents,
     names: &mut NameTable,
-    command: &mut Started,
+    command: &mut StartedCommand,
     cpus: &CpuSet,
     interrupted: &AtomicBool,
-) -> Result<Observations, Error> {
-    let mut seen = Observations {
+) -> Result<SearchResult, Error> {
+    let mut seen = SearchResult {
         threads: BTreeMap::new(),
-        around: Surroundings::default(),
-        clock: CivilClock::new(),
+        system: SystemState::default(),
+        clock: RealtimeClock::new(),
         cpus: CpuSet::new(),
     };
-    seen.clock.read(&mut seen.around, Linux.now_ns());
+    seen.clock.read(&mut seen.system, Linux.now_ns());
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {
@@ -415,7 +420,8 @@ fn look(
             return Err(Error::not_measured("interrupted before a periodic thread was found"));
         }
         let now = request.target.threads(command.0.as_ref())?;
-        let news: Vec<ThreadOf> = now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();
+        let news: Vec<FoundThread> =
+            now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();
         let numbers: Vec<i32> = news.iter().map(|thread| thread.thread).collect();
         if seen.threads.is_empty() && !numbers.is_empty() {
             events.record_threads(Detail::Threads, cpus, &numbers)?;
@@ -424,31 +430,31 @@ fn look(
             events.follow(&numbers)?;
         }
         for thread in news {
-            let passes = Passes::new(thread.thread, names);
+            let passes = WaitTracker::new(thread.thread, names);
             let is_of_32_bits = threads::runs_32_bits(thread.process);
-            let seen_thread = SeenThread { thread, passes, waits: Vec::new(), is_of_32_bits };
+            let seen_thread = SearchedThread { thread, passes, waits: Vec::new(), is_of_32_bits };
             seen.threads.insert(seen_thread.thread.thread, seen_thread);
         }
         thread::sleep(LOOK_EVERY);
         let (taken, complete_ns) = events.read(names);
-        let Observations { threads, around, clock, cpus } = &mut seen;
-        clock.read(around, complete_ns);
+        let SearchResult { threads, system, clock, cpus } = &mut seen;
+        clock.read(system, complete_ns);
         for event in &taken {
             // Handlers run in the context of any thread.
-            around.event(event);
-            let Some([first, second]) = Surroundings::threads(event) else {
+            system.process_event(event);
+            let Some([first, second]) = SystemState::threads(event) else {
                 threads.values_mut().for_each(|thread| thread.passes.restart());
                 continue;
             };
             let second = Some(second).filter(|second| *second != first);
             for number in [Some(first), second].into_iter().flatten() {
                 let Some(thread) = threads.get_mut(&number) else { continue };
-                if let EventKind::Call { number, .. } = event.what {
+                if let EventKind::SyscallEnter { number, .. } = event.what {
                     thread.is_of_32_bits |= threads::is_of_32_bits(number);
                 }
-                if let Some(pass) = thread.passes.event(event, around) {
-                    *cpus = cpus.or(&[pass.cpu].into_iter().collect());
-                    thread.waits.push(pass);
+                if let Some(wait) = thread.passes.process_event(event, system) {
+                    *cpus = cpus.or(&[wait.cpu].into_iter().collect());
+                    thread.waits.push(wait);
                 }
             }
         }

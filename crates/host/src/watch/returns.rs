@@ -26,7 +26,11 @@ const LIMIT: Duration = Duration::from_millis(500);
 const LEAST: usize = 8;
 
 /// Measures it on these processors, where `events` already records the calls of the threads that it follows.
-pub(super) fn measure(events: &mut TraceEvents, names: &mut NameTable, cpus: &CpuSet) -> Option<Returns> {
+pub(super) fn measure_return_times(
+    events: &mut TraceEvents,
+    names: &mut NameTable,
+    cpus: &CpuSet,
+) -> Option<Returns> {
     let cpus: Vec<u16> = cpus.iter().collect();
     let (say, said) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();
@@ -54,13 +58,14 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut NameTable, cpus: &Cp
     events.follow(&[number]).ok()?;
     go.send(()).ok()?;
     let stamps = ended.recv_timeout(LIMIT).ok()?;
-    returns(number, &stamps, &events.read(names).0)
+    return_times(number, &stamps, &events.read(names).0)
 }
 
 /// The times from each last return before a stamp to the stamp.
-fn returns(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns> {
-    let own =
-        events.iter().filter(|event| event.pid == number && matches!(event.what, EventKind::Return { .. }));
+fn return_times(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns> {
+    let own = events
+        .iter()
+        .filter(|event| event.pid == number && matches!(event.what, EventKind::SyscallExit { .. }));
     let returned: Vec<i64> = own.map(|event| event.t_ns).collect();
     let since = |stamp: &i64| {
         let before = returned[..returned.partition_point(|t| t <= stamp)].last()?;
@@ -93,7 +98,7 @@ mod tests {
             pid,
             in_interrupt: false,
             interrupts_off: false,
-            what: EventKind::Return { answer: 0 },
+            what: EventKind::SyscallExit { return_value: 0 },
         }
     }
 
@@ -107,10 +112,10 @@ mod tests {
             .filter(|(k, _)| *k != 7)
             .flat_map(|(k, stamp)| [event(9, stamp - 400 - k as i64), event(8, stamp - 10)])
             .collect();
-        let found = returns(9, &stamps, &events).unwrap();
+        let found = return_times(9, &stamps, &events).unwrap();
         // 400 to 419 without 407, then 420 to 439.
         assert_eq!(found, Returns { times: 39, lower_ns: 410, taken_ns: (410 + 429) / 2, upper_ns: 429 });
-        assert_eq!(returns(7, &stamps, &events), None, "a thread that was not seen");
-        assert_eq!(returns(9, &stamps[..10], &events), None, "too few");
+        assert_eq!(return_times(7, &stamps, &events), None, "a thread that was not seen");
+        assert_eq!(return_times(9, &stamps[..10], &events), None, "too few");
     }
 }

@@ -10,7 +10,7 @@ use jitterlab_model::Error;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 
-use super::error::{NotWatched, named};
+use super::error::{NotWatched, describe_target};
 use super::target::Target;
 use crate::child::{EndWithParent, with_descendants};
 use crate::facts::name_in;
@@ -19,7 +19,7 @@ use crate::programs::of_system;
 
 /// A thread of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ThreadOf {
+pub(super) struct FoundThread {
     pub(super) process: i32,
     pub(super) thread: i32,
     pub(super) name: String,
@@ -46,7 +46,7 @@ impl Target {
     }
 
     /// The threads that are there now; `child` is the command's process.
-    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<ThreadOf>, Error> {
+    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<FoundThread>, Error> {
         let found = match self {
             Target::Process(process) => threads_of(*process),
             Target::Command(_) => {
@@ -54,37 +54,39 @@ impl Target {
                 family.into_iter().flat_map(|process| threads_of(process.cast_signed())).collect()
             }
             Target::Thread(name) => {
-                all().flat_map(threads_of).filter(|thread| thread.name == *name).collect()
+                all_processes().flat_map(threads_of).filter(|thread| thread.name == *name).collect()
             }
             Target::Unit(unit) => {
                 let named = if unit.contains('.') { unit.clone() } else { format!("{unit}.service") };
-                in_group(|path| path.split('/').any(|part| part == named))
+                threads_in_groups(|path| path.split('/').any(|part| part == named))
             }
             Target::Container(path) if path.contains('/') => {
-                let wanted = path_of_group(path);
-                in_group(|path| Path::new(path).starts_with(&wanted))
+                let wanted = control_group_path(path);
+                threads_in_groups(|path| Path::new(path).starts_with(&wanted))
             }
             Target::Container(container) => {
-                let number = number_of_container(container).unwrap_or_else(|| container.clone());
-                in_group(|path| number.len() >= 4 && path.split('/').any(|part| part.contains(&number)))
+                let number = container_id(container).unwrap_or_else(|| container.clone());
+                threads_in_groups(|path| {
+                    number.len() >= 4 && path.split('/').any(|part| part.contains(&number))
+                })
             }
         };
         // jitterlab's own threads are none of a control loop.
         let own = std::process::id() as i32;
-        let found: Vec<ThreadOf> = found.into_iter().filter(|thread| thread.process != own).collect();
+        let found: Vec<FoundThread> = found.into_iter().filter(|thread| thread.process != own).collect();
         if found.is_empty() && child.is_none() {
-            Err(Error::bad_use(format!("there is no {}", named(self))).case(NotWatched::Absent))
+            Err(Error::bad_use(format!("there is no {}", describe_target(self))).case(NotWatched::Absent))
         } else {
             Ok(found)
         }
     }
 }
 
-impl ThreadOf {
+impl FoundThread {
     /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
         for (known, number) in [(&mut self.name, self.thread), (&mut self.program, self.process)] {
-            if let Ok(now) = name_in(&folder(self.process, number)) {
+            if let Ok(now) = name_in(&thread_folder(self.process, number)) {
                 *known = now;
             }
         }
@@ -107,31 +109,31 @@ pub(super) fn runs_32_bits(process: i32) -> bool {
 }
 
 /// Numbers of all processes.
-fn all() -> impl Iterator<Item = i32> {
+fn all_processes() -> impl Iterator<Item = i32> {
     processes::numbers("/proc").into_iter().map(u32::cast_signed)
 }
 
-fn threads_of(process: i32) -> Vec<ThreadOf> {
+fn threads_of(process: i32) -> Vec<FoundThread> {
     let program = name_in(Path::new(&format!("/proc/{process}"))).unwrap_or_default();
     let thread = |thread: u32| {
         let thread = thread.cast_signed();
-        let name = name_in(&folder(process, thread)).ok()?;
-        Some(ThreadOf { process, thread, name, program: program.clone() })
+        let name = name_in(&thread_folder(process, thread)).ok()?;
+        Some(FoundThread { process, thread, name, program: program.clone() })
     };
     processes::threads_of(process.unsigned_abs()).into_iter().filter_map(thread).collect()
 }
 
 /// The threads of processes in the control groups with a `wanted` path.
-fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
+fn threads_in_groups(wanted: impl Fn(&str) -> bool) -> Vec<FoundThread> {
     let is_wanted = |process: &i32| {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
         groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(&wanted)
     };
-    all().filter(is_wanted).flat_map(threads_of).collect()
+    all_processes().filter(is_wanted).flat_map(threads_of).collect()
 }
 
 /// A control group's path as in `/proc/PID/cgroup`, also if it is given as a folder below a mount.
-fn path_of_group(path: &str) -> PathBuf {
+fn control_group_path(path: &str) -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -143,7 +145,7 @@ fn path_of_group(path: &str) -> PathBuf {
 }
 
 /// The number of a container of this name, where one of the usual programs knows it.
-fn number_of_container(name: &str) -> Option<String> {
+fn container_id(name: &str) -> Option<String> {
     ["docker", "podman", "nerdctl"].into_iter().find_map(|program| {
         let mut command = of_system(program);
         let asked = command.args(["inspect", "--format", "{{.Id}}", name]).stderr(Stdio::null()).output();
@@ -154,7 +156,7 @@ fn number_of_container(name: &str) -> Option<String> {
 }
 
 /// Folder of a thread's files in `/proc`.
-pub(super) fn folder(process: i32, thread: i32) -> PathBuf {
+pub(super) fn thread_folder(process: i32, thread: i32) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/task/{thread}"))
 }
 

@@ -26,14 +26,19 @@ struct Habit {
 /// The habits of a task of another program; nothing of a task of jitterlab's.
 pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> {
     let Some(watched) = &task.watched else { return Vec::new() };
-    let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
-    habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
-    habits.extend(sharing(of, run));
+    let mut habits: Vec<Habit> = watched.calls.iter().map(habit_of_call).collect();
+    habits.extend(
+        of.interruptions
+            .iter()
+            .filter(|sum| is_own(sum.cause.class))
+            .map(|sum| habit_of_interruption(sum, run)),
+    );
+    habits.extend(habit_of_sharing_cpu(of, run));
     // A process has one memory: it is listed with its first thread.
     if has_unlocked_memory(task) && !others_before(task, run).any(has_unlocked_memory) {
-        habits.push(setting("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
+        habits.push(habit_of_setting("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
     }
-    habits.extend(settings(task));
+    habits.extend(habits_of_settings(task));
     habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
     if habits.is_empty() {
         return Vec::new();
@@ -41,17 +46,17 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
     let (shown, folded) = habits.split_at(habits.len().min(SHOWN));
     let caption =
         format!("What {} does in its activations, and what shares its CPU, by what it cost", of.task);
-    let mut pieces = vec![table(caption, shown)];
+    let mut pieces = vec![habit_table(caption, shown)];
     if !folded.is_empty() {
         pieces.push(Piece::details(
             format!("{}: more that it does", of.task),
-            vec![table(format!("What {} does besides", of.task), folded)],
+            vec![habit_table(format!("What {} does besides", of.task), folded)],
         ));
     }
     pieces
 }
 
-fn table(caption: String, habits: &[Habit]) -> Piece {
+fn habit_table(caption: String, habits: &[Habit]) -> Piece {
     let rows = habits.iter().map(|habit| {
         let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
         vec![
@@ -65,7 +70,7 @@ fn table(caption: String, habits: &[Habit]) -> Piece {
     Piece::table(caption, &["habit, µs", "times", "p99", "worst", "remedy"], rows)
 }
 
-fn call(call: &CallCount) -> Habit {
+fn habit_of_call(call: &CallCount) -> Habit {
     let remedy = match &*call.name {
         "mmap" | "munmap" | "brk" | "mremap" | "madvise" => {
             "allocate before the loop; mallopt(M_TRIM_THRESHOLD, -1), mallopt(M_MMAP_MAX, 0)"
@@ -106,9 +111,9 @@ const fn shares_cpu(class: Class) -> bool {
 }
 
 /// The costliest of those that share its processor, and the number of the others.
-fn sharing(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
+fn habit_of_sharing_cpu(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
     let sharing = || of.interruptions.iter().filter(|sum| shares_cpu(sum.cause.class));
-    let costliest = own(sharing().max_by_key(|sum| sum.max_ns)?, run);
+    let costliest = habit_of_interruption(sharing().max_by_key(|sum| sum.max_ns)?, run);
     let others = match sharing().count() {
         1 => String::new(),
         count => format!(" and {}", plural(count as u64 - 1, "other")),
@@ -116,7 +121,7 @@ fn sharing(of: &TaskWhy, run: &RunInfo) -> Option<Habit> {
     Some(Habit { what: format!("shares its CPU with {}{others}", costliest.what), ..costliest })
 }
 
-fn own(sum: &InterruptionSum, run: &RunInfo) -> Habit {
+fn habit_of_interruption(sum: &InterruptionSum, run: &RunInfo) -> Habit {
     Habit {
         what: cause(&sum.cause),
         times: Some(sum.times),
@@ -141,11 +146,11 @@ fn others_before<'r>(task: &TaskRun, run: &'r RunInfo) -> impl Iterator<Item = &
 }
 
 /// A setting that no event shows a cost of.
-fn setting(what: &str, remedy: &str) -> Habit {
+fn habit_of_setting(what: &str, remedy: &str) -> Habit {
     Habit { what: what.into(), times: None, p99_ns: None, worst_ns: None, remedy: remedy.into() }
 }
 
-fn settings(task: &TaskRun) -> Vec<Habit> {
+fn habits_of_settings(task: &TaskRun) -> Vec<Habit> {
     let granted = task.granted.as_ref();
     let watched = task.watched.as_ref();
     let ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
@@ -153,23 +158,23 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
     let moved = watched.map_or(0, |watched| watched.moves);
     let mut habits = Vec::new();
     if ordinary {
-        habits.push(setting("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
+        habits.push(habit_of_setting("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
     }
     // Timers of real-time threads have none.
     let slack_ns = granted.filter(|_| ordinary).and_then(|granted| granted.timer_slack_ns);
     if let Some(ns) = slack_ns.filter(|ns| *ns > MOST_SLACK_NS) {
         let what = format!("timers may be {} late on purpose", time(ns as f64));
-        habits.push(setting(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
+        habits.push(habit_of_setting(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
     }
     if relative {
-        habits.push(setting(
+        habits.push(habit_of_setting(
             "sleeps for lengths of time",
             "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)",
         ));
     }
     let caught_up = watched.map_or(0, |watched| watched.caught_up);
     if caught_up > 0 {
-        let catches_up = setting(
+        let catches_up = habit_of_setting(
             "catches up back to back after an overrun",
             "go on at the next due time: do next += period; while (next <= now)",
         );
@@ -178,13 +183,13 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
     if let Some(bytes) =
         watched.and_then(|watched| watched.stack_ready).filter(|bytes| *bytes < Watched::STACK)
     {
-        habits.push(setting(
+        habits.push(habit_of_setting(
             &format!("{} kB of its stack are in memory, not {}", bytes >> 10, Watched::STACK >> 10),
             "before the loop: char room[65536]; memset(room, 0, sizeof room)",
         ));
     }
     if moved > 0 {
-        let moves = setting("moves between CPUs", "taskset, or pthread_setaffinity_np");
+        let moves = habit_of_setting("moves between CPUs", "taskset, or pthread_setaffinity_np");
         habits.push(Habit { times: Some(moved), ..moves });
     }
     habits
@@ -252,7 +257,7 @@ mod tests {
         let slack = |policy| {
             let granted =
                 Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: Some(50_000) };
-            settings(&TaskRun { granted: Some(granted), ..task.clone() })
+            habits_of_settings(&TaskRun { granted: Some(granted), ..task.clone() })
         };
         let is_slack = |habit: &Habit| habit.what.contains("50 µs late on purpose");
         assert!(slack(Policy::Other).iter().any(is_slack) && !slack(Policy::Fifo(80)).iter().any(is_slack));

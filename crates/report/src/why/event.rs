@@ -4,7 +4,7 @@ use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{Certainty, ExecutionContext};
 
-use super::words::{cause, certainty, evidence, when};
+use super::words::{cause, certainty, due_text, evidence};
 use crate::section::{Cell, Piece};
 use crate::words::{count, time};
 
@@ -12,7 +12,7 @@ use crate::words::{count, time};
 pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
     let at = run
         .epoch_offset_ns
-        .map_or(String::new(), |_| format!(", at {} UTC", when(event.due_ns, first_due_ns, run)));
+        .map_or(String::new(), |_| format!(", at {} UTC", due_text(event.due_ns, first_due_ns, run)));
     let caption = format!(
         "{}. {} late: activation {} on CPU {}, due {:.6} s after the first{at}",
         event.rank,

@@ -12,7 +12,7 @@ const NAMED: usize = 3;
 const LEAST: f64 = 0.01;
 
 /// The three lines of a task that missed due times for its work; `None` of any other.
-pub(super) fn answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
+pub(super) fn head_of_answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
     let (most, part) = of.cause_of_misses()?;
     Some(Head {
         fitness: Fitness::Limited,
@@ -28,8 +28,8 @@ pub(super) fn answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
         number: format!(
             "At worst {} of it in one{}{}. The latest start was {} late.",
             time(most.max_ns as f64),
-            period(of, run),
-            others(of),
+            period_clause(of, run),
+            shares_of_other_causes(of),
             time(of.max_ns as f64)
         ),
         next: remedy(&most.cause, run),
@@ -37,14 +37,14 @@ pub(super) fn answer(of: &TaskWhy, run: &RunInfo) -> Option<Head> {
 }
 
 /// The next causes, each with its share.
-fn others(of: &TaskWhy) -> String {
+fn shares_of_other_causes(of: &TaskWhy) -> String {
     let all_ns = of.misses.work_ns().max(1) as f64;
     let parts = of.misses.work.iter().map(|sum| (sum, sum.sum_ns as f64 / all_ns));
     let others = parts.skip(1).take(NAMED - 1).filter(|(_, part)| *part >= LEAST);
     others.map(|(sum, part)| format!("; {} is {}", share(part), cause(&sum.cause))).collect()
 }
 
-fn period(of: &TaskWhy, run: &RunInfo) -> String {
+fn period_clause(of: &TaskWhy, run: &RunInfo) -> String {
     let period_ns = run.task(&of.task).map(|task| task.spec.period_ns as f64);
     period_ns.map_or(String::new(), |ns| format!("; the period is {}", time(ns)))
 }
@@ -78,7 +78,7 @@ mod tests {
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let mut causes = TaskCauses { explained: 9, max_ns: 15_000, misses, ..TaskCauses::default() };
         let why = |causes: &TaskCauses| TaskWhy::new("main", causes, ListedEvents::Worst(1));
-        let head = answer(&why(&causes), &run).unwrap();
+        let head = head_of_answer(&why(&causes), &run).unwrap();
         assert_eq!(
             head.verdict,
             "LARGEST CAUSE: the task's own work, 77 % of the time of 2 activations after which main missed 1 003 due times."
@@ -88,9 +88,9 @@ mod tests {
             "At worst 1.60 ms of it in one; the period is 1 ms; 23 % is its SCHED_DEADLINE budget used up. The latest start was 15 µs late."
         );
         causes.misses.late_ns = 5_000_000;
-        assert_eq!(answer(&why(&causes), &run), None);
+        assert_eq!(head_of_answer(&why(&causes), &run), None);
         // Of lost events nothing is said.
         causes.misses = Misses { late_ns: 0, work: vec![work(CauseClass::Lost, 1, 1)], ..causes.misses };
-        assert_eq!(answer(&why(&causes), &run), None);
+        assert_eq!(head_of_answer(&why(&causes), &run), None);
     }
 }

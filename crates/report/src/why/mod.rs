@@ -21,7 +21,7 @@ use crate::words::{count, list, plural, share, time};
 use event::event;
 pub(crate) use words::remedy;
 pub use words::{cause, path, step};
-use words::{is_measurement, when};
+use words::{due_text, is_measurement};
 
 /// Activations that are shown one by one.
 const LATEST: usize = 10;
@@ -42,15 +42,18 @@ impl Present for RunWhy {
     const KIND: &'static str = "why";
 
     fn head(&self) -> Option<Head> {
-        answer(self)
+        head_of_answer(self)
     }
 
     fn sections(&self) -> Vec<Section> {
         let each = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
-                let sentences =
-                    if is_answered(of, self) { gaps(of) } else { of_task(of, &self.run).collect() };
+                let sentences = if is_answered_task(of, self) {
+                    gap_sentences(of)
+                } else {
+                    task_sentences(of, &self.run).collect()
+                };
                 sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
@@ -80,22 +83,25 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
 /// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
-    let mut remedies = remedies(of, &why.run).into_iter().map(Piece::note);
+    let latest =
+        (!of.events.is_empty()).then(|| Piece::Table(table_of_worst_starts(of, first_due_ns, &why.run)));
+    let mut remedies = remedy_sentences(of, &why.run).into_iter().map(Piece::note);
     // The next step is the first remedy.
-    let said = is_answered(of, why).then(|| remedies.next()).flatten();
+    let said = is_answered_task(of, why).then(|| remedies.next()).flatten();
     let audit = audit::pieces(of, task, &why.run);
     let starts = latest.into_iter().chain(audit).chain(remedies);
     // Of several tasks, one screen holds the causes, starts and habits of the one that the answer is about.
     let starts: Vec<Piece> = piece(of).into_iter().chain(starts).collect();
-    let (shown, mut details) = if is_answered(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
+    let (shown, mut details) =
+        if is_answered_task(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
     details.extend(said);
     details.push(Piece::text(task_line(&why.run, task)));
-    details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
+    details.extend((of.explained > 0).then(|| Piece::Table(table_of_every_cause(of))));
     details.extend(clusters(&of.clusters));
-    details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::text));
+    details
+        .extend(typical_wakeup_sentence(of).into_iter().chain(interruptions_sentence(of)).map(Piece::text));
     details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
-    details.push(Piece::text(tracer(&why.tracer)));
+    details.push(Piece::text(tracing_sentence(&why.tracer)));
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
     shown.into_iter().chain([folded]).collect()
@@ -114,7 +120,7 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 
 /// The causes of a task after its run.
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
-    let sentences = of_task(of, run).map(Piece::text);
+    let sentences = task_sentences(of, run).map(Piece::text);
     let task = run.task(&of.task);
     let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
     sentences.chain(piece(of)).chain(audit).collect()
@@ -122,11 +128,11 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
 
 /// The task that the answer is about: one that missed due times for its work, if there is any; else the one that started
 /// latest, of those that something unusual delayed if there are any.
-fn answered(why: &RunWhy) -> Option<&TaskWhy> {
-    latest(&why.tasks).filter(|_| !why.one_event)
+fn answered_task(why: &RunWhy) -> Option<&TaskWhy> {
+    task_of_answer(&why.tasks).filter(|_| !why.one_event)
 }
 
-fn latest(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
+fn task_of_answer(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
     let explained = tasks.iter().filter(|task| task.explained > 0);
     let missed = |task: &TaskWhy| task.cause_of_misses().map(|_| task.misses.due_times);
     explained.max_by_key(|task| (missed(task), task.main_cause().is_some(), task.max_ns))
@@ -134,15 +140,15 @@ fn latest(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
 
 /// The next step after a run whose causes are known.
 pub(crate) fn next_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
-    next_step(latest(tasks)?, run)
+    next_step(task_of_answer(tasks)?, run)
 }
 
-fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
-    answered(why).is_some_and(|answered| std::ptr::eq(answered, of))
+fn is_answered_task(of: &TaskWhy, why: &RunWhy) -> bool {
+    answered_task(why).is_some_and(|answered| std::ptr::eq(answered, of))
 }
 
 /// Main facts about a task, each with its name.
-fn of_task(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
+fn task_sentences(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
     head(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
 }
 
@@ -151,7 +157,7 @@ fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
     if let Some((most, _)) = of.cause_of_misses() {
         return Some(remedy(&most.cause, run));
     }
-    let most = remedied(of, run).into_iter().next()?;
+    let most = ranked_remedies(of, run).into_iter().next()?;
     let more = most.rows.len() - 1;
     let together = match more {
         0 => String::new(),
@@ -165,15 +171,15 @@ fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
 }
 
 /// The three lines: the main cause of the task with the worst start; `None` for a single activation.
-pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
-    let Some(task) = answered(why) else {
+pub(crate) fn head_of_answer(why: &RunWhy) -> Option<Head> {
+    let Some(task) = answered_task(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
     };
-    Some(misses::answer(task, &why.run).unwrap_or_else(|| late(task, &why.run)))
+    Some(misses::head_of_answer(task, &why.run).unwrap_or_else(|| head_of_late_starts(task, &why.run)))
 }
 
 /// The main cause of a task's late starts.
-fn late(task: &TaskWhy, run: &RunInfo) -> Head {
+fn head_of_late_starts(task: &TaskWhy, run: &RunInfo) -> Head {
     let Some(main) = task.main_cause() else {
         return Head {
             fitness: Fitness::Good,
@@ -209,14 +215,14 @@ fn late(task: &TaskWhy, run: &RunInfo) -> Head {
     };
     let next = next_step(task, run).filter(|_| main.cause.class != CauseClass::Lost);
     let next = next.unwrap_or_else(|| remedy(&main.cause, run));
-    Head { fitness, asked: false, verdict, number: worst(task, main), next }
+    Head { fitness, asked: false, verdict, number: worst_sentence(task, main), next }
 }
 
 /// Largest delay by a cause; the worst start, and how late it would have been without the kind of cause that made it
 /// later most.
-fn worst(of: &TaskWhy, main: &CauseRow) -> String {
+fn worst_sentence(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
-    let most = unusual(of).filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
+    let most = unusual_causes(of).filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
     let less = most.map_or(String::new(), |(row, ns)| {
         let without = time(ns as f64);
@@ -239,7 +245,7 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
 }
 
 /// Share of activations whose events are complete, events that were lost, and the effect of a quota.
-fn gaps(of: &TaskWhy) -> Vec<String> {
+fn gap_sentences(of: &TaskWhy) -> Vec<String> {
     let whole = of.explained.saturating_sub(of.gaps);
     let lost = (of.gaps > 0).then(|| {
         format!(
@@ -273,8 +279,8 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
-    let heads = misses::answer(of, run).into_iter().chain([late(of, run)]);
-    heads.map(|head| format!("{} {}", head.verdict, head.number)).chain(gaps(of)).collect()
+    let heads = misses::head_of_answer(of, run).into_iter().chain([head_of_late_starts(of, run)]);
+    heads.map(|head| format!("{} {}", head.verdict, head.number)).chain(gap_sentences(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.
@@ -301,8 +307,8 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
             sureness(row).into(),
         ]
     };
-    let mut rows: Vec<Vec<Cell>> = marked(of).into_iter().zip(unusual(of)).map(row).collect();
-    rows.extend(smaller(of, SHOWN).map(|(number, share_of_worst, _, worst_ns)| {
+    let mut rows: Vec<Vec<Cell>> = lettered_causes(of).into_iter().zip(unusual_causes(of)).map(row).collect();
+    rows.extend(sum_of_smaller(of, SHOWN).map(|(number, share_of_worst, _, worst_ns)| {
         let name = format!("  {}", plural(number as u64, "smaller cause"));
         vec![name.into(), Cell::Share(share_of_worst), Cell::time(worst_ns), Cell::Nothing, "".into()]
     }));
@@ -319,7 +325,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
 }
 
 /// Every cause with all known facts.
-fn every_cause(of: &TaskWhy) -> Table {
+fn table_of_every_cause(of: &TaskWhy) -> Table {
     let optional = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
         vec![
@@ -331,8 +337,8 @@ fn every_cause(of: &TaskWhy) -> Table {
             optional(row.p99_9_without_ns),
         ]
     };
-    let mut rows: Vec<Vec<Cell>> = unusual(of).take(ROWS).map(cells).collect();
-    rows.extend(smaller(of, ROWS).map(|(number, share_of_worst, all_share, worst_ns)| {
+    let mut rows: Vec<Vec<Cell>> = unusual_causes(of).take(ROWS).map(cells).collect();
+    rows.extend(sum_of_smaller(of, ROWS).map(|(number, share_of_worst, all_share, worst_ns)| {
         let name = plural(number as u64, "smaller cause");
         let [latest, all] = [share_of_worst, all_share].map(Cell::Share);
         vec![name.into(), latest, all, Cell::time(worst_ns), Cell::Nothing, Cell::Nothing]
@@ -362,8 +368,8 @@ pub fn clusters(found: &ClustersWithPaths) -> Option<Piece> {
             range.into(),
             Cell::Share(of.share),
             path.into(),
-            Cell::Share(of.took_it),
-            Cell::Share(of.led_here),
+            Cell::Share(of.path_share),
+            Cell::Share(of.share_of_path),
         ]
     };
     let caption = format!(
@@ -374,28 +380,28 @@ pub fn clusters(found: &ClustersWithPaths) -> Option<Piece> {
     Some(Piece::table(caption, &header, found.clusters.iter().map(row)))
 }
 
-fn unusual(of: &TaskWhy) -> impl Iterator<Item = &CauseRow> {
+fn unusual_causes(of: &TaskWhy) -> impl Iterator<Item = &CauseRow> {
     of.causes.iter().filter(|row| is_unusual(row.cause.class))
 }
 
 /// The causes after the first `shown` together: their number, their shares of the latest and of all lateness, and the
 /// worst delay.
-fn smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
-    let left = || unusual(of).skip(shown);
+fn sum_of_smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
+    let left = || unusual_causes(of).skip(shown);
     let worst_ns = left().map(|row| row.worst_ns).max()?;
     let sum = |of: fn(&CauseRow) -> f64| left().map(of).sum::<f64>();
     Some((left().count(), sum(|row| row.share_of_worst), sum(|row| row.share), worst_ns as f64))
 }
 
 /// The causes of the first table with their letters.
-fn marked(of: &TaskWhy) -> Vec<(char, &Cause)> {
-    let causes: Vec<&Cause> = unusual(of).take(SHOWN).map(|row| &row.cause).collect();
+fn lettered_causes(of: &TaskWhy) -> Vec<(char, &Cause)> {
+    let causes: Vec<&Cause> = unusual_causes(of).take(SHOWN).map(|row| &row.cause).collect();
     marks::letters(&causes).into_iter().zip(causes).collect()
 }
 
 /// The worst starts, each from its due time to its start, in letters of causes.
-fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
-    let causes = marked(of);
+fn table_of_worst_starts(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
+    let causes = lettered_causes(of);
     let mark = |cause: &Cause| match causes.iter().find(|(_, known)| *known == cause) {
         _ if !is_unusual(cause.class) => marks::USUAL,
         Some((letter, _)) => *letter,
@@ -414,7 +420,7 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
             format!("#{}", count(late.index)).into(),
             Cell::time(late.latency_ns as f64),
             lane(late).into(),
-            when(late.due_ns, first_due_ns, run).into(),
+            due_text(late.due_ns, first_due_ns, run).into(),
         ]
     });
     let due = if run.epoch_offset_ns.is_some() { "due, UTC" } else { "due after" };
@@ -426,7 +432,7 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
 }
 
 /// A remedy, and the causes that it removes.
-struct Remedied<'a> {
+struct RemedyWithCauses<'a> {
     remedy: String,
     /// The largest comes first.
     rows: Vec<&'a CauseRow>,
@@ -434,30 +440,32 @@ struct Remedied<'a> {
 }
 
 /// The remedies for all causes of the worst starts, those that remove most first.
-fn remedied<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<Remedied<'a>> {
-    let mut all: Vec<Remedied> = Vec::new();
+fn ranked_remedies<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<RemedyWithCauses<'a>> {
+    let mut all: Vec<RemedyWithCauses> = Vec::new();
     for row in of.causes.iter().filter(|row| row.share_of_worst > 0.0) {
         let remedy = remedy(&row.cause, run);
-        let is_alike = |known: &Remedied| {
+        let is_alike = |known: &RemedyWithCauses| {
             let first = &known.rows[0].cause;
-            known.remedy == remedy || is_like(first, &row.cause)
+            known.remedy == remedy || has_same_remedy(first, &row.cause)
         };
         match all.iter_mut().find(|known| is_alike(known)) {
             Some(known) => {
                 known.rows.push(row);
                 known.share_of_worst += row.share_of_worst;
             }
-            None => all.push(Remedied { remedy, rows: vec![row], share_of_worst: row.share_of_worst }),
+            None => {
+                all.push(RemedyWithCauses { remedy, rows: vec![row], share_of_worst: row.share_of_worst })
+            }
         }
     }
     // Many short parts have many remedies.
-    let is_mixed = |of: &Remedied| of.rows[0].cause.class == CauseClass::Mixed;
+    let is_mixed = |of: &RemedyWithCauses| of.rows[0].cause.class == CauseClass::Mixed;
     all.sort_by(|a, b| is_mixed(a).cmp(&is_mixed(b)).then(b.share_of_worst.total_cmp(&a.share_of_worst)));
     all
 }
 
 /// True if the remedies for two causes differ in their names only.
-fn is_like(a: &Cause, b: &Cause) -> bool {
+fn has_same_remedy(a: &Cause, b: &Cause) -> bool {
     let [measures_a, measures_b] = [a, b].map(|cause| cause.who.as_deref().is_some_and(is_measurement));
     // What helps against these depends on which of them it is.
     let differs = matches!(a.class, CauseClass::Softirq | CauseClass::OtherTimer);
@@ -465,8 +473,8 @@ fn is_like(a: &Cause, b: &Cause) -> bool {
 }
 
 /// Remedies for each large cause, those of a class once.
-fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
-    let sentence = |Remedied { remedy, rows, .. }: Remedied| {
+fn remedy_sentences(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
+    let sentence = |RemedyWithCauses { remedy, rows, .. }: RemedyWithCauses| {
         let (row, likewise) = (rows[0], &rows[1..]);
         let check = row.check.as_ref().map_or(String::new(), |id| format!(" (check: {id})"));
         let functions: Vec<String> =
@@ -480,18 +488,18 @@ fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         };
         format!("{}, {}{within}: {remedy}{check}{likewise}", cause(&row.cause), sureness(row))
     };
-    let large = remedied(of, run).into_iter().filter(|remedied| remedied.share_of_worst >= 0.01);
+    let large = ranked_remedies(of, run).into_iter().filter(|remedied| remedied.share_of_worst >= 0.01);
     large.take(REMEDIES).map(sentence).collect()
 }
 
-fn usual(of: &TaskWhy) -> Option<String> {
+fn typical_wakeup_sentence(of: &TaskWhy) -> Option<String> {
     let steps =
         of.typical_steps.iter().map(|usual| format!("{} {}", time(usual.median_ns as f64), step(usual.step)));
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| format!("A normal wake-up (median): {}.", steps.join(", ")))
 }
 
-fn interruptions(of: &TaskWhy) -> Option<String> {
+fn interruptions_sentence(of: &TaskWhy) -> Option<String> {
     // Interruptions of unknown length are listed, too.
     let (timed, untimed): (Vec<_>, Vec<_>) = of.interruptions.iter().partition(|sum| sum.max_ns > 0);
     let listed = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
@@ -506,7 +514,7 @@ fn interruptions(of: &TaskWhy) -> Option<String> {
     (!listed.is_empty()).then(|| format!("Its work was interrupted by {}.", listed.join(", ")))
 }
 
-fn tracer(tracer: &Tracer) -> String {
+fn tracing_sentence(tracer: &Tracer) -> String {
     let lost = if tracer.lost == 0 { "none lost".into() } else { format!("{} lost", count(tracer.lost)) };
     let each = tracer
         .event_ns
@@ -564,7 +572,7 @@ mod tests {
         assert_eq!((row.max_without_ns, row.p99_9_without_ns), (None, None), "{row:?}");
         let why =
             RunWhy { file: String::new(), tasks: vec![of], tracer: Tracer::default(), one_event: false, run };
-        assert!(answer(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
+        assert!(head_of_answer(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
     }
 
     /// A run with a thread in the way, idle states, and starts that nothing delayed.
@@ -604,7 +612,7 @@ mod tests {
         RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
     }
 
-    /// Why a task was late by these causes, with their shares of its worst starts in percent.
+    /// Causes of a task's late starts, with these shares of its worst starts in percent.
     fn late_by(causes: &[(CauseClass, Option<&str>, i64)]) -> TaskWhy {
         let mut all = TaskCauses { explained: 1, max_ns: 100_000, ..TaskCauses::default() };
         let mut at_ns = 0;
@@ -683,8 +691,8 @@ mod tests {
             count: 50,
             share: 0.5,
             path,
-            took_it: 1.0,
-            led_here: 0.9,
+            path_share: 1.0,
+            share_of_path: 0.9,
         };
         let tick = tick.chain(usual.clone()).collect();
         let clusters_of = vec![cluster(usual, 3_000), cluster(tick, 5_000), cluster(Vec::new(), 9_000)];
@@ -712,7 +720,7 @@ mod tests {
             row.max_without_class_ns = Some(ns);
         }
         assert_eq!(
-            worst(&of, &of.causes[0]),
+            worst_sentence(&of, &of.causes[0]),
             "The largest delay by that cause was 60 µs. The latest start was 30 ms late; without “thread cargo”, \
              at most 2 ms."
         );

@@ -36,7 +36,7 @@ struct CauseWords {
     instead: BTreeMap<String, String>,
 }
 
-fn text<K: Ord>(words: &'static BTreeMap<K, String>, key: &K) -> &'static str {
+fn word<K: Ord>(words: &'static BTreeMap<K, String>, key: &K) -> &'static str {
     words.get(key).map_or("", String::as_str)
 }
 
@@ -99,16 +99,16 @@ fn messenger(who: &str) -> Option<&'static str> {
 }
 
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
-    text(&WORDS.certainty, &certainty)
+    word(&WORDS.certainty, &certainty)
 }
 
 pub fn evidence(evidence: Evidence) -> &'static str {
-    text(&WORDS.evidence, &evidence)
+    word(&WORDS.evidence, &evidence)
 }
 
 /// A step of the usual way.
 pub fn step(step: Step) -> &'static str {
-    text(&WORDS.steps, &step)
+    word(&WORDS.steps, &step)
 }
 
 /// Remedy for a cause, as a clause.
@@ -162,7 +162,7 @@ fn is_fixed(facts: Option<&SystemFacts>, number: &str) -> bool {
 
 /// Due time as the time of day, for comparison with system logs; as seconds since the first due time if the
 /// run has no time of day.
-pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
+pub(super) fn due_text(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
     const MS: i64 = 1_000_000;
     match run.epoch_offset_ns {
         Some(offset_ns) => {

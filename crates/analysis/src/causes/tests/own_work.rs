@@ -9,16 +9,16 @@ fn tick(scene: &mut Scene, over: i32, (due_ns, came_ns): (i64, i64)) {
     let timer = scene.handler(HandlerKind::Timer, "local_timer");
     let (function, at) = (scene.name("tick_nohz_handler"), scene.due());
     let (soft_ns, hard_ns) = (at + due_ns + 4 * PERIOD_NS, at + due_ns + 4 * PERIOD_NS);
-    scene.send(came_ns, over, EventKind::Enter(timer));
-    scene.send_in(came_ns + 500, over, true, EventKind::Expire { timer: TICK, function });
-    scene.send_in(came_ns + 900, over, true, EventKind::ExpireEnd);
+    scene.send(came_ns, over, EventKind::HandlerEnter(timer));
+    scene.send_in(came_ns + 500, over, true, EventKind::TimerExpire { timer: TICK, function });
+    scene.send_in(came_ns + 900, over, true, EventKind::TimerExpireEnd);
     scene.send_in(
         came_ns + 950,
         over,
         true,
         EventKind::TimerStart { timer: TICK, function, soft_ns, hard_ns },
     );
-    scene.send(came_ns + 1_000, over, EventKind::Exit(timer));
+    scene.send(came_ns + 1_000, over, EventKind::HandlerExit(timer));
 }
 
 /// Sets the first tick, over a thread.
@@ -58,14 +58,14 @@ fn worked(machine: Machine, ticks: &[(i64, i64)], every_ns: Option<i64>) -> Task
     for (at, is_tick) in events {
         match is_tick {
             Some(of) => tick(&mut scene, TASK, of),
-            None => scene.send(at, TASK, EventKind::Return { answer: 0 }),
+            None => scene.send(at, TASK, EventKind::SyscallExit { return_value: 0 }),
         }
     }
     let rows = [
         row(scene.k - 1, due_ns - PERIOD_NS, due_ns - 983_000, due_ns + LATE_NS),
         row(scene.k, due_ns, due_ns + LATE_NS, due_ns + LATE_NS + 100),
     ];
-    scene.explainer.activations(0, &rows);
+    scene.explainer.queue_activations(0, &rows);
     scene.k += 10;
     scene.sleep(2_000, PERIOD_NS);
     scene.k += 1;
@@ -100,7 +100,7 @@ fn a_tick_that_comes_late_leaves_open_who_had_the_processor() {
     // A tick that was cancelled, as nohz_full does, and set again is not late.
     let mut silences = silence::Silences::default();
     let mut names = NameTable::default();
-    let name = names.number("tick_nohz_handler");
+    let name = names.intern("tick_nohz_handler");
     let functions = event::Functions {
         replenish: NameId(91),
         limit: NameId(92),
@@ -109,12 +109,12 @@ fn a_tick_that_comes_late_leaves_open_who_had_the_processor() {
         ticks: [name; 2],
     };
     let set = |at| EventKind::TimerStart { timer: TICK, function: name, soft_ns: at, hard_ns: at };
-    silences.event(0, &set(4_000_000), functions);
-    silences.ran(1_000, 20_000_000);
-    silences.event(20_000_000, &set(24_000_000), functions);
-    silences.event(24_001_000, &EventKind::Expire { timer: TICK, function: name }, functions);
+    silences.process_event(0, &set(4_000_000), functions);
+    silences.note_silence(1_000, 20_000_000);
+    silences.process_event(20_000_000, &set(24_000_000), functions);
+    silences.process_event(24_001_000, &EventKind::TimerExpire { timer: TICK, function: name }, functions);
     let silence = *silences.at(5_000_000).unwrap();
-    assert_eq!(silences.ticks(&silence, 0), silence::Ticks::NotDue);
+    assert_eq!(silences.tick_evidence(&silence, 0), silence::TickEvidence::NotDue);
     silences.forget_before(50_000_000);
     assert!(silences.at(5_000_000).is_none());
 }
@@ -124,7 +124,7 @@ fn without_ticks_work_far_longer_than_usual_is_not_proven() {
     // As with nohz_full, or on a kernel that does not show its ticks.
     for (machine, class, certainty) in [
         (TOLD, Class::WorkOrOutside, Certainty::Undecided),
-        (Machine { below: Platform::Hypervisor, ..TOLD }, Class::WorkOrOutside, Certainty::Undecided),
+        (Machine { platform: Platform::Hypervisor, ..TOLD }, Class::WorkOrOutside, Certainty::Undecided),
         (BARE, Class::OwnWork, Certainty::Likely),
         (COUNTED, Class::OwnWork, Certainty::Proven),
     ] {
@@ -160,7 +160,7 @@ fn work_that_is_always_so_long_is_the_task_s_own() {
         // It never waits: each activation takes one period and a half.
         for k in 0..1_000i64 {
             let at_ns = k * PERIOD_NS * 3 / 2;
-            scene.send(at_ns + 1_000, TASK, EventKind::Return { answer: 0 });
+            scene.send(at_ns + 1_000, TASK, EventKind::SyscallExit { return_value: 0 });
             if ticks && k > 1 && k % 3 == 1 {
                 let due_ns = at_ns + 500_000;
                 set_tick(&mut scene, TASK, at_ns + 2_000, due_ns);
@@ -174,7 +174,7 @@ fn work_that_is_always_so_long_is_the_task_s_own() {
                 cpu: CPU,
                 ..Activation::default()
             };
-            scene.explainer.activations(0, &[row]);
+            scene.explainer.queue_activations(0, &[row]);
         }
         let causes = scene.explainer.finish(Tracer::default()).tasks.remove(0);
         let late = &causes.worst_starts[0];

@@ -16,7 +16,7 @@ impl Scene {
         let (due_ns, index) = (self.due(), self.k);
         let (start_ns, end_ns) = (due_ns + start, due_ns + start + 100);
         let activation = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
-        self.explainer.activations(0, &[activation]);
+        self.explainer.queue_activations(0, &[activation]);
         // Due times that pass meanwhile are missed.
         self.k += start as u64 / PERIOD_NS as u64;
         let from = start + 2_000 - start / PERIOD_NS * PERIOD_NS;
@@ -29,27 +29,27 @@ impl Scene {
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
         vec![
-            (at, over, THREAD, EventKind::Enter(timer)),
-            (at + 800, over, THREAD, EventKind::Interrupted(Box::default())),
-            (at + 1_000, over, TIMER, EventKind::Expire { timer: 1, function }),
+            (at, over, THREAD, EventKind::HandlerEnter(timer)),
+            (at + 800, over, THREAD, EventKind::InterruptedStack(Box::default())),
+            (at + 1_000, over, TIMER, EventKind::TimerExpire { timer: 1, function }),
             (at + 1_300, over, TIMER, EventKind::Waking { pid: TASK, cpu: CPU }),
-            (at + 1_500, over, TIMER, EventKind::ExpireEnd),
-            (at + 2_000, over, THREAD, EventKind::Exit(timer)),
+            (at + 1_500, over, TIMER, EventKind::TimerExpireEnd),
+            (at + 2_000, over, THREAD, EventKind::HandlerExit(timer)),
         ]
     }
 
     fn expiry(&mut self, at: i64, over: i32, function: &str) -> Vec<(i64, i32, bool, EventKind)> {
         let function = self.name(function);
         vec![
-            (at, over, TIMER, EventKind::Expire { timer: 77, function }),
-            (at + 500, over, TIMER, EventKind::ExpireEnd),
+            (at, over, TIMER, EventKind::TimerExpire { timer: 77, function }),
+            (at + 500, over, TIMER, EventKind::TimerExpireEnd),
         ]
     }
 
-    pub(super) fn leaving(&mut self, from: i32, leaves: PrevState, to: i32) -> EventKind {
+    pub(super) fn leaving(&mut self, from: i32, prev_state: PrevState, to: i32) -> EventKind {
         match self.switch(from, to) {
             EventKind::Switch { from, from_name, from_priority, to, name, priority, .. } => {
-                EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
+                EventKind::Switch { from, from_name, from_priority, prev_state, to, name, priority }
             }
             other => other,
         }
@@ -66,11 +66,11 @@ pub(super) fn main(causes: &TaskCauses) -> (Class, Option<&str>, Certainty, i64)
 /// Stopped before it is due, by `other`, until 2 ms after.
 pub(super) fn stopped(
     scene: &mut Scene,
-    leaves: PrevState,
+    prev_state: PrevState,
     signal: EventKind,
 ) -> Vec<(i64, i32, bool, EventKind)> {
     let (to_task, stops, back) =
-        (scene.switch(OTHER, TASK), scene.leaving(TASK, leaves, OTHER), scene.switch(OTHER, TASK));
+        (scene.switch(OTHER, TASK), scene.leaving(TASK, prev_state, OTHER), scene.switch(OTHER, TASK));
     let (function, due) = (scene.name("hrtimer_wakeup"), scene.due());
     let wakes = EventKind::Waking { pid: TASK, cpu: CPU };
     let sets = EventKind::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
@@ -120,7 +120,7 @@ fn what_happens_to_a_stopped_task_stays_known_where_events_of_its_processor_are_
 fn a_frozen_task_is_frozen() {
     // By its control group, or one above.
     let mut scene = Scene::new();
-    scene.explainer.process(0, vec![TASK], Some("/robot/loop".into()));
+    scene.explainer.set_process(0, vec![TASK], Some("/robot/loop".into()));
     let (group, elsewhere) = (scene.name("/robot"), scene.name("/rob"));
     let name = scene.name("task");
     let mut events = stopped(&mut scene, PrevState::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
@@ -137,9 +137,9 @@ fn a_frozen_task_is_frozen() {
     let mut scene = Scene::new();
     let name = scene.name("task");
     let mut events = stopped(&mut scene, PrevState::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
-    let call = EventKind::Call { call: Call::ClockNanosleep, number: 230, arguments: [0; 3] };
+    let call = EventKind::SyscallEnter { call: Call::ClockNanosleep, number: 230, arguments: [0; 3] };
     events.insert(0, (-310_000, TASK, THREAD, call));
-    events.insert(3, (-298_700, TASK, THREAD, EventKind::Return { answer: -516 }));
+    events.insert(3, (-298_700, TASK, THREAD, EventKind::SyscallExit { return_value: -516 }));
     scene.scripted(events, 2_007_000);
     assert_eq!(main(&scene.causes()), (Class::Frozen, Some("other"), Certainty::Proven, 2_000_000));
 
@@ -149,8 +149,8 @@ fn a_frozen_task_is_frozen() {
     let back = scene.switch(OTHER, TASK);
     scene.scripted(
         vec![
-            (5_000, OTHER, TIMER, EventKind::Expire { timer: 1, function }),
-            (5_500, OTHER, TIMER, EventKind::ExpireEnd),
+            (5_000, OTHER, TIMER, EventKind::TimerExpire { timer: 1, function }),
+            (5_500, OTHER, TIMER, EventKind::TimerExpireEnd),
             (2_000_000, OTHER, THREAD, EventKind::Waking { pid: TASK, cpu: CPU }),
             (2_001_000, OTHER, THREAD, back),
         ],
@@ -168,12 +168,12 @@ fn locked(scene: &mut Scene, call: Call, during: Vec<(i64, i32, bool, EventKind)
     // The due time before is served in time; its work lasts into this one.
     let mut events = before;
     events.push((-985_000, OTHER, THREAD, to_task));
-    events.push((-500_000, TASK, THREAD, EventKind::Call { call, number: 202, arguments: [0; 3] }));
+    events.push((-500_000, TASK, THREAD, EventKind::SyscallEnter { call, number: 202, arguments: [0; 3] }));
     events.push((-499_000, TASK, THREAD, away));
     events.extend(during);
     events.push((800_000, last, THREAD, EventKind::Waking { pid: TASK, cpu: CPU }));
     events.push((802_000, last, THREAD, back));
-    events.push((803_000, TASK, THREAD, EventKind::Return { answer: 0 }));
+    events.push((803_000, TASK, THREAD, EventKind::SyscallExit { return_value: 0 }));
     scene.scripted(events, 805_000);
 }
 
@@ -209,12 +209,12 @@ fn a_task_that_waits_for_a_lock_waits_for_its_holder() {
             -500_000,
             TASK,
             THREAD,
-            EventKind::Call { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] },
+            EventKind::SyscallEnter { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] },
         ),
-        (-499_000, TASK, THREAD, EventKind::Lends { to: 23, name }),
-        (300_000, TASK, THREAD, EventKind::Enter(timer)),
-        (301_000, TASK, THREAD, EventKind::Exit(timer)),
-        (803_000, TASK, THREAD, EventKind::Return { answer: 0 }),
+        (-499_000, TASK, THREAD, EventKind::LendPriority { to: 23, name }),
+        (300_000, TASK, THREAD, EventKind::HandlerEnter(timer)),
+        (301_000, TASK, THREAD, EventKind::HandlerExit(timer)),
+        (803_000, TASK, THREAD, EventKind::SyscallExit { return_value: 0 }),
     ]);
     scene.scripted(events, 805_000);
     let causes = scene.causes();
@@ -306,7 +306,7 @@ fn a_quota_that_was_used_up_is_named_and_its_neighbours_are_not_proven() {
         let mut scene = Scene::of_priority(TOLD, 120);
         let due = scene.due();
         let counted = QuotaCount { periods: 1, throttled: used_up, ns: 0 };
-        scene.explainer.quota(0, (due, due + 50_000_000), counted);
+        scene.explainer.add_quota(0, (due, due + 50_000_000), counted);
         let (to_task, gone, back) = (
             scene.switch(OTHER, TASK),
             scene.leaving(TASK, PrevState::Ready, OTHER),
@@ -346,8 +346,8 @@ fn a_budget_that_is_used_up_is_the_budget() {
         (-985_000, OTHER, THREAD, to_task),
         (-100_000, TASK, TIMER, sets),
         (-99_000, TASK, THREAD, gone),
-        (500_500, OTHER, TIMER, EventKind::Expire { timer: 5, function: replenish }),
-        (501_000, OTHER, TIMER, EventKind::ExpireEnd),
+        (500_500, OTHER, TIMER, EventKind::TimerExpire { timer: 5, function: replenish }),
+        (501_000, OTHER, TIMER, EventKind::TimerExpireEnd),
         (503_000, OTHER, THREAD, back),
     ]);
     scene.scripted(events, 505_000);
@@ -368,7 +368,7 @@ fn page_faults_of_the_task_s_own_memory_are_no_work() {
     let (index, due_ns) = (scene.k - 1, scene.due() - PERIOD_NS);
     let (start_ns, end_ns) = (due_ns + 17_000, due_ns + PERIOD_NS + 719_000);
     let before = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
-    scene.explainer.activations(0, &[before]);
+    scene.explainer.queue_activations(0, &[before]);
     scene.scripted(events, 720_000);
     let causes = scene.causes();
     let of = |class| {
@@ -391,7 +391,7 @@ fn a_thread_that_comes_out_of_idle_without_an_event_of_it_is_named() {
     let mut timer = scene.timer(4_000, 0);
     timer.insert(3, (5_200, 0, TIMER, EventKind::Waking { pid: HOG, cpu: CPU }));
     events.extend(timer);
-    events.push((412_000, HOG, THREAD, EventKind::Ran { pid: HOG, ns: 405_000 }));
+    events.push((412_000, HOG, THREAD, EventKind::RuntimeAccounted { pid: HOG, ns: 405_000 }));
     events.push((413_000, HOG, THREAD, back));
     scene.scripted(events, 415_000);
     let causes = scene.causes();
@@ -410,7 +410,8 @@ fn interrupts_were_not_off_before_the_last_event_that_shows_them_let_in() {
     let mut scene = Scene::new();
     let disk = scene.handler(HandlerKind::Device, "24 disk");
     let found = &["_raw_spin_unlock_irqrestore", "do_nanosleep"];
-    let before = [(250_000, OTHER, EventKind::Enter(disk)), (251_000, OTHER, EventKind::Exit(disk))];
+    let before =
+        [(250_000, OTHER, EventKind::HandlerEnter(disk)), (251_000, OTHER, EventKind::HandlerExit(disk))];
     scene.activation(&Twist { before: &before, interrupt_at: Some(310_000), found, ..Twist::default() });
     let causes = scene.causes();
     let of = |class| causes.causes.iter().find(|sum| sum.cause.class == class).map_or(0, |sum| sum.max_ns);
@@ -425,8 +426,8 @@ fn of_many_parts_the_longest_are_kept_and_all_add_up() {
     let disk = scene.handler(HandlerKind::Device, "24 disk");
     let mut before = Vec::new();
     for k in 0..2_000 {
-        before.push((1_000 + k * 400, OTHER, EventKind::Enter(disk)));
-        before.push((1_000 + k * 400 + 100 + k % 50, OTHER, EventKind::Exit(disk)));
+        before.push((1_000 + k * 400, OTHER, EventKind::HandlerEnter(disk)));
+        before.push((1_000 + k * 400 + 100 + k % 50, OTHER, EventKind::HandlerExit(disk)));
     }
     scene.activation(&Twist { before: &before, interrupt_at: Some(810_000), ..Twist::default() });
     let causes = scene.causes();
@@ -441,16 +442,16 @@ fn kept_by_other(scene: &mut Scene, found: &[&str], leaves_with: i16) {
     let timer = scene.handler(HandlerKind::Timer, "local_timer");
     let frames: Box<[NameId]> = found.iter().map(|name| scene.name(name)).collect();
     let mut events = scene.timer(4_000, OTHER);
-    events[1].3 = EventKind::Interrupted(frames.clone());
-    events.push((150_000, OTHER, THREAD, EventKind::Enter(timer)));
-    events.push((150_800, OTHER, THREAD, EventKind::Interrupted(frames)));
-    events.push((152_000, OTHER, THREAD, EventKind::Exit(timer)));
-    let EventKind::Switch { from, from_name, leaves, to, name, priority, .. } = scene.switch(OTHER, TASK)
+    events[1].3 = EventKind::InterruptedStack(frames.clone());
+    events.push((150_000, OTHER, THREAD, EventKind::HandlerEnter(timer)));
+    events.push((150_800, OTHER, THREAD, EventKind::InterruptedStack(frames)));
+    events.push((152_000, OTHER, THREAD, EventKind::HandlerExit(timer)));
+    let EventKind::Switch { from, from_name, prev_state, to, name, priority, .. } = scene.switch(OTHER, TASK)
     else {
         unreachable!()
     };
     let from_priority = leaves_with;
-    let task = EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority };
+    let task = EventKind::Switch { from, from_name, from_priority, prev_state, to, name, priority };
     events.push((300_000, OTHER, THREAD, task));
     scene.scripted(events, 303_000);
 }

@@ -5,15 +5,15 @@ use super::*;
 
 const TIMER: bool = true;
 const THREAD: bool = false;
-const READ: EventKind = EventKind::Call { call: Call::Read, number: 0, arguments: [0; 3] };
-const RETURN: EventKind = EventKind::Return { answer: 0 };
+const READ: EventKind = EventKind::SyscallEnter { call: Call::Read, number: 0, arguments: [0; 3] };
+const RETURN: EventKind = EventKind::SyscallExit { return_value: 0 };
 
 impl Scene {
     /// The task works since the due time before, and waits for `during` until 800 us behind this one.
-    fn waits(&mut self, leaves: PrevState, during: Vec<(i64, i32, bool, EventKind)>) -> TaskCauses {
+    fn waits(&mut self, prev_state: PrevState, during: Vec<(i64, i32, bool, EventKind)>) -> TaskCauses {
         self.k += 1;
         let (to_task, away, back) =
-            (self.switch(OTHER, TASK), self.leaving(TASK, leaves, OTHER), self.switch(OTHER, TASK));
+            (self.switch(OTHER, TASK), self.leaving(TASK, prev_state, OTHER), self.switch(OTHER, TASK));
         let mut events = self.timer(-990_000, OTHER);
         events.push((-985_000, OTHER, THREAD, to_task));
         let (before, behind): (Vec<_>, Vec<_>) = during.into_iter().partition(|(at, ..)| *at < -499_000);
@@ -32,7 +32,7 @@ impl Scene {
         let (start_ns, end_ns) = (self.due() + start, self.due() + end);
         let index = self.k - 1;
         let activation = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
-        self.explainer.activations(0, &[activation]);
+        self.explainer.queue_activations(0, &[activation]);
     }
 
     fn woken(&self) -> EventKind {
@@ -91,9 +91,9 @@ fn a_timed_wait_in_its_work_is_its_own() {
     let during = vec![
         (-500_000, TASK, THREAD, READ),
         (-499_500, TASK, THREAD, sets),
-        (800_000, OTHER, TIMER, EventKind::Expire { timer: 6, function }),
+        (800_000, OTHER, TIMER, EventKind::TimerExpire { timer: 6, function }),
         (800_300, OTHER, TIMER, woken),
-        (800_500, OTHER, TIMER, EventKind::ExpireEnd),
+        (800_500, OTHER, TIMER, EventKind::TimerExpireEnd),
     ];
     let causes = scene.waits(PrevState::Sleeps, during);
     let (class, _, sure, _) = main(&causes);
@@ -107,9 +107,9 @@ fn a_device_s_timer_is_waited_for_and_not_late() {
     let woken = scene.woken();
     let during = vec![
         (-500_000, TASK, THREAD, READ),
-        (800_000, OTHER, TIMER, EventKind::Expire { timer: 66, function }),
+        (800_000, OTHER, TIMER, EventKind::TimerExpire { timer: 66, function }),
         (800_300, OTHER, TIMER, woken),
-        (800_500, OTHER, TIMER, EventKind::ExpireEnd),
+        (800_500, OTHER, TIMER, EventKind::TimerExpireEnd),
     ];
     let causes = scene.waits(PrevState::Sleeps, during);
     let (class, who, sure, _) = main(&causes);
@@ -137,7 +137,7 @@ fn a_fault_in_a_call_does_not_explain_the_call_s_wait() {
 
 #[test]
 fn work_that_a_call_puts_off_to_its_end_is_not_frozen() {
-    for leaves in [PrevState::Sleeps, PrevState::SleepsDeeply] {
+    for prev_state in [PrevState::Sleeps, PrevState::SleepsDeeply] {
         let mut scene = Scene::new();
         let woken = scene.woken();
         let sends = scene.handler(HandlerKind::Softirq, "NET_TX");
@@ -145,11 +145,11 @@ fn work_that_a_call_puts_off_to_its_end_is_not_frozen() {
             (-520_000, TASK, THREAD, READ),
             (-510_000, TASK, THREAD, RETURN),
             // Its packet is sent in a softirq over it.
-            (-505_000, TASK, THREAD, EventKind::Enter(sends)),
-            (-503_000, TASK, THREAD, EventKind::Exit(sends)),
+            (-505_000, TASK, THREAD, EventKind::HandlerEnter(sends)),
+            (-503_000, TASK, THREAD, EventKind::HandlerExit(sends)),
             (800_000, OTHER, THREAD, woken),
         ];
-        assert_eq!(main(&scene.waits(leaves, during)).0, Class::Blocked);
+        assert_eq!(main(&scene.waits(prev_state, during)).0, Class::Blocked);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_signal_that_interrupts_a_wait_does_not_end_it() {
         // The sender of the signal.
         (600_000, OTHER, THREAD, woken.clone()),
         (602_000, OTHER, THREAD, to_task),
-        (603_000, TASK, THREAD, EventKind::Return { answer: -512 }),
+        (603_000, TASK, THREAD, EventKind::SyscallExit { return_value: -512 }),
         (605_000, TASK, THREAD, READ),
         (606_000, TASK, THREAD, away),
         (610_000, OTHER, THREAD, to_hog),
@@ -237,7 +237,8 @@ fn a_lock_that_it_spins_for_is_waited_for_and_its_holder_unknown() {
     scene.k += 1;
     let to_task = scene.switch(OTHER, TASK);
     let mut events = scene.timer(-990_000, OTHER);
-    let call = EventKind::Call { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] };
+    let call =
+        EventKind::SyscallEnter { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] };
     events.extend([
         (-985_000, OTHER, THREAD, to_task),
         (-500_000, TASK, THREAD, call),
@@ -259,8 +260,8 @@ fn hog_after(call: Call, answers: i64, asleep: bool) -> TaskCauses {
         [scene.switch(OTHER, TASK), scene.switch(TASK, OTHER), scene.switch(OTHER, HOG)];
     let from_hog = scene.switch(HOG, TASK);
     let sets = EventKind::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
-    let calls = EventKind::Call { call, number: 0, arguments: [0; 3] };
-    let answers = EventKind::Return { answer: answers };
+    let calls = EventKind::SyscallEnter { call, number: 0, arguments: [0; 3] };
+    let answers = EventKind::SyscallExit { return_value: answers };
     let mut events = scene.timer(-990_000, OTHER);
     events.push((-985_000, OTHER, THREAD, to_task));
     if !asleep {
@@ -282,8 +283,8 @@ fn hog_after(call: Call, answers: i64, asleep: bool) -> TaskCauses {
 
 #[test]
 fn a_wait_that_is_for_a_signal_ends_by_it() {
-    for (call, answer, asleep) in [(Call::Signal, -514, true), (Call::Read, -4, false)] {
-        let causes = hog_after(call, answer, asleep);
+    for (call, return_value, asleep) in [(Call::Signal, -514, true), (Call::Read, -4, false)] {
+        let causes = hog_after(call, return_value, asleep);
         assert_eq!(
             (main(&causes).0, main(&causes).3),
             (Class::Preempted, 600_000),
@@ -291,10 +292,10 @@ fn a_wait_that_is_for_a_signal_ends_by_it() {
             causes.worst_starts[0]
         );
         let short = causes.worst_starts[0].parts.iter().filter(|part| part.at_ns < 13_000);
-        let waits_on = |part: &LatencyPart| {
+        let would_wait_anyway = |part: &LatencyPart| {
             matches!(causes.causes[part.cause].cause.class, Class::Blocked | Class::AskedLate)
         };
-        assert!(!short.into_iter().any(waits_on), "{:#?}", causes.worst_starts[0]);
+        assert!(!short.into_iter().any(would_wait_anyway), "{:#?}", causes.worst_starts[0]);
     }
 }
 
@@ -340,7 +341,7 @@ fn a_processor_that_was_taken_away_does_not_lengthen_a_wait() {
     let during = vec![
         (-500_000, TASK, THREAD, READ),
         // 0.9 of 1.2 ms were another machine's.
-        (700_000, OTHER, THREAD, EventKind::Ran { pid: OTHER, ns: 300_000 }),
+        (700_000, OTHER, THREAD, EventKind::RuntimeAccounted { pid: OTHER, ns: 300_000 }),
         (800_000, OTHER, THREAD, woken),
         (803_000, TASK, THREAD, RETURN),
     ];
@@ -367,7 +368,7 @@ fn of_a_long_backlog_nothing_is_forgotten_before_it_is_explained() {
         let end_ns = start_ns + PERIOD_NS * 3 / 2 - 1_000;
         let index = first + k as u64;
         let row = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
-        scene.explainer.activations(0, &[row]);
+        scene.explainer.queue_activations(0, &[row]);
         scene.explainer.advance(end_ns);
     }
     let causes = scene.explainer.finish(Tracer::default()).tasks.remove(0);

@@ -1,19 +1,19 @@
-//! A value over time that changes at points.
+//! A value over time, constant between changes.
 
 use std::collections::VecDeque;
 
-/// A value over time.
+/// Value over time, constant between changes.
 #[derive(Debug, Clone)]
-pub struct Track<T> {
+pub struct Timeline<T> {
     changes: VecDeque<(i64, T)>,
     /// Value before all that is remembered.
     before: T,
 }
 
-impl<T: Copy + PartialEq> Track<T> {
+impl<T: Copy + PartialEq> Timeline<T> {
     /// Creates a track of this value since the beginning of time.
     pub fn new(value: T) -> Self {
-        Track { changes: VecDeque::from([(i64::MIN, value)]), before: value }
+        Timeline { changes: VecDeque::from([(i64::MIN, value)]), before: value }
     }
 
     /// Sets the value from `t_ns` on. Times increase; a step back counts as none.
@@ -41,8 +41,8 @@ impl<T: Copy + PartialEq> Track<T> {
         }
     }
 
-    /// Moves the beginning of the last value to a later time; before it, the value is `until`.
-    pub fn move_last(&mut self, t_ns: i64, until: T) {
+    /// Delays the begin of the last value to a later time; before it, the value is `until`.
+    pub fn delay_last_change(&mut self, t_ns: i64, until: T) {
         let Some((_, last)) = self.last().filter(|(begin_ns, _)| t_ns > *begin_ns) else { return };
         let before = self.changes.len().checked_sub(2).and_then(|place| self.changes.get(place));
         match before.is_some_and(|(_, before)| *before == until) {
@@ -52,8 +52,8 @@ impl<T: Copy + PartialEq> Track<T> {
         self.push(t_ns, last);
     }
 
-    /// Returns the values between two times as (from, to, value), without gaps.
-    pub fn over(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, i64, T)> + '_ {
+    /// Returns the segments between two times as (from, to, value), without gaps.
+    pub fn segments(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, i64, T)> + '_ {
         let after = self.changes.partition_point(|(t, _)| *t <= from_ns);
         let at = |i: usize| self.changes.get(i).map_or(i64::MAX, |(t, _)| *t);
         let before = (after == 0).then(|| (from_ns, at(0).min(to_ns), self.before));
@@ -65,19 +65,19 @@ impl<T: Copy + PartialEq> Track<T> {
         before.into_iter().filter(|(from, to, _)| from < to).chain(known)
     }
 
-    /// Returns the time since when the value at `t_ns` holds.
-    pub fn since(&self, t_ns: i64) -> i64 {
+    /// Returns the time at which the value at `t_ns` begins.
+    pub fn segment_begin(&self, t_ns: i64) -> i64 {
         let after = self.changes.partition_point(|(t, _)| *t <= t_ns);
         self.changes.get(after.saturating_sub(1)).map_or(i64::MIN, |(t, _)| *t)
     }
 
     /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
-        remove_replaced(&mut self.changes, |(t, _)| *t <= t_ns);
+        pop_superseded(&mut self.changes, |(t, _)| *t <= t_ns);
     }
 
     /// Returns the time of the change that `changes - 1` more have followed; the beginning of time if there are fewer.
-    pub fn nth_last(&self, changes: usize) -> i64 {
+    pub fn nth_last_change(&self, changes: usize) -> i64 {
         self.changes
             .len()
             .checked_sub(changes)
@@ -86,15 +86,15 @@ impl<T: Copy + PartialEq> Track<T> {
     }
 }
 
-/// Removes entries from the front as long as they are over.
-pub fn remove_past<T>(entries: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
+/// Removes entries from the front as long as `is_over`.
+pub fn pop_front_while<T>(entries: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
     while entries.front().is_some_and(&is_over) {
         entries.pop_front();
     }
 }
 
-/// Removes entries from the front as long as the one behind them has begun, too: the last one still holds.
-pub fn remove_replaced<T>(entries: &mut VecDeque<T>, has_begun: impl Fn(&T) -> bool) {
+/// Removes entries from the front whose successor has begun, too: the last one that has begun stays.
+pub fn pop_superseded<T>(entries: &mut VecDeque<T>, has_begun: impl Fn(&T) -> bool) {
     while entries.get(1).is_some_and(&has_begun) {
         entries.pop_front();
     }
@@ -106,21 +106,24 @@ mod tests {
 
     #[test]
     fn values_hold_until_the_next() {
-        let mut track = Track::new('a');
+        let mut timeline = Timeline::new('a');
         for (t, value) in [(10, 'b'), (20, 'b'), (30, 'c'), (30, 'd')] {
-            track.push(t, value);
+            timeline.push(t, value);
         }
-        let seen: Vec<_> = track.over(5, 40).collect();
+        let seen: Vec<_> = timeline.segments(5, 40).collect();
         assert_eq!(seen, [(5, 10, 'a'), (10, 30, 'b'), (30, 40, 'd')]);
-        track.forget_before(15);
-        assert_eq!(track.over(15, 16).collect::<Vec<_>>(), [(15, 16, 'b')]);
-        assert_eq!((track.since(29), track.nth_last(1), track.nth_last(9)), (10, 30, i64::MIN));
-        assert_eq!(track.over(7, 7).count(), 0);
-        let mut moved = track.clone();
-        moved.move_last(35, 'b');
-        assert_eq!(moved.over(15, 40).collect::<Vec<_>>(), [(15, 35, 'b'), (35, 40, 'd')]);
+        timeline.forget_before(15);
+        assert_eq!(timeline.segments(15, 16).collect::<Vec<_>>(), [(15, 16, 'b')]);
         assert_eq!(
-            track.over(5, 12).collect::<Vec<_>>(),
+            (timeline.segment_begin(29), timeline.nth_last_change(1), timeline.nth_last_change(9)),
+            (10, 30, i64::MIN)
+        );
+        assert_eq!(timeline.segments(7, 7).count(), 0);
+        let mut moved = timeline.clone();
+        moved.delay_last_change(35, 'b');
+        assert_eq!(moved.segments(15, 40).collect::<Vec<_>>(), [(15, 35, 'b'), (35, 40, 'd')]);
+        assert_eq!(
+            timeline.segments(5, 12).collect::<Vec<_>>(),
             [(5, 10, 'a'), (10, 12, 'b')],
             "forgotten is not known"
         );

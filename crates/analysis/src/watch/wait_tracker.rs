@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use jitterlab_model::watched::Waits;
 
-use super::surroundings::Surroundings;
+use super::system_state::SystemState;
 use crate::causes::event::was_interrupted;
-use crate::causes::{Call, Event, EventKind, HandlerKind, NameId, NameTable, PrevState, same_clock};
+use crate::causes::{Call, Event, EventKind, HandlerKind, NameId, NameTable, PrevState, is_same_clock};
 
 /// Identity of a wait: the same call for the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ pub struct WaitKey {
 
 /// One wait of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pass {
+pub struct Wait {
     /// Identity of the wait.
     pub key: WaitKey,
     /// Time at which it called the kernel, in ns.
@@ -28,7 +28,7 @@ pub struct Pass {
     pub ended_ns: i64,
     /// The processor it returned on.
     pub cpu: u16,
-    /// Its way to wait, as far as this pass shows it.
+    /// Its way to wait, as far as this wait shows it.
     pub waits: Waits,
     /// Expiry of the own timer that ended it, on CLOCK_MONOTONIC.
     pub due_ns: Option<i64>,
@@ -80,9 +80,9 @@ const SIGRETURN: i64 = if cfg!(target_arch = "x86_64") {
 /// A tracer stops a call's return within this, before the program has its processor again.
 const RETURNS_NS: i64 = 20_000;
 
-/// A system call that has not returned.
+/// System call that has not returned.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenCall {
     call: Call,
     arguments: [u64; 3],
     began_ns: i64,
@@ -92,7 +92,7 @@ struct Open {
 
 /// A wait that a signal with a handler ended.
 #[derive(Debug, Clone, Copy)]
-struct Broken {
+struct SignalledWait {
     key: WaitKey,
     began_ns: i64,
     /// True if the handler has returned.
@@ -101,17 +101,17 @@ struct Broken {
 
 /// A wait whose call has returned, as far as the kernel's part of it.
 #[derive(Debug)]
-struct Returned {
+struct ReturnedCall {
     /// The wait; `None` if the call was none.
-    pass: Option<Pass>,
+    wait: Option<Wait>,
     /// The stop by a tracer on the way back to the program.
-    stop: Stop,
+    stop: TracerStop,
     /// The call and its timers, if it was interrupted: a stop lets it go on, a handler of a signal ends it.
-    interrupted: Option<(Open, HashMap<u64, Timer>)>,
+    interrupted: Option<(OpenCall, HashMap<u64, Timer>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum TracerStop {
     None,
     GoesOn,
     Over,
@@ -127,29 +127,29 @@ struct Timer {
 
 /// Tracks one thread.
 #[derive(Debug)]
-pub struct Passes {
+pub struct WaitTracker {
     pid: i32,
     functions: Functions,
-    open: Option<Open>,
-    returned: Option<Returned>,
-    broken: Option<Broken>,
+    open: Option<OpenCall>,
+    returned: Option<ReturnedCall>,
+    broken: Option<SignalledWait>,
     /// Timers that are set. If a timer is set again in the call that takes its expiry, that expiry is kept
     /// here instead.
     timers: HashMap<u64, Timer>,
     taken: Option<Timer>,
 }
 
-impl Passes {
+impl WaitTracker {
     /// Tracks the thread of this number.
     pub fn new(pid: i32, names: &mut NameTable) -> Self {
-        let mut name = |name: &str| names.number(name);
+        let mut name = |name: &str| names.intern(name);
         let functions = Functions {
             sleep: name("hrtimer_wakeup"),
             file: name("timerfd_tmrproc"),
             signals: [name("posix_timer_fn"), name("it_real_fn")],
             budget: name("dl_task_timer"),
         };
-        Passes {
+        WaitTracker {
             pid,
             functions,
             open: None,
@@ -166,52 +166,55 @@ impl Passes {
         self.timers.clear();
     }
 
-    /// Takes the next event that concerns the thread ([`Surroundings::threads`]), after `around` has taken it, and returns
+    /// Processes the next event that concerns the thread ([`SystemState::threads`]), after `system` has processed it, and returns
     /// the wait after which the program is known to have gone on.
-    pub fn event(&mut self, event: &Event, around: &Surroundings) -> Option<Pass> {
+    pub fn process_event(&mut self, event: &Event, system: &SystemState) -> Option<Wait> {
         match &event.what {
             EventKind::Waking { pid, .. } if *pid == self.pid => {
                 if let Some(open) = &mut self.open {
-                    open.waker = Some(waker(event, around));
+                    open.waker = Some(waker(event, system));
                 }
             }
-            EventKind::Switch { from, leaves, .. } if *from == self.pid => {
+            EventKind::Switch { from, prev_state, .. } if *from == self.pid => {
                 if let Some(open) = &mut self.open {
-                    open.slept |= *leaves != PrevState::Ready || open.call == Call::Yield;
+                    open.slept |= *prev_state != PrevState::Ready || open.call == Call::Yield;
                 }
-                return self.left(event.t_ns, *leaves);
+                return self.note_departure(event.t_ns, *prev_state);
             }
             EventKind::Switch { to, .. } => {
                 if let Some(returned) = self.returned.as_mut().filter(|_| *to == self.pid)
-                    && returned.stop == Stop::GoesOn
-                    && let Some(pass) = &mut returned.pass
+                    && returned.stop == TracerStop::GoesOn
+                    && let Some(wait) = &mut returned.wait
                 {
-                    returned.stop = Stop::Over;
-                    (pass.ended_ns, pass.cpu) = (event.t_ns, event.cpu);
+                    returned.stop = TracerStop::Over;
+                    (wait.ended_ns, wait.cpu) = (event.t_ns, event.cpu);
                 }
             }
             EventKind::CallsLost { .. } => self.restart(),
             _ if event.pid != self.pid => {}
             EventKind::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
-                self.set(*timer, *function, *soft_ns, event.t_ns, around);
+                self.note_timer(*timer, *function, *soft_ns, event.t_ns, system);
             }
-            EventKind::Call { call, arguments, number } => {
+            EventKind::SyscallEnter { call, arguments, number } => {
                 self.taken = None;
                 let returned = self.returned.take();
-                let (pass, interrupted) = returned.map_or((None, None), |of| (of.pass, of.interrupted));
+                let (wait, interrupted) = returned.map_or((None, None), |of| (of.wait, of.interrupted));
                 if let Some((open, timers)) = interrupted {
                     if [Call::Restart, open.call].contains(call) {
                         self.timers = timers;
-                        self.open = Some(Open { waker: None, ..open });
+                        self.open = Some(OpenCall { waker: None, ..open });
                         return None;
                     }
                     // A handler of the signal runs. The wait is over only if the program does not repeat it.
-                    if pass.is_none() && can_wait(open.call) {
-                        self.broken =
-                            Some(Broken { key: key(&open), began_ns: open.began_ns, is_handled: false });
+                    if wait.is_none() && can_wait(open.call) {
+                        self.broken = Some(SignalledWait {
+                            key: wait_key(&open),
+                            began_ns: open.began_ns,
+                            is_handled: false,
+                        });
                     }
                 }
-                let mut open = Open {
+                let mut open = OpenCall {
                     call: *call,
                     arguments: *arguments,
                     began_ns: event.t_ns,
@@ -222,20 +225,20 @@ impl Passes {
                     if *number == SIGRETURN {
                         broken.is_handled = true;
                     } else if broken.is_handled {
-                        if broken.key == key(&open) {
+                        if broken.key == wait_key(&open) {
                             open.began_ns = broken.began_ns;
                         }
                         self.broken = None;
                     }
                 }
                 self.open = Some(open);
-                return pass;
+                return wait;
             }
-            EventKind::Return { answer } => {
-                let interrupted = self.open.filter(|_| was_interrupted(*answer));
+            EventKind::SyscallExit { return_value } => {
+                let interrupted = self.open.filter(|_| was_interrupted(*return_value));
                 let interrupted = interrupted.map(|open| (open, self.timers.clone()));
-                let pass = self.wait_until(event, around, interrupted.is_some());
-                self.returned = Some(Returned { pass, stop: Stop::None, interrupted });
+                let wait = self.finished_wait(event, system, interrupted.is_some());
+                self.returned = Some(ReturnedCall { wait, stop: TracerStop::None, interrupted });
             }
             _ => {}
         }
@@ -243,46 +246,46 @@ impl Passes {
     }
 
     /// Notes that the thread has left its processor.
-    fn left(&mut self, t_ns: i64, leaves: PrevState) -> Option<Pass> {
+    fn note_departure(&mut self, t_ns: i64, prev_state: PrevState) -> Option<Wait> {
         let returned = self.returned.as_mut()?;
-        let pass = returned.pass?;
-        let is_on_its_way = returned.stop == Stop::None && t_ns - pass.ended_ns <= RETURNS_NS;
-        if leaves == PrevState::Traced && is_on_its_way {
-            returned.stop = Stop::GoesOn;
+        let wait = returned.wait?;
+        let is_on_its_way = returned.stop == TracerStop::None && t_ns - wait.ended_ns <= RETURNS_NS;
+        if prev_state == PrevState::Traced && is_on_its_way {
+            returned.stop = TracerStop::GoesOn;
             return None;
         }
         if returned.interrupted.is_some() {
             return None;
         }
-        returned.pass.take()
+        returned.wait.take()
     }
 
-    fn set(&mut self, timer: u64, function: NameId, soft_ns: i64, now_ns: i64, around: &Surroundings) {
+    fn note_timer(&mut self, timer: u64, function: NameId, soft_ns: i64, now_ns: i64, system: &SystemState) {
         let f = self.functions;
         if ![f.sleep, f.file, f.signals[0], f.signals[1], f.budget].contains(&function) {
             return;
         }
-        let is_realtime = !same_clock(soft_ns, now_ns);
+        let is_realtime = !is_same_clock(soft_ns, now_ns);
         // A periodic timer is set again when its expiry is taken: the wait that takes it was for the previous time.
         let before = self.timers.insert(timer, Timer { soft_ns, is_realtime, function });
-        if let Some(before) = before.filter(|before| before.due_ns(around) <= now_ns && self.open.is_some()) {
+        if let Some(before) = before.filter(|before| before.due_ns(system) <= now_ns && self.open.is_some()) {
             self.taken = Some(before);
         }
     }
 
     /// Returns the wait that the open call was, which has returned now. One that a signal interrupted is none, unless the
     /// signal is what it waits for.
-    fn wait_until(&mut self, event: &Event, around: &Surroundings, is_interrupted: bool) -> Option<Pass> {
+    fn finished_wait(&mut self, event: &Event, system: &SystemState, is_interrupted: bool) -> Option<Wait> {
         let open = self.open.take()?;
         if !can_wait(open.call) {
             return None;
         }
         // An expired timer ends the wait, whether the thread slept for it or found it past; the last of several.
-        let expired = self.timers.values().filter(|timer| timer.due_ns(around) <= event.t_ns);
-        let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.due_ns(around));
+        let expired = self.timers.values().filter(|timer| timer.due_ns(system) <= event.t_ns);
+        let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.due_ns(system));
         // Timers of sleeps live no longer than their call.
         let sleep = self.functions.sleep;
-        self.timers.retain(|_, timer| timer.function != sleep && timer.due_ns(around) > event.t_ns);
+        self.timers.retain(|_, timer| timer.function != sleep && timer.due_ns(system) > event.t_ns);
         if !open.slept && timer.is_none() {
             return None;
         }
@@ -294,20 +297,20 @@ impl Passes {
             return None;
         }
         let on_realtime = timer.is_some_and(|timer| timer.is_realtime);
-        Some(Pass {
-            key: key(&open),
+        Some(Wait {
+            key: wait_key(&open),
             began_ns: open.began_ns,
             ended_ns: event.t_ns,
             cpu: event.cpu,
-            waits: self.waits(&open, timer)?,
-            due_ns: timer.map(|timer| timer.due_ns(around)),
+            waits: self.wait_method(&open, timer)?,
+            due_ns: timer.map(|timer| timer.due_ns(system)),
             waker: open.waker,
             on_realtime,
-            clock_was_set: on_realtime && around.was_set_within(open.began_ns, event.t_ns),
+            clock_was_set: on_realtime && system.was_set_within(open.began_ns, event.t_ns),
         })
     }
 
-    fn waits(&self, open: &Open, timer: Option<Timer>) -> Option<Waits> {
+    fn wait_method(&self, open: &OpenCall, timer: Option<Timer>) -> Option<Waits> {
         let f = self.functions;
         let by = timer.map(|timer| timer.function);
         Some(match open.call {
@@ -330,13 +333,13 @@ impl Passes {
 
 impl Timer {
     /// Returns its expiry on CLOCK_MONOTONIC.
-    fn due_ns(self, around: &Surroundings) -> i64 {
-        if self.is_realtime { around.to_monotonic_ns(self.soft_ns) } else { self.soft_ns }
+    fn due_ns(self, system: &SystemState) -> i64 {
+        if self.is_realtime { system.to_monotonic_ns(self.soft_ns) } else { self.soft_ns }
     }
 }
 
-fn waker(event: &Event, around: &Surroundings) -> Waker {
-    match around.innermost(event.cpu) {
+fn waker(event: &Event, system: &SystemState) -> Waker {
+    match system.innermost(event.cpu) {
         _ if !event.in_interrupt => Waker::Thread(event.pid),
         Some(HandlerKind::Device | HandlerKind::Vector) => Waker::Interrupt,
         Some(HandlerKind::Softirq) => Waker::Softirq,
@@ -348,12 +351,12 @@ fn can_wait(call: Call) -> bool {
     !matches!(call, Call::Other(_) | Call::Lock { .. } | Call::Restart)
 }
 
-fn key(open: &Open) -> WaitKey {
-    WaitKey { call: open.call, object: object(open.call, &open.arguments) }
+fn wait_key(open: &OpenCall) -> WaitKey {
+    WaitKey { call: open.call, object: wait_object(open.call, &open.arguments) }
 }
 
 /// Returns the object of a call, where different objects make different waits.
-fn object(call: Call, arguments: &[u64; 3]) -> u64 {
+fn wait_object(call: Call, arguments: &[u64; 3]) -> u64 {
     match call {
         Call::Read | Call::Poll => arguments[0],
         // A condition variable alternates between two neighbouring words.

@@ -11,7 +11,7 @@ const REMEMBERED: usize = 64;
 
 /// Tracks what waits of every thread depend on.
 #[derive(Debug, Default)]
-pub struct Surroundings {
+pub struct SystemState {
     /// Nested handlers of each processor, innermost last.
     nest: HashMap<u16, Vec<HandlerKind>>,
     clock: Clock,
@@ -30,7 +30,7 @@ struct Clock {
     moved_ns: i64,
 }
 
-impl Surroundings {
+impl SystemState {
     /// Notes the offset from CLOCK_REALTIME to CLOCK_MONOTONIC, read at `now_ns`, before the events until `complete_ns`
     /// are taken; `was_set` is true if the kernel reports that the clock was set since the last reading.
     pub fn clock_read(&mut self, to_monotonic_ns: i64, complete_ns: i64, now_ns: i64, was_set: bool) {
@@ -55,11 +55,11 @@ impl Surroundings {
         (self.clock.steps, self.clock.moved_ns)
     }
 
-    /// Takes the next event of any processor.
-    pub fn event(&mut self, event: &Event) {
+    /// Processes the next event of any processor.
+    pub fn process_event(&mut self, event: &Event) {
         match &event.what {
-            EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
-            EventKind::Exit(handler) => {
+            EventKind::HandlerEnter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
+            EventKind::HandlerExit(handler) => {
                 let nest = self.nest.entry(event.cpu).or_default();
                 if let Some(place) = nest.iter().rposition(|kind| *kind == handler.kind) {
                     nest.truncate(place);
