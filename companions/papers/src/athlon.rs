@@ -363,7 +363,7 @@ fn measured_cells(json: &str) -> Option<MatrixIndex> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::matrix::{Effect, recommend};
+    use jitterlab_analysis::matrix::{ComparedPair, recommend};
     use jitterlab_model::facts::{Cpu, CpuTimes};
 
     #[test]
@@ -424,7 +424,7 @@ mod tests {
         let hogs =
             condition_effect(&m, ("none", "hog@0-1"), &[0, 1], CellStatistic::PeriodError, true).unwrap();
         assert_eq!((hogs.answer, hogs.values), (Answer::Little, 32), "{hogs:?}");
-        let Effect::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
+        let ComparedPair::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
         assert!(hogs.factor > 0.8 && (-1_150.0..=-1_050.0).contains(&change_ns), "{change_ns}");
         for condition in ["none", "hog@0-1"] {
             let found = outlier_cpus(&m, condition, CellStatistic::PeriodError);

@@ -265,9 +265,9 @@ pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: 
     for run in 0..runs as u64 {
         let mut noise = Noise::new(seed * 1_000_000 + run);
         let breaches = breaking.breaches(&mut noise);
-        found.passed += usize::from(decide(&breaches, 0.999).outcome == Outcome::Wait);
+        found.passed += usize::from(decide(&breaches, 0.999).outcome == Outcome::Pass);
         found.failed += usize::from(decide(&breaches, 1.001).outcome == Outcome::Fail);
-        found.easy_passes += usize::from(decide(&breaches, 10.0).outcome == Outcome::Wait);
+        found.easy_passes += usize::from(decide(&breaches, 10.0).outcome == Outcome::Pass);
         found.easy_fails += usize::from(decide(&breaches, 0.1).outcome == Outcome::Fail);
         found.ratios.push(decide(&breaches, 1.0).share_limits[1] / share);
     }

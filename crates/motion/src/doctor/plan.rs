@@ -80,7 +80,10 @@ mod tests {
         for (spread, knobs) in [(0.15, 8), (0.4, 1)] {
             let pilot = Pilot { figure: Figure::Tail, spread, blocks: PILOTS };
             let plan = TunePlan::new(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS, pilot);
-            assert!(plan.is_some_and(|plan| plan.knobs >= knobs && plan.shows(spread) <= 2.0), "{plan:?}");
+            assert!(
+                plan.is_some_and(|plan| plan.knobs >= knobs && plan.detectable_change(spread) <= 2.0),
+                "{plan:?}"
+            );
         }
         assert!(DoctorPlan::for_budget(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
     }

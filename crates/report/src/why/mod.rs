@@ -454,7 +454,7 @@ fn ranked_remedies<'a>(of: &'a TaskWhy, run: &RunInfo) -> Vec<RemedyWithCauses<'
                 known.share_of_worst += row.share_of_worst;
             }
             None => {
-                all.push(RemedyWithCauses { remedy, rows: vec![row], share_of_worst: row.share_of_worst })
+                all.push(RemedyWithCauses { remedy, rows: vec![row], share_of_worst: row.share_of_worst });
             }
         }
     }
