@@ -14,7 +14,7 @@ use jitterlab_fleet::limit_counts::LimitCounts;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, TaskResult, TaskSpec};
 use jitterlab_monitor::http;
-use jitterlab_monitor::live::Live;
+use jitterlab_monitor::live::LiveFigures;
 use tempfile::TempDir;
 
 const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
@@ -91,8 +91,8 @@ fn starts() -> Vec<Activation> {
 }
 
 /// Metrics of a task that starts 5 to 105 µs late.
-fn live() -> Arc<Live> {
-    let live = Arc::new(Live::new("cnc-07"));
+fn live() -> Arc<LiveFigures> {
+    let live = Arc::new(LiveFigures::new("cnc-07"));
     let mut info =
         RunInfo::new(Bench::Host, "monotonic", [TaskSpec { name: "servo".into(), ..TaskSpec::default() }]);
     let policy: Policy = "fifo:80".parse().unwrap();
@@ -108,7 +108,7 @@ fn live() -> Arc<Live> {
         for row in &rows {
             limits.push(row);
         }
-        task.above.copy_from_slice(limits.above());
+        task.above.copy_from_slice(limits.counts());
         task.max_ns = task.stats.latency.max_ns();
         task.last_start_ns = Some(now.as_nanos() as i64);
     });
@@ -155,7 +155,7 @@ fn at_most_twenty_causes_have_a_series() {
     for k in 0..500 {
         live.cause("servo", Some(&Cause { class: CauseClass::Preempted, who: Some(format!("hog-{k}\n\"")) }));
     }
-    let text = live.text().unwrap();
+    let text = live.exposition().unwrap();
     let series = text.lines().filter(|line| line.starts_with("jitterlab_late_by_cause_total{"));
     assert!(series.count() <= 21);
     assert!(text.contains("who=\"others\"} 481"), "{text}");
