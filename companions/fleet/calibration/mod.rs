@@ -2,17 +2,17 @@
 
 use jitterlab_analysis::random::Random;
 use jitterlab_fleet::statistics::{
-    Course, CourseModel, GroupChange, false_discoveries, first_alarm, group_change, placebo_p,
+    DailyModel, DailySeries, GroupChange, false_discoveries, first_alarm, group_change, placebo_p_value,
 };
 
 /// Kind of days that machines have.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name.
+    /// Name in the table.
     pub name: &'static str,
     /// Correlation of a day's logarithm of p99.9 with the next.
     rho: f64,
-    /// Its standard deviation.
+    /// Standard deviation of that logarithm.
     sd: f64,
     /// Level of weekends.
     weekend: f64,
@@ -49,7 +49,7 @@ pub const DEPENDENT: Kind =
     Kind { name: "dependent, 0.6, weekends 6 % faster", rho: 0.6, weekend: -0.06, ..PLAIN };
 
 /// Days of a machine; a restart every so many days, and a change from a day on.
-pub fn course(random: &mut Random, kind: Kind, days: i64, restarts: i64, change: (i64, f64)) -> Course {
+pub fn course(random: &mut Random, kind: Kind, days: i64, restarts: i64, change: (i64, f64)) -> DailySeries {
     let (mut level, mut noise) = (10.0 + random.normal() * 0.3, kind.sd * random.normal());
     (0..days)
         .map(|day| {
@@ -68,7 +68,7 @@ pub fn course(random: &mut Random, kind: Kind, days: i64, restarts: i64, change:
         .collect()
 }
 
-fn mean(course: &Course, from: i64, to: i64) -> f64 {
+fn mean(course: &DailySeries, from: i64, to: i64) -> f64 {
     let values: Vec<f64> = course.iter().filter(|day| (from..to).contains(&day.0)).map(|day| day.1).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -91,7 +91,7 @@ pub struct Accused {
     pub innocent: usize,
     /// Guilty ones.
     pub guilty: usize,
-    /// All guilty ones.
+    /// Number of guilty machines.
     pub of: usize,
     /// Share of innocent ones among a fleet's accused, summed over fleets.
     shares: f64,
@@ -109,17 +109,17 @@ impl Accused {
 pub fn updates(random: &mut Random, kind: Kind, effect: f64, fleets: usize) -> Accused {
     let mut all = Accused::default();
     for _ in 0..fleets {
-        let machines: Vec<(Course, bool)> = (0..100)
+        let machines: Vec<(DailySeries, bool)> = (0..100)
             .map(|machine| {
                 let is_guilty = machine < 20;
                 let change = if is_guilty { effect.ln_1p() } else { 0.0 };
                 (course(random, kind, 168, 28, (84, change)), is_guilty)
             })
             .collect();
-        let shift = |of: &Course, at: i64| mean(of, at, at + 28) - mean(of, at - 28, at);
+        let shift = |of: &DailySeries, at: i64| mean(of, at, at + 28) - mean(of, at - 28, at);
         let placebos: Vec<f64> =
             machines.iter().flat_map(|(of, _)| [28, 140].map(|at| shift(of, at))).collect();
-        let p: Vec<f64> = machines.iter().map(|(of, _)| placebo_p(shift(of, 84), &placebos)).collect();
+        let p: Vec<f64> = machines.iter().map(|(of, _)| placebo_p_value(shift(of, 84), &placebos)).collect();
         let accused = false_discoveries(&p, 0.05);
         let count =
             |guilty: bool| accused.iter().zip(&machines).filter(|(is, of)| **is && of.1 == guilty).count();
@@ -134,14 +134,14 @@ pub fn updates(random: &mut Random, kind: Kind, effect: f64, fleets: usize) -> A
 }
 
 /// A model of steady machines, and how many of them are accused within a year.
-pub fn steady(random: &mut Random, kind: Kind, machines: usize) -> Option<(CourseModel, usize)> {
-    let courses: Vec<Course> = (0..machines).map(|_| course(random, kind, 365, 0, (0, 0.0))).collect();
-    let model = CourseModel::new(&courses)?;
+pub fn steady(random: &mut Random, kind: Kind, machines: usize) -> Option<(DailyModel, usize)> {
+    let courses: Vec<DailySeries> = (0..machines).map(|_| course(random, kind, 365, 0, (0, 0.0))).collect();
+    let model = DailyModel::new(&courses)?;
     Some((model, courses.iter().filter(|of| first_alarm(of, &model).is_some()).count()))
 }
 
 /// Machines of a step on day 100 that are found within ten days of it.
-pub fn stepped(random: &mut Random, kind: Kind, model: &CourseModel, effect: f64, machines: usize) -> usize {
+pub fn stepped(random: &mut Random, kind: Kind, model: &DailyModel, effect: f64, machines: usize) -> usize {
     let courses = (0..machines).map(|_| course(random, kind, 200, 0, (100, effect.ln_1p())));
     let days = courses.filter_map(|of| first_alarm(&of, model));
     days.filter(|(day, is_worse)| *is_worse && (95..110).contains(day)).count()

@@ -10,12 +10,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::asking::{
-    Asked, BINNED, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES,
-    QUANTILES, QuantileRow, Question, SHIFTS, ShiftRow,
+    BINNED, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES, QUANTILES,
+    QuantileRow, Question, Response, SHIFTS, ShiftRow,
 };
 use crate::overlaps::Overlaps;
 use crate::rows::MachineRow;
-use crate::statistics::{GroupChange, Rates, ShiftShare, group_change};
+use crate::statistics::{GammaRates, GroupChange, ShiftShare, group_change};
 use crate::sums::TaskSum;
 
 /// Label by which the user says what hardware a machine is of.
@@ -47,7 +47,7 @@ pub struct FleetAnswer {
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineAnswer {
     pub machine: String,
-    /// Its hardware: the label `class`, or processor and board.
+    /// Hardware: the label `class`, or processor and board.
     pub class: String,
     /// The last kernel that it was measured with.
     pub kernel: String,
@@ -62,14 +62,14 @@ pub struct MachineAnswer {
     pub rate: Option<f64>,
     /// The cause that took most of its lateness, with the share of it.
     pub leading: Option<LeadingCause>,
-    /// When it was seen last, in seconds of the Unix epoch.
+    /// End of its last slice, in seconds of the Unix epoch.
     pub last_s: Option<i64>,
 }
 
 /// A cause and its share of a machine's lateness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeadingCause {
-    /// Its class in JSON.
+    /// Class of the cause in JSON.
     pub class: String,
     pub who: String,
     pub share: f64,
@@ -86,7 +86,7 @@ pub struct TaskAnswer {
     pub missed: Option<u64>,
     /// 99.9 % of its latencies are not above it.
     pub p999_ns: Option<i64>,
-    /// The same of its due times.
+    /// 99.9 % of its due times are served not later than this.
     pub corrected_p999_ns: Option<i64>,
     pub max_ns: Option<i64>,
 }
@@ -118,14 +118,14 @@ impl FleetAnswer {
         queries: &[FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS],
     };
 
-    /// Judges what an engine summed.
-    pub fn new(asked: &Asked, purpose: Option<&Purpose>) -> Result<Self, Error> {
+    /// Judges the sums of an engine, for one purpose or for all.
+    pub fn new(asked: &Response, purpose: Option<&Purpose>) -> Result<Self, Error> {
         let answers = &asked.answers;
         let figures: Vec<FigureRow> = answers.rows(FIGURES)?;
         let quantiles: Vec<QuantileRow> = answers.rows(QUANTILES)?;
         let leading: Vec<LeadingRow> = answers.rows(LEADING)?;
         let shifts: Vec<ShiftRow> = answers.rows(SHIFTS)?;
-        let described = Described::new(asked)?;
+        let described = Environments::new(asked)?;
         let sums = TaskSum::from_rows(figures.iter().map(|row| row.sum.clone()));
         let without_time =
             figures.iter().filter(|row| row.sum.quantity == 0).map(|row| row.without_time).sum::<i64>();
@@ -133,12 +133,12 @@ impl FleetAnswer {
         for sum in &sums {
             let Some(first) = sum.rows.first() else { continue };
             if machines.last().is_none_or(|last| last.machine != first.machine) {
-                machines.push(described.machine(&first.machine));
+                machines.push(described.new_answer(&first.machine));
             }
             let quantile =
                 quantiles.iter().find(|row| row.machine == first.machine && row.task == first.task);
             if let Some(machine) = machines.last_mut() {
-                machine.add(sum, quantile, purpose);
+                machine.add_task(sum, quantile, purpose);
             }
         }
         for machine in &mut machines {
@@ -150,12 +150,12 @@ impl FleetAnswer {
             });
             machine.shifts = late_shifts(&machine.machine, &shifts, purpose);
         }
-        rank(&mut machines);
+        rank_machines(&mut machines);
         Ok(FleetAnswer {
             purpose: purpose.map(|purpose| purpose.name.into()),
             activations: sums.iter().filter_map(|sum| u64::try_from(sum.rows.first()?.count).ok()).sum(),
             machines,
-            changes: Changes::among(asked, &described)?,
+            changes: Changes::from_environments(asked, &described)?,
             left_out: asked.left_out.clone(),
             overlaps: asked.overlaps.clone(),
             without_time: u64::try_from(without_time).unwrap_or_default(),
@@ -170,22 +170,22 @@ impl FleetAnswer {
     }
 }
 
-/// The worst tested purpose counts; an untested one only if none was tested.
-fn weight(fitness: Fitness) -> (bool, Fitness) {
+/// Order of verdicts: the worst tested purpose counts, an untested one only if none was tested.
+fn severity(fitness: Fitness) -> (bool, Fitness) {
     (fitness != Fitness::CannotTell, fitness)
 }
 
 impl MachineAnswer {
-    fn add(&mut self, sum: &TaskSum, quantile: Option<&QuantileRow>, purpose: Option<&Purpose>) {
+    fn add_task(&mut self, sum: &TaskSum, quantile: Option<&QuantileRow>, purpose: Option<&Purpose>) {
         let summary = sum.summary();
         let bench =
             if sum.rows.iter().any(|row| row.source == "import") { Bench::Import } else { Bench::Host };
         let mut run = RunInfo::new(bench, "monotonic", []);
-        run.tasks.push(sum.task());
+        run.tasks.push(sum.task_run());
         if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
             // The first of those served worst, as the head of a run has it.
-            let decides = verdict.purposes.iter().rev().max_by_key(|of| weight(of.fitness));
-            if self.decided.is_none() || weight(verdict.fitness) > weight(self.fitness) {
+            let decides = verdict.purposes.iter().rev().max_by_key(|of| severity(of.fitness));
+            if self.decided.is_none() || severity(verdict.fitness) > severity(self.fitness) {
                 self.fitness = verdict.fitness;
                 self.decided = decides.cloned();
             }
@@ -214,14 +214,14 @@ impl MachineAnswer {
     }
 }
 
-/// Environments of the machines.
-struct Described {
+/// Environments of all machines.
+struct Environments {
     rows: Vec<MachineRow>,
 }
 
-impl Described {
-    /// Another machine of the same name has its own, which may be of the same kind.
-    fn new(asked: &Asked) -> Result<Self, Error> {
+impl Environments {
+    /// Environments from the answers of an engine; another machine of the same name gets a copy of its own.
+    fn new(asked: &Response) -> Result<Self, Error> {
         let mut rows: Vec<MachineRow> = asked.answers.rows(MACHINES)?;
         for (machine, env, number) in &asked.overlaps.namesakes {
             let of = |row: &&MachineRow| row.machine == *machine && row.env == *env;
@@ -229,21 +229,22 @@ impl Described {
                 rows.push(MachineRow { machine: format!("{machine}~{number}"), ..row });
             }
         }
-        Ok(Described { rows })
+        Ok(Environments { rows })
     }
 
-    fn of(&self, machine: &str, env: &str) -> Option<&MachineRow> {
+    fn find(&self, machine: &str, env: &str) -> Option<&MachineRow> {
         self.rows.iter().find(|row| row.machine == machine && row.env == env)
     }
 
-    fn machine(&self, name: &str) -> MachineAnswer {
+    /// Answer about a machine with its environment, and without figures.
+    fn new_answer(&self, name: &str) -> MachineAnswer {
         let rows = self.rows.iter().filter(|row| row.machine == name);
         let last = rows.max_by_key(|row| (row.last_s, &row.env));
         MachineAnswer {
             machine: name.into(),
-            class: last.map_or_else(String::new, class),
+            class: last.map_or_else(String::new, hardware_class),
             kernel: last.map_or_else(String::new, |row| row.kernel.clone()),
-            labels: last.map(labels).unwrap_or_default(),
+            labels: last.map(parse_labels).unwrap_or_default(),
             fitness: Fitness::CannotTell,
             decided: None,
             tasks: Vec::new(),
@@ -255,13 +256,13 @@ impl Described {
     }
 }
 
-fn labels(row: &MachineRow) -> Map<String, Value> {
+fn parse_labels(row: &MachineRow) -> Map<String, Value> {
     serde_json::from_slice(row.labels.as_bytes()).unwrap_or_default()
 }
 
-/// Hardware of a machine.
-fn class(row: &MachineRow) -> String {
-    if let Some(Value::String(class)) = labels(row).get(CLASS_LABEL) {
+/// Hardware of a machine: the label `class`, or processor and board.
+fn hardware_class(row: &MachineRow) -> String {
+    if let Some(Value::String(class)) = parse_labels(row).get(CLASS_LABEL) {
         return class.clone();
     }
     let parts = [&row.processor, &row.board].into_iter().filter(|part| !part.is_empty());
@@ -281,17 +282,17 @@ fn late_shifts(machine: &str, shifts: &[ShiftRow], purpose: Option<&Purpose>) ->
     shares.max_by(|a, b| (a.late * b.shifts).cmp(&(b.late * a.shifts)))
 }
 
-/// The worst first: those that do not serve the purpose, then by the rate of late shifts that they have at least, then by
+/// Sorts the worst first: those that do not serve the purpose, then by the rate of late shifts that they have at least, then by
 /// their quantiles. What cannot be told comes last.
-fn rank(machines: &mut [MachineAnswer]) {
+fn rank_machines(machines: &mut [MachineAnswer]) {
     let counts = |machine: &MachineAnswer| machine.shifts.map(|of| (of.late as f64, of.shifts as f64));
-    let rates = Rates::new(&machines.iter().filter_map(counts).collect::<Vec<_>>());
+    let rates = GammaRates::new(&machines.iter().filter_map(counts).collect::<Vec<_>>());
     for machine in machines.iter_mut() {
         machine.rate = rates.zip(counts(machine)).map(|(rates, (late, shifts))| rates.lower(late, shifts));
     }
     machines.sort_by(|a, b| {
         let rate = |of: &MachineAnswer| of.rate.unwrap_or_default();
-        let by_fitness = weight(b.fitness).cmp(&weight(a.fitness));
+        let by_fitness = severity(b.fitness).cmp(&severity(a.fitness));
         let by_rate = || rate(b).total_cmp(&rate(a));
         let by_quantile = || b.p999_ns().cmp(&a.p999_ns());
         by_fitness.then_with(by_rate).then_with(by_quantile).then_with(|| a.machine.cmp(&b.machine))
@@ -299,12 +300,12 @@ fn rank(machines: &mut [MachineAnswer]) {
 }
 
 impl Changes {
-    /// Judges what an engine summed.
-    pub fn new(asked: &Asked) -> Result<Self, Error> {
-        Changes::among(asked, &Described::new(asked)?)
+    /// Judges the changes of kernels that an engine summed.
+    pub fn new(asked: &Response) -> Result<Self, Error> {
+        Changes::from_environments(asked, &Environments::new(asked)?)
     }
 
-    fn among(asked: &Asked, described: &Described) -> Result<Self, Error> {
+    fn from_environments(asked: &Response, described: &Environments) -> Result<Self, Error> {
         let environments: Vec<EnvironmentRow> = asked.answers.rows(ENVIRONMENTS)?;
         let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
         let tasks: BTreeSet<(&str, &str)> =
@@ -313,14 +314,14 @@ impl Changes {
             let mut of: Vec<(&EnvironmentRow, &MachineRow)> = environments
                 .iter()
                 .filter(|row| row.machine == machine && row.task == task && row.p999_ns.is_some())
-                .filter_map(|row| Some((row, described.of(machine, &row.env)?)))
+                .filter_map(|row| Some((row, described.find(machine, &row.env)?)))
                 .collect();
             of.sort_by_key(|(row, _)| (row.first_s, &row.env));
             for pair in of.windows(2) {
                 let [(before, was), (after, is)] = pair else { continue };
                 let (Some(before_ns), Some(after_ns)) = (before.p999_ns, after.p999_ns) else { continue };
                 if (&was.kernel, &was.build) != (&is.kernel, &is.build) {
-                    let key = [class(is), task.to_owned(), was.kernel.clone(), is.kernel.clone()];
+                    let key = [hardware_class(is), task.to_owned(), was.kernel.clone(), is.kernel.clone()];
                     pairs.entry(key).or_default().insert(machine, (before_ns as f64, after_ns as f64));
                 }
             }

@@ -7,10 +7,10 @@ use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{Kind, Values};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Answers, Engine, Job, Query, View, folder_beside};
+use crate::engine::{Answers, Engine, Job, Query, View, temporary_folder};
 use crate::folder::Fleet;
 use crate::overlaps::{OverlapRow, Overlaps};
-use crate::rows::{BinRow, Field, Row, SliceRow, ValueIter, rows, table};
+use crate::rows::{BinRow, Field, Row, SliceRow, ValueIter, rows, to_table};
 
 macro_rules! queries {
     ($($name:ident $file:literal,)*) => {
@@ -44,8 +44,8 @@ queries! {
     OVERLAPS "overlaps",
 }
 
-/// Rows of the machines that a question is about.
-const OF_ASKED: &str = include_str!("sql/asked.sql");
+/// SQL of the rows of the machines that a question is about.
+const ASKED_SQL: &str = include_str!("sql/asked.sql");
 
 /// Queries whose answers one result is made of, after the sums that several of them read.
 pub struct Question {
@@ -160,7 +160,7 @@ rows! {
 
 /// Slice that is in the folder more than once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TwiceRow {
+pub struct DuplicateRow {
     pub machine: String,
     pub stream: String,
     pub seq: i64,
@@ -175,12 +175,12 @@ rows! {
     }
 }
 
-/// Answers, and what was done so that nothing is counted twice.
-pub struct Asked {
+/// Answers of an engine in which nothing is counted twice.
+pub struct Response {
     pub answers: Answers,
     /// Streams that overlap.
     pub overlaps: Overlaps,
-    /// Why files were left out.
+    /// Reasons why files were left out.
     pub left_out: Vec<String>,
     /// The fleet's folder as it was named.
     pub folder: String,
@@ -192,23 +192,23 @@ pub fn ask(
     engine: &Engine,
     question: &Question,
     machine: Option<&str>,
-) -> Result<Asked, Error> {
+) -> Result<Response, Error> {
     let names: Vec<NameRow> = machine.iter().map(|machine| NameRow { machine: (*machine).into() }).collect();
     let run = |overlaps: &Overlaps, more: &[Query]| {
-        let beside = folder_beside()?;
+        let beside = temporary_folder()?;
         let views = views(fleet, overlaps, &names, beside.path())?;
         let queries = [question.queries, more].concat();
         let (steps, queries) = (question.steps, &queries);
-        engine.answer(&Job { folder: &fleet.path, views: &views, steps, queries, own: None })
+        engine.answer(&Job { folder: &fleet.path, views: &views, steps, queries, user_sql: None })
     };
     let answers = run(&Overlaps::default(), &[TWICE, OVERLAPS])?;
-    if let Some(twice) = answers.rows::<TwiceRow>(TWICE)?.first() {
-        return Err(counted_twice(twice));
+    if let Some(twice) = answers.rows::<DuplicateRow>(TWICE)?.first() {
+        return Err(duplicate_slice(twice));
     }
     let overlaps = Overlaps::new(&answers.rows::<OverlapRow>(OVERLAPS)?, |stream| fleet.summed_days(stream))?;
     let answers = if overlaps.is_empty() { answers } else { run(&overlaps, &[])? };
     let left_out = fleet.left_out.iter().map(|file| file.why.to_string()).collect();
-    Ok(Asked { answers, overlaps, left_out, folder: fleet.path.display().to_string() })
+    Ok(Response { answers, overlaps, left_out, folder: fleet.path.display().to_string() })
 }
 
 /// Asks for months of some machines, once it is known what overlaps.
@@ -219,41 +219,41 @@ pub fn ask_months(
     names: &[NameRow],
     months: &[SpanRow],
 ) -> Result<Vec<MonthRow>, Error> {
-    let beside = folder_beside()?;
+    let beside = temporary_folder()?;
     let mut views = views(fleet, overlaps, names, beside.path())?;
-    views.push(view(months, beside.path())?);
-    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS], own: None };
+    views.push(write_view(months, beside.path())?);
+    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS], user_sql: None };
     engine.answer(&job)?.rows(MONTHS)
 }
 
-/// Answers SQL of the user's own as text.
-pub fn print(fleet: &Fleet, engine: &Engine, sql: &str) -> Result<Vec<u8>, Error> {
-    let beside = folder_beside()?;
+/// Answer to SQL of the user's own, as CSV.
+pub fn run_user_sql(fleet: &Fleet, engine: &Engine, sql: &str) -> Result<Vec<u8>, Error> {
+    let beside = temporary_folder()?;
     let views = views(fleet, &Overlaps::default(), &[], beside.path())?;
-    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[], own: Some(sql) };
-    Ok(engine.answer(&job)?.printed)
+    let job = Job { folder: &fleet.path, views: &views, steps: &[], queries: &[], user_sql: Some(sql) };
+    Ok(engine.answer(&job)?.user_output)
 }
 
 /// The tables as queries see them, with bins of these machines, or of all.
 fn views(fleet: &Fleet, overlaps: &Overlaps, names: &[NameRow], beside: &Path) -> Result<Vec<View>, Error> {
-    let mut views = fleet.views(overlaps, beside)?;
+    let mut views = fleet.table_views(overlaps, beside)?;
     if !names.is_empty() {
         let bins = views.iter_mut().find(|view| view.name == BinRow::TABLE);
-        bins.into_iter().for_each(|bins| bins.select = OF_ASKED.trim().replace("{select}", &bins.select));
-        views.insert(0, view(names, beside)?);
+        bins.into_iter().for_each(|bins| bins.select = ASKED_SQL.trim().replace("{select}", &bins.select));
+        views.insert(0, write_view(names, beside)?);
     }
     Ok(views)
 }
 
-/// Table of what is asked for. A name is data: it goes to the engine in a file, never in SQL.
-fn view<R: Row>(rows: &[R], beside: &Path) -> Result<View, Error> {
+/// Writes rows into a file as a table. A name is data: it goes to the engine in a file, never in SQL.
+fn write_view<R: Row>(rows: &[R], beside: &Path) -> Result<View, Error> {
     let file = beside.join(format!("{}.parquet", R::TABLE));
-    atomic_file::write(&file, &table(rows).to_parquet(&[])?, true)?;
+    atomic_file::write(&file, &to_table(rows).to_parquet(&[])?, true)?;
     Ok(View { name: R::TABLE, files: vec![file], select: "SELECT * FROM {rows}".into() })
 }
 
-fn counted_twice(twice: &TwiceRow) -> Error {
-    let TwiceRow { machine, stream, seq, times, .. } = twice;
+fn duplicate_slice(twice: &DuplicateRow) -> Error {
+    let DuplicateRow { machine, stream, seq, times, .. } = twice;
     Error::damaged(format!(
         "slice {seq} of {machine} ({stream}) lies in the folder {times} times, so no sum of it is right"
     ))

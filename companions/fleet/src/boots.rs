@@ -17,50 +17,51 @@ const OFF_S: i64 = 60;
 type Moment = (i64, i64, bool);
 
 /// Moves slices to the time that later ones of the same start of the machine tell. Nobody else may change the folder meanwhile.
-pub fn place(fleet: &Path) -> Result<(), Error> {
+pub fn date_slices(fleet: &Path) -> Result<(), Error> {
     let inbox = fleet.join(IN);
     let mut unplaced: BTreeMap<PathBuf, Vec<SliceRow>> = BTreeMap::new();
     let mut known: BTreeMap<(String, String), Vec<Moment>> = BTreeMap::new();
-    for file in delivery::list(&inbox)? {
-        let rows = slices(&file);
-        if rows.iter().any(|row| is_open(row) && !row.boot.is_empty() && row.mono_ns.is_some()) {
+    for file in delivery::list_slices_files(&inbox)? {
+        let rows = read_slices(&file);
+        if rows.iter().any(|row| lacks_time(row) && !row.boot.is_empty() && row.mono_ns.is_some()) {
             unplaced.insert(file, rows.clone());
         }
-        remember(&mut known, &rows);
+        collect_moments(&mut known, &rows);
     }
     if unplaced.is_empty() {
         return Ok(());
     }
-    for file in delivery::list(&fleet.join(DAYS))? {
-        remember(&mut known, &slices(&file));
+    for file in delivery::list_slices_files(&fleet.join(DAYS))? {
+        collect_moments(&mut known, &read_slices(&file));
     }
     for (file, rows) in unplaced {
         let times: BTreeMap<i64, i64> =
-            rows.iter().filter_map(|row| Some((row.seq, time(row, &known)?))).collect();
+            rows.iter().filter_map(|row| Some((row.seq, find_time(row, &known)?))).collect();
         if times.is_empty() {
             continue;
         }
         let mut placed = Delivery::read(&file)?.tables;
-        move_to(&mut placed, &times);
+        set_times(&mut placed, &times);
         for part in Delivery::split(placed) {
             part.write(&inbox)?;
         }
-        delivery::remove(&file)?;
+        delivery::remove_files(&file)?;
     }
     Ok(())
 }
 
 /// Rows of a delivery; of a damaged one none.
-fn slices(file: &Path) -> Vec<SliceRow> {
+fn read_slices(file: &Path) -> Vec<SliceRow> {
     delivery::open(file).and_then(|found| rows::read(&found)).unwrap_or_default()
 }
 
-/// Returns true if the time of a slice is not known, or its clock was not set.
-fn is_open(row: &SliceRow) -> bool {
+/// True if the time of a slice is not known, or its clock was not set.
+fn lacks_time(row: &SliceRow) -> bool {
     row.start_s.is_none() || row.clock_ok == Some(0)
 }
 
-fn remember(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[SliceRow]) {
+/// Adds the known moments of slices, by machine and start of the machine.
+fn collect_moments(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[SliceRow]) {
     for row in rows.iter().filter(|row| row.quantity == 0 && row.clock_ok != Some(0) && !row.boot.is_empty())
     {
         if let Some((mono_ns, start_s)) = row.mono_ns.zip(row.start_s) {
@@ -71,8 +72,8 @@ fn remember(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[SliceRo
 }
 
 /// The time of a slice by the next later moment that is known of the same start of the machine.
-fn time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Option<i64> {
-    let mono_ns = row.mono_ns.filter(|_| is_open(row))?;
+fn find_time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Option<i64> {
+    let mono_ns = row.mono_ns.filter(|_| lacks_time(row))?;
     let of_boot = known.get(&(row.machine.clone(), row.boot.clone()))?;
     let later = of_boot.iter().filter(|moment| moment.0 >= mono_ns);
     // A clock that shows a possible time is wrong only against one that is known to be right.
@@ -82,7 +83,8 @@ fn time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Opti
     row.start_s.is_none_or(|own_s| (own_s - start_s).abs() > OFF_S).then_some(start_s)
 }
 
-fn move_to(tables: &mut Tables, times: &BTreeMap<i64, i64>) {
+/// Sets the times of slices by their number, and moves all that depends on them.
+fn set_times(tables: &mut Tables, times: &BTreeMap<i64, i64>) {
     let before = tables.slices.iter().filter_map(|row| Some((row.seq, row.start_s?)));
     let before: BTreeMap<i64, i64> = before.collect();
     let later = |seq: i64, at_s: Option<i64>| {

@@ -14,102 +14,102 @@ use crate::calendar::{self, DAY_S};
 use crate::delivery::{self, Delivery, DeliveryName};
 use crate::folder::{DAYS, IN};
 use crate::rows::{self, Row, SliceRow};
-use crate::summed::Summed;
+use crate::sum_parts::SumPart;
 use crate::tables::Tables;
 
 /// Days before the newest one that are not finished.
 const OPEN_DAYS: i64 = 1;
-/// Deliveries that are worth a file of sums.
-const ENOUGH: usize = 32;
-/// Rows of bins that sums take into memory.
-const ROWS: usize = 500_000;
+/// Deliveries at least of which sums are made.
+const MIN_DELIVERIES: usize = 32;
+/// Rows of bins at most that sums take into memory.
+const MAX_BIN_ROWS: usize = 500_000;
 
 /// Makes sums of finished days once there are enough of them, and removes what a kill left of that. Nobody else may change the
 /// folder meanwhile.
 pub fn compact(fleet: &Path) -> Result<(), Error> {
-    sweep(fleet)?;
-    let files = delivery::list(&fleet.join(IN))?;
+    remove_leftovers(fleet)?;
+    let files = delivery::list_slices_files(&fleet.join(IN))?;
     let dated = files.iter().filter_map(|file| Some((day_number(file)?, file)));
     let newest = dated.clone().map(|(day, _)| day).max().unwrap_or_default();
     let finished: Vec<(i64, &PathBuf)> = dated.filter(|(day, _)| *day + OPEN_DAYS < newest).collect();
-    if finished.len() < ENOUGH {
+    if finished.len() < MIN_DELIVERIES {
         return Ok(());
     }
-    let contested = measured_twice(&files);
+    let contested = find_overlapping(&files);
     // The deliveries of a stream's day together: their sums are one.
     let mut days: BTreeMap<(String, i64, String), Vec<&PathBuf>> = BTreeMap::new();
     for (day, file) in finished.into_iter().filter(|(_, file)| !contested.contains(*file)) {
         let Some((name, _)) = DeliveryName::from_path(file) else { continue };
-        days.entry((calendar::month(day * DAY_S), day, name.stream)).or_default().push(file);
+        days.entry((calendar::month_name(day * DAY_S), day, name.stream)).or_default().push(file);
     }
-    let mut open = Sums::default();
+    let mut open = DaySums::default();
     let mut of_month = String::new();
     for ((month, _, _), files) in days {
-        if of_month != month || open.tables.bins.len() > ROWS {
-            std::mem::take(&mut open).close(fleet, &of_month)?;
+        if of_month != month || open.tables.bins.len() > MAX_BIN_ROWS {
+            std::mem::take(&mut open).write(fleet, &of_month)?;
             of_month = month;
         }
-        open.add(&files);
+        open.add_day(&files);
     }
-    open.close(fleet, &of_month)
+    open.write(fleet, &of_month)
 }
 
-/// Sums that are made, and what they are of.
+/// Sums of a month's days while they are made, and the deliveries that they are of.
 #[derive(Default)]
-struct Sums {
+struct DaySums {
     tables: Tables,
     summed: String,
     files: Vec<PathBuf>,
     values: i64,
 }
 
-impl Sums {
-    /// Adds a day of a stream. A damaged delivery stays where it is.
-    fn add(&mut self, files: &[&PathBuf]) {
-        let mut hours = Tables::new();
+impl DaySums {
+    /// Adds the deliveries of a stream's day; a damaged one stays where it is.
+    fn add_day(&mut self, files: &[&PathBuf]) {
+        let mut hours = Tables::default();
         for (file, delivery) in files.iter().filter_map(|file| Some((file, Delivery::read(file).ok()?))) {
-            self.summed += &Summed::line(&delivery);
+            self.summed += &SumPart::to_line(&delivery);
             self.files.push((*file).clone());
-            self.values += values(&delivery.tables);
+            self.values += count_values(&delivery.tables);
             hours.append(delivery.tables);
         }
         self.tables.append(hours.into_days());
     }
 
-    /// Writes them, holds what the disk has against what was added, and removes the deliveries.
-    fn close(self, fleet: &Path, month: &str) -> Result<(), Error> {
+    /// Writes the sums, compares the file with what was added, and removes the deliveries.
+    fn write(self, fleet: &Path, month: &str) -> Result<(), Error> {
         if self.files.is_empty() {
             return Ok(());
         }
         let sums = Delivery::new(self.tables, self.summed);
         let path = sums.write_in(&fleet.join(DAYS).join(format!("month={month}")))?;
         let written = Delivery::read(&path)?;
-        if written != sums || values(&written.tables) != self.values {
+        if written != sums || count_values(&written.tables) != self.values {
             return Err(Error::defect(format!("{} holds other sums than its days", path.display())));
         }
-        self.files.iter().try_for_each(|file| delivery::remove(file))
+        self.files.iter().try_for_each(|file| delivery::remove_files(file))
     }
 }
 
 /// Number of values in all bins.
-fn values(tables: &Tables) -> i64 {
+fn count_values(tables: &Tables) -> i64 {
     tables.bins.iter().map(|row| row.n).sum()
 }
 
 /// Removes what a kill left: deliveries that sums name, sums that are not whole, files half written.
-fn sweep(fleet: &Path) -> Result<(), Error> {
+fn remove_leftovers(fleet: &Path) -> Result<(), Error> {
     let (inbox, days) = (fleet.join(IN), fleet.join(DAYS));
     let mut summed: BTreeSet<DeliveryName> = BTreeSet::new();
-    for file in delivery::list_all(&days)? {
+    for file in delivery::list_files(&days)? {
         let Some((name, table)) = DeliveryName::from_path(&file) else { continue };
         if table == SliceRow::TABLE {
             // Of damaged sums the deliveries stay.
-            summed.extend(Summed::from_file(&file).into_iter().map(|of| of.name));
-        } else if !file.with_file_name(name.file(SliceRow::TABLE)).is_file() {
+            summed.extend(SumPart::from_file(&file).into_iter().map(|of| of.name));
+        } else if !file.with_file_name(name.file_name(SliceRow::TABLE)).is_file() {
             fs::remove_file(&file).map_err(Error::file("remove", &file))?;
         }
     }
-    for file in delivery::list_all(&inbox)? {
+    for file in delivery::list_files(&inbox)? {
         if DeliveryName::from_path(&file).is_some_and(|(name, _)| summed.contains(&name)) {
             fs::remove_file(&file).map_err(Error::file("remove", &file))?;
         }
@@ -122,9 +122,9 @@ fn sweep(fleet: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The time in which a stream measured a task, by one delivery.
+/// Time in which a stream measured a task, by one delivery.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Measured {
+struct MeasuredSpan {
     start_s: i64,
     end_s: i64,
     stream: String,
@@ -133,8 +133,8 @@ struct Measured {
 
 /// Deliveries of which another stream measured the same task of the same machine at the same time: hours are needed to count
 /// none twice.
-fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let mut times: BTreeMap<(String, String), BTreeSet<Measured>> = BTreeMap::new();
+fn find_overlapping(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut times: BTreeMap<(String, String), BTreeSet<MeasuredSpan>> = BTreeMap::new();
     for file in files {
         let rows = delivery::open(file).and_then(|found| rows::read::<SliceRow>(&found)).unwrap_or_default();
         let mut of_tasks: BTreeMap<(String, String, String), (i64, i64)> = BTreeMap::new();
@@ -145,13 +145,13 @@ fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
             *times = (times.0.min(start_s), times.1.max(end_s));
         }
         for ((machine, task, stream), (start_s, end_s)) in of_tasks {
-            let measured = Measured { start_s, end_s, stream, file: file.clone() };
+            let measured = MeasuredSpan { start_s, end_s, stream, file: file.clone() };
             times.entry((machine, task)).or_default().insert(measured);
         }
     }
     let mut found = BTreeSet::new();
     for of_task in times.into_values() {
-        let mut open: Vec<&Measured> = Vec::new();
+        let mut open: Vec<&MeasuredSpan> = Vec::new();
         for next in &of_task {
             open.retain(|before| before.end_s > next.start_s);
             for before in open.iter().filter(|before| before.stream != next.stream) {
@@ -166,5 +166,5 @@ fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
 /// Days from the Unix epoch to the day of a delivery's folder.
 fn day_number(file: &Path) -> Option<i64> {
     let day = file.parent()?.file_name()?.to_str()?.strip_prefix("day=")?;
-    Some(calendar::begin(day)? / DAY_S)
+    Some(calendar::day_start_s(day)? / DAY_S)
 }

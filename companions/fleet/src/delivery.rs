@@ -15,13 +15,13 @@ use jitterlab_model::histogram::upper_edge;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
 
-use crate::calendar::{DAY_S, day};
+use crate::calendar::{DAY_S, day_name};
 use crate::error::{
-    BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign,
+    BINS_ALONE, EMPTY_BIN, OTHER_BINS, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, not_of_a_fleet,
 };
 use crate::hash::{self, PartsHash};
 use crate::rows::{
-    BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read, table,
+    BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read, to_table,
 };
 use crate::tables::Tables;
 
@@ -38,10 +38,10 @@ const UNKNOWN_DAY: &str = "unknown";
 const TIMES_S: std::ops::RangeInclusive<i64> = 946_684_800..=4_294_967_295;
 /// Name of the slices that sums are of in a file's metadata.
 pub const SUMMED_KEY: &str = "jitterlab.fleet.summed";
-/// Characters of a machine's name in a file's name.
-const NAME: usize = 40;
+/// Characters at most of a machine's name in a file's name.
+const NAME_CHARS: usize = 40;
 /// Characters of a slice's hash.
-const HASH: usize = 8;
+const HASH_CHARS: usize = 8;
 
 /// Rows of one stream and day, or sums of many deliveries of a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +85,12 @@ impl DeliveryName {
             last: last.parse().ok()?,
             content: content.to_owned(),
         };
-        let is_name = is_hash(stream) && is_hash(content) && is_safe(&name.machine);
+        let is_name = is_hash(stream) && is_hash(content) && is_file_safe(&name.machine);
         is_name.then_some((name, table))
     }
 
-    /// The name of its file of a table.
-    pub fn file(&self, table: &str) -> String {
+    /// Name of the file of a table.
+    pub fn file_name(&self, table: &str) -> String {
         let DeliveryName { machine, stream, first, last, content } = self;
         format!("{machine}.{stream}.{first:06}-{last:06}.{content}.{table}.parquet")
     }
@@ -103,7 +103,7 @@ impl Delivery {
         let day_of: BTreeMap<(String, i64), String> = tables
             .slices
             .iter()
-            .map(|row| ((row.stream.clone(), row.seq), row.start_s.map_or(UNKNOWN_DAY.into(), day)))
+            .map(|row| ((row.stream.clone(), row.seq), row.start_s.map_or(UNKNOWN_DAY.into(), day_name)))
             .collect();
         let mut parts: BTreeMap<(String, String), Tables> = BTreeMap::new();
         macro_rules! share {
@@ -127,13 +127,13 @@ impl Delivery {
             .collect()
     }
 
-    /// Rows in order; those of sums with the slices that they are of.
+    /// A delivery of rows; for sums, `summed` names the slices that they are of.
     pub fn new(mut tables: Tables, summed: String) -> Self {
         tables.sort();
-        let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day);
-        let mut content = content(&tables);
+        let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day_name);
+        let mut content = content_hash(&tables);
         if !summed.is_empty() {
-            content = hash::of_parts([&content, &summed]);
+            content = hash::hash_parts([&content, &summed]);
         }
         Delivery { tables, day, content, summed }
     }
@@ -141,12 +141,12 @@ impl Delivery {
     pub fn name(&self) -> DeliveryName {
         let slices = &self.tables.slices;
         let numbers = || slices.iter().map(|row| row.seq);
-        let first = slices.first().map(|row| (safe(&row.machine), row.stream.clone()));
+        let first = slices.first().map(|row| (file_safe_name(&row.machine), row.stream.clone()));
         let is_of_one =
             slices.first().zip(slices.last()).is_none_or(|(first, last)| first.stream == last.stream);
         let (machine, stream) = match is_of_one {
             true => first.unwrap_or_default(),
-            false => ("all".into(), hash::short([&self.content])),
+            false => ("all".into(), hash::short_hash([&self.content])),
         };
         DeliveryName {
             machine,
@@ -157,16 +157,16 @@ impl Delivery {
         }
     }
 
-    /// Writes its files into a folder of deliveries; those that are there already are left as they are. Gives the path of
+    /// Writes its files into a folder of deliveries; those that are there already are left as they are. Returns the path of
     /// the file `slices`.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
         self.write_in(&folder.join(format!("day={}", self.day)))
     }
 
-    /// Does the same in the folder of its day or month.
+    /// Writes its files into this folder of a day or month, unless they are there; returns the path of the file `slices`.
     pub fn write_in(&self, directory: &Path) -> Result<PathBuf, Error> {
         let name = self.name();
-        let path = directory.join(name.file(SliceRow::TABLE));
+        let path = directory.join(name.file_name(SliceRow::TABLE));
         if path.exists() {
             return Ok(path);
         }
@@ -176,18 +176,18 @@ impl Delivery {
             if table == SliceRow::TABLE && !self.summed.is_empty() {
                 metadata.push((SUMMED_KEY, self.summed.clone()));
             }
-            atomic_file::write(directory.join(name.file(table)), &rows.to_parquet(&metadata)?, true)?;
+            atomic_file::write(directory.join(name.file_name(table)), &rows.to_parquet(&metadata)?, true)?;
         }
         Ok(path)
     }
 
-    /// Reads the delivery whose file `slices` this is, and holds it against its hash.
+    /// Reads the delivery whose file `slices` this is, and compares it with its hash.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
-            return Err(foreign(path));
+            return Err(not_of_a_fleet(path));
         };
         let open = |table: &str| {
-            let file = path.with_file_name(name.file(table));
+            let file = path.with_file_name(name.file_name(table));
             open(&file)
         };
         let slices = open(SliceRow::TABLE)?;
@@ -208,7 +208,7 @@ impl Delivery {
         Ok(found)
     }
 
-    /// Compares its sums with each other.
+    /// Fails if its counts, bins and due times contradict each other.
     pub fn check(&self) -> Result<(), Error> {
         // Bins of sums are by the day, which several rows of slices are of.
         let part = |seq: i64, start_s: Option<i64>| match start_s {
@@ -255,8 +255,8 @@ impl Delivery {
             rows.entry(row.seq).or_default().push(timeless);
         }
         let hash = |rows: Vec<SliceRow>| {
-            let mut hash = content(&Tables { slices: rows, ..Tables::default() });
-            hash.truncate(HASH);
+            let mut hash = content_hash(&Tables { slices: rows, ..Tables::default() });
+            hash.truncate(HASH_CHARS);
             hash
         };
         rows.into_iter().map(|(seq, rows)| (seq, hash(rows))).collect()
@@ -264,14 +264,14 @@ impl Delivery {
 }
 
 /// The files `slices` of all deliveries in a folder, in order of their names; none where there is no folder.
-pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut found = list_all(folder)?;
+pub fn list_slices_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = list_files(folder)?;
     found.retain(|path| path.to_string_lossy().ends_with(SLICES_ENDING));
     Ok(found)
 }
 
-/// All files in the folders of a folder, in order of their names; none where there is no folder.
-pub fn list_all(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+/// Files in the subfolders of a folder, in order of their names; none where there is no folder.
+pub fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     if !folder.is_dir() {
         return Ok(found);
@@ -299,12 +299,12 @@ pub fn open(path: &Path) -> Result<FlatFile, Error> {
             path.display()
         ))
         .remedy("update jitterlab")),
-        _ => Err(foreign(path)),
+        _ => Err(not_of_a_fleet(path)),
     }
 }
 
-/// Looks whether a file is a whole one of Parquet, without reading it.
-pub fn look(path: &Path) -> Result<(), Error> {
+/// Fails if the end of a file is not that of a whole Parquet file; reads nothing else.
+pub fn check_parquet_end(path: &Path) -> Result<(), Error> {
     let refused = || Error::file("read", path);
     let file = File::open(path).map_err(Error::file("open", path))?;
     let size = file.metadata().map_err(refused())?.len();
@@ -319,10 +319,10 @@ pub fn look(path: &Path) -> Result<(), Error> {
 }
 
 /// Removes the files of a delivery, the table of slices first: without it the others count for nothing.
-pub fn remove(slices: &Path) -> Result<(), Error> {
-    let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(foreign(slices)) };
+pub fn remove_files(slices: &Path) -> Result<(), Error> {
+    let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(not_of_a_fleet(slices)) };
     for table in TABLES.iter().rev() {
-        let path = slices.with_file_name(name.file(table));
+        let path = slices.with_file_name(name.file_name(table));
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::file("remove", &path)(error));
@@ -333,13 +333,13 @@ pub fn remove(slices: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a clock that was set can show this time.
-pub fn is_possible(at_s: Option<i64>) -> bool {
+/// True if a clock that was set can show this time.
+pub fn is_possible_time(at_s: Option<i64>) -> bool {
     at_s.is_some_and(|at_s| TIMES_S.contains(&at_s))
 }
 
 fn forget_impossible_times(tables: &mut Tables) {
-    let check = |time: &mut Option<i64>| *time = time.filter(|_| is_possible(*time));
+    let check = |time: &mut Option<i64>| *time = time.filter(|_| is_possible_time(*time));
     tables.for_each_row(|_, _, time| check(time));
     for row in &mut tables.machines {
         check(&mut row.first_s);
@@ -347,32 +347,32 @@ fn forget_impossible_times(tables: &mut Tables) {
     }
 }
 
-fn is_safe(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) && name.len() <= NAME
+fn is_file_safe(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) && name.len() <= NAME_CHARS
 }
 
 /// A machine's name as file names can have it: the true name is in the rows.
-fn safe(name: &str) -> String {
+fn file_safe_name(name: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
-    name.chars().take(NAME).map(keep).collect()
+    name.chars().take(NAME_CHARS).map(keep).collect()
 }
 
 /// The tables, each with its name, `slices` last; one at a time, since that of bins is large.
 fn flat_tables(tables: &Tables) -> impl Iterator<Item = (&'static str, FlatTable)> {
     type Make = fn(&Tables) -> FlatTable;
     let all: [(&'static str, Make); TABLES.len()] = [
-        (BinRow::TABLE, |of| table(&of.bins)),
-        (LimitRow::TABLE, |of| table(&of.limits)),
-        (CauseRow::TABLE, |of| table(&of.causes)),
-        (WorstRow::TABLE, |of| table(&of.worst)),
-        (MachineRow::TABLE, |of| table(&of.machines)),
-        (SliceRow::TABLE, |of| table(&of.slices)),
+        (BinRow::TABLE, |of| to_table(&of.bins)),
+        (LimitRow::TABLE, |of| to_table(&of.limits)),
+        (CauseRow::TABLE, |of| to_table(&of.causes)),
+        (WorstRow::TABLE, |of| to_table(&of.worst)),
+        (MachineRow::TABLE, |of| to_table(&of.machines)),
+        (SliceRow::TABLE, |of| to_table(&of.slices)),
     ];
     all.into_iter().map(move |(name, make)| (name, make(tables)))
 }
 
 /// Hash of all rows.
-pub(crate) fn content(tables: &Tables) -> String {
+pub(crate) fn content_hash(tables: &Tables) -> String {
     let mut hash = PartsHash::default();
     for (name, table) in flat_tables(tables) {
         hash.add(name);

@@ -1,4 +1,4 @@
-//! Why files are not taken in, or no answer rests on them.
+//! Reasons why files are not taken in, or no answer rests on them.
 
 use std::path::Path;
 
@@ -30,24 +30,24 @@ pub fn cut_short(path: &Path) -> Error {
 }
 
 /// A file that is none of a fleet.
-pub fn foreign(path: &Path) -> Error {
+pub fn not_of_a_fleet(path: &Path) -> Error {
     Error::damaged(format!("{} holds no slices of a fleet", path.display()))
 }
 
-/// How two runs of one host's name differ.
+/// Difference of two runs of one host's name that one machine cannot have.
 #[derive(Debug)]
-pub enum Differs {
+pub enum HostDifference {
     Processor(String, String),
-    /// In bytes.
+    /// Memory in bytes.
     Memory(u64, u64),
 }
 
 /// A host's name that stands for several machines.
-pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &Differs) -> Error {
+pub fn several_machines(host: &str, one: &Path, other: &Path, differs: &HostDifference) -> Error {
     let files = format!("{} and {} both name the machine {host}", one.display(), other.display());
     let why = match differs {
-        Differs::Processor(one, two) => format!("their processors differ ({one}, {two})"),
-        Differs::Memory(one, two) => {
+        HostDifference::Processor(one, two) => format!("their processors differ ({one}, {two})"),
+        HostDifference::Memory(one, two) => {
             format!("their memory differs ({:.1} and {:.1} GB)", *one as f64 / 1e9, *two as f64 / 1e9)
         }
     };

@@ -15,7 +15,7 @@ use crate::engine::View;
 use crate::error;
 use crate::overlaps::Overlaps;
 use crate::rows::{self, BinRow, CauseRow, LimitRow, Row, SliceRow, WorstRow};
-use crate::summed::Summed;
+use crate::sum_parts::SumPart;
 
 /// Folder of deliveries.
 pub const IN: &str = "in";
@@ -34,11 +34,11 @@ pub struct Fleet {
     pub sums: Vec<PathBuf>,
     /// Files that no answer rests on, and why.
     pub left_out: Vec<LeftOut>,
-    /// Nothing that began before this day is asked for.
+    /// Beginning of the first day that is asked for, in seconds of the Unix epoch.
     pub since_s: Option<i64>,
     /// Streams of which slices are in sums.
     pub summed: BTreeSet<String>,
-    /// Keeps others from changing the folder.
+    /// Lock that keeps others from changing the folder.
     _lock: Option<File>,
 }
 
@@ -50,7 +50,7 @@ pub struct LeftOut {
 }
 
 impl Fleet {
-    /// Looks at a folder. What is cut short, foreign or of a newer format is left out. While this is here, nobody takes in.
+    /// Lists the usable files of a folder; what is cut short, foreign or of a newer format is left out. Nobody takes in meanwhile.
     pub fn open(path: &Path, since_s: Option<i64>) -> Result<Self, Error> {
         fs::metadata(path).map_err(Error::file("open", path))?;
         let mut fleet = Fleet {
@@ -64,20 +64,20 @@ impl Fleet {
             _lock: lock(path, false),
         };
         let inbox = path.join(IN);
-        let files = delivery::list(&inbox)?;
+        let files = delivery::list_slices_files(&inbox)?;
         let names: BTreeSet<String> = files
             .iter()
             .filter_map(|file| DeliveryName::from_path(file))
             .map(|(name, _)| name.stream)
             .collect();
-        let summed = fleet.look_at_sums(&names)?;
-        let first_day = fleet.since_s.map(calendar::day);
+        let summed = fleet.find_sums(&names)?;
+        let first_day = fleet.since_s.map(calendar::day_name);
         for file in files {
             let day =
                 file.parent().and_then(Path::file_name).and_then(|name| name.to_str()?.strip_prefix("day="));
             let is_too_old = first_day.as_deref().zip(day).is_some_and(|(first, day)| day < first);
             let Some((name, _)) = DeliveryName::from_path(&file) else {
-                fleet.leave_out(file.clone(), error::foreign(&file));
+                fleet.leave_out(file.clone(), error::not_of_a_fleet(&file));
                 continue;
             };
             let of_stream = summed.get(&name.stream).map_or(&[][..], Vec::as_slice);
@@ -85,7 +85,7 @@ impl Fleet {
             if is_too_old || of_stream.iter().any(|of| of.name == name) {
                 continue;
             }
-            match look(&file).and_then(|found| repeats(&found, &name, of_stream)) {
+            match open_complete(&file).and_then(|found| repeats_sums(&found, &name, of_stream)) {
                 Ok(true) => fleet.leave_out(file.clone(), error::repeats(&file)),
                 Ok(false) => fleet.deliveries.push(file.strip_prefix(path).unwrap_or(&file).to_owned()),
                 Err(why) => fleet.leave_out(file, why),
@@ -97,13 +97,13 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Finds the sums of months, and gives what is in them of these streams.
-    fn look_at_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<Summed>>, Error> {
-        let mut summed = BTreeMap::<String, Vec<Summed>>::new();
-        for file in delivery::list(&self.path.join(DAYS))? {
-            match look(&file) {
+    /// Lists the sums of months; returns the deliveries of these streams that are in them.
+    fn find_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<SumPart>>, Error> {
+        let mut summed = BTreeMap::<String, Vec<SumPart>>::new();
+        for file in delivery::list_slices_files(&self.path.join(DAYS))? {
+            match open_complete(&file) {
                 Ok(found) => {
-                    for of in Summed::from_lines(found.metadata(delivery::SUMMED_KEY).unwrap_or_default()) {
+                    for of in SumPart::from_lines(found.metadata(delivery::SUMMED_KEY).unwrap_or_default()) {
                         self.summed.insert(of.name.stream.clone());
                         if streams.contains(&of.name.stream) {
                             summed.entry(of.name.stream.clone()).or_default().push(of);
@@ -118,7 +118,7 @@ impl Fleet {
         Ok(summed)
     }
 
-    /// Days of which sums hold slices of a stream, by their number.
+    /// Days since the Unix epoch of which sums hold slices of a stream.
     pub fn summed_days(&self, stream: &str) -> Result<BTreeSet<i64>, Error> {
         let mut days = BTreeSet::new();
         for file in self.sums.iter().filter(|_| self.summed.contains(stream)) {
@@ -134,9 +134,9 @@ impl Fleet {
     }
 
     /// The tables as queries see them: of the time that is asked for, with each machine's slices counted once.
-    pub fn views(&self, overlaps: &Overlaps, beside: &Path) -> Result<Vec<View>, Error> {
+    pub fn table_views(&self, overlaps: &Overlaps, beside: &Path) -> Result<Vec<View>, Error> {
         let mut views = Vec::new();
-        let excluded = overlaps.write(beside)?;
+        let excluded = overlaps.write_excluded(beside)?;
         views.extend(excluded.map(|file| View {
             name: "excluded",
             files: vec![file],
@@ -146,10 +146,10 @@ impl Fleet {
             let all = self.deliveries.iter().chain(&self.sums);
             let files = all.filter_map(|file| {
                 let (name, _) = DeliveryName::from_path(file)?;
-                Some(file.with_file_name(name.file(table)))
+                Some(file.with_file_name(name.file_name(table)))
             });
             let select = match columns_of_slices(table) {
-                Some(columns) => overlaps.select(columns, self.since_s),
+                Some(columns) => overlaps.select_sql(columns, self.since_s),
                 None => "SELECT * FROM {rows}".into(),
             };
             views.push(View { name: table, files: files.collect(), select });
@@ -170,17 +170,17 @@ fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, Kind)]> {
     all.into_iter().find(|(name, _)| *name == table).map(|(_, columns)| columns)
 }
 
-/// Opens the table `slices` of a delivery, and looks whether all its other files are there and whole.
-fn look(slices: &Path) -> Result<FlatFile, Error> {
-    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| error::foreign(slices))?;
+/// Opens the table `slices` of a delivery; fails if one of its other files is missing or cut short.
+fn open_complete(slices: &Path) -> Result<FlatFile, Error> {
+    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| error::not_of_a_fleet(slices))?;
     for table in TABLES.into_iter().filter(|table| *table != SliceRow::TABLE) {
-        delivery::look(&slices.with_file_name(name.file(table)))?;
+        delivery::check_parquet_end(&slices.with_file_name(name.file_name(table)))?;
     }
     delivery::open(slices)
 }
 
-/// Whether a delivery's table `slices` holds slices that are in sums.
-fn repeats(slices: &FlatFile, name: &DeliveryName, summed: &[Summed]) -> Result<bool, Error> {
+/// True if a delivery's table `slices` holds slices that are in sums.
+fn repeats_sums(slices: &FlatFile, name: &DeliveryName, summed: &[SumPart]) -> Result<bool, Error> {
     let shared: BTreeSet<i64> = summed
         .iter()
         .filter(|of| of.may_share_with(name))

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// Hash of parts; their borders count.
-pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+/// SHA-256 of parts as hexadecimal digits; the borders of parts count.
+pub fn hash_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
     let mut hash = PartsHash::default();
     parts.into_iter().for_each(|part| hash.add(part));
     hash.finish()
@@ -27,9 +27,9 @@ impl PartsHash {
     }
 }
 
-/// The first sixteen hexadecimal digits of [`of_parts`].
-pub fn short(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
-    let mut hash = of_parts(parts);
+/// The first sixteen hexadecimal digits of [`hash_parts`].
+pub fn short_hash(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+    let mut hash = hash_parts(parts);
     hash.truncate(16);
     hash
 }

@@ -1,27 +1,27 @@
 //! A fleet: slices of time on many machines, which merge by sum.
 //!
-//! [`rows`] are the tables' rows; [`Tables`] holds rows of several slices and makes them of counted activations; [`cut`] makes
+//! [`rows`] are the tables' rows; [`Tables`] holds rows of several slices and makes them of counted activations; [`run_slices`] makes
 //! them of a run; [`sums`] are their figures; [`delivery`] is how they lie in files.
 
-pub mod adding;
 pub mod answer;
 pub mod asking;
 pub mod boots;
 pub mod calendar;
 pub mod compaction;
-pub mod cut;
 pub mod delivery;
 pub mod engine;
 pub mod error;
 pub mod folder;
 pub mod hash;
+pub mod intake;
 pub mod limit_counts;
 pub mod names;
 pub mod overlaps;
 pub mod results;
 pub mod rows;
+pub mod run_slices;
 pub mod statistics;
-pub mod summed;
+pub mod sum_parts;
 pub mod sums;
 pub mod tables;
 pub mod words;

@@ -3,24 +3,23 @@
 use jitterlab_analysis::purposes::{Measure, PURPOSES, Purpose};
 use jitterlab_model::{Activation, Flags, Quantity, TimingStats};
 
-/// A limit of a purpose that each start is held against.
+/// A limit of a purpose for single starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartLimit {
     pub purpose: &'static str,
     /// The quantity.
     pub measure: Measure,
-    /// Up to this much is within the limit: a time, or how many due times may be missed.
+    /// Largest value within the limit: a time, or a number of missed due times.
     pub limit_ns: i64,
-    /// Whether the purpose is not served above it.
+    /// True if the purpose is not served above it.
     pub breaks: bool,
 }
 
 /// A start that breaks a limit above which its purpose is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken {
-    /// Its number on the task's grid.
+pub struct LimitBreach {
+    /// Number of the activation on the task's grid.
     pub index: u64,
-    /// Its due time.
     pub due_ns: i64,
     /// Latency, or period error for a limit of intervals.
     pub late_ns: i64,
@@ -33,18 +32,18 @@ pub struct Broken {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitCounts {
     limits: Vec<StartLimit>,
-    above: Vec<u64>,
+    counts: Vec<u64>,
     previous_start_ns: Option<i64>,
     period_ns: i64,
 }
 
 impl LimitCounts {
-    /// Nothing counted yet, of a task of this period, for all purposes that it tests.
+    /// Counts of nothing, for the limits of all purposes that this period tests.
     pub fn new(period_ns: i64) -> Self {
         Self::for_purposes(&[], period_ns)
     }
 
-    /// The same for these purposes; for all that it tests where none is asked for.
+    /// Counts of nothing, for the limits of these purposes; of all that this period tests where none is given.
     pub fn for_purposes(asked: &[&'static Purpose], period_ns: i64) -> Self {
         let tested = || PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)).collect();
         let purposes = if asked.is_empty() { tested() } else { asked.to_vec() };
@@ -59,25 +58,25 @@ impl LimitCounts {
                 }
             }
         }
-        LimitCounts { above: vec![0; limits.len()], limits, previous_start_ns: None, period_ns }
+        LimitCounts { counts: vec![0; limits.len()], limits, previous_start_ns: None, period_ns }
     }
 
     pub fn limits(&self) -> &[StartLimit] {
         &self.limits
     }
 
-    /// Activations above each of them; of missed due times, how many.
-    pub fn above(&self) -> &[u64] {
-        &self.above
+    /// Number of activations above each limit; for a limit of missed due times, of these.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
     }
 
     /// Counts the next activation. Returns the limit that it breaks, by the most where there are several.
-    pub fn push(&mut self, a: &Activation) -> Option<Broken> {
+    pub fn push(&mut self, a: &Activation) -> Option<LimitBreach> {
         let previous_ns = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
         let error_ns = previous_ns.map(|ns| a.start_ns.saturating_sub(ns).saturating_sub(self.period_ns));
         self.previous_start_ns = Some(a.start_ns);
-        let mut worst: Option<Broken> = None;
-        for (limit, above) in self.limits.iter().zip(&mut self.above) {
+        let mut worst: Option<LimitBreach> = None;
+        for (limit, above) in self.limits.iter().zip(&mut self.counts) {
             let (value, late_ns, times) = match limit.measure {
                 Measure::Latency => (a.latency_ns(), a.latency_ns(), 1),
                 Measure::Missed => (i64::from(a.missed), a.latency_ns(), u64::from(a.missed)),
@@ -95,21 +94,21 @@ impl LimitCounts {
             let is_early = limit.measure == Measure::Interval && late_ns < 0;
             if limit.breaks && !is_early && worst.is_none_or(|worst| late_ns > worst.late_ns) {
                 let Activation { index, due_ns, missed, .. } = *a;
-                worst = Some(Broken { index, due_ns, late_ns, missed, limit: *limit });
+                worst = Some(LimitBreach { index, due_ns, late_ns, missed, limit: *limit });
             }
         }
         worst
     }
 
-    /// Hands out what was counted; the sequence of activations goes on.
-    pub fn take(&mut self) -> LimitCounts {
+    /// Returns the counts and begins anew at 0; the sequence of activations goes on.
+    pub fn take_counts(&mut self) -> LimitCounts {
         let taken = self.clone();
-        self.above.fill(0);
+        self.counts.fill(0);
         taken
     }
 
-    /// As much as histograms and extremes tell: exact where no value lies above the limit, or all do.
-    pub(crate) fn above_by_bins(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
+    /// Number of values above a limit by bins and extremes; `None` if the limit lies inside a bin.
+    pub(crate) fn count_above_by_bins(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
         let values = stats.of(quantity);
         let (min_ns, max_ns) = (values.min_ns()?, values.max_ns()?);
         let both = quantity == Quantity::PeriodError;

@@ -8,14 +8,14 @@ use jitterlab_model::{Error, RunInfo};
 use jitterlab_trace::RunReader;
 
 use crate::delivery::DeliveryName;
-use crate::error::{self, Differs};
+use crate::error::{self, HostDifference};
 
-/// One machine's kernels count its memory differently by less.
+/// Ratio of two machines' memory at least: kernels of one machine count it differently by less.
 const MEMORY_RATIO: f64 = 1.25;
 
 /// Name of a run's machine by a pattern, in which `{host}`, `{file}` and `{folder}` stand for the names of the run's host,
 /// its file without the ending, and the file's folder.
-pub fn named(pattern: &str, run: &RunInfo, path: &Path) -> String {
+pub fn machine_name(pattern: &str, run: &RunInfo, path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let file = text(path.file_stem());
     let host = run.host.as_ref().unwrap_or(&file);
@@ -41,13 +41,13 @@ pub fn named(pattern: &str, run: &RunInfo, path: &Path) -> String {
     name + rest
 }
 
-/// Run files of one host.
+/// Runs by the name of their host.
 #[derive(Debug, Default)]
-pub struct Hosts(BTreeMap<String, Vec<Seen>>);
+pub struct Hosts(BTreeMap<String, Vec<RunMachine>>);
 
-/// Facts of a run's machine by which it differs from others.
+/// Facts of a run by which machines are told apart.
 #[derive(Debug)]
-struct Seen {
+struct RunMachine {
     path: PathBuf,
     processor: Option<String>,
     memory: Option<u64>,
@@ -61,22 +61,22 @@ impl Hosts {
             let Ok(reader) = RunReader::open(path) else { continue };
             let info = reader.info();
             if let Some(host) = &info.host {
-                hosts.0.entry(host.clone()).or_default().push(Seen::new(path, info));
+                hosts.0.entry(host.clone()).or_default().push(RunMachine::new(path, info));
             }
         }
         hosts
     }
 
-    /// The only host of several runs, and how many they are.
-    pub fn only(&self) -> Option<(&str, usize)> {
+    /// The host and the number of runs, if several runs have the same host and no other.
+    pub fn single_host(&self) -> Option<(&str, usize)> {
         let (host, runs) = self.0.first_key_value().filter(|_| self.0.len() == 1)?;
         (runs.len() > 1).then_some((host, runs.len()))
     }
 
-    /// Fails where one host's name stands for several machines.
-    pub fn check(&self) -> Result<(), Error> {
+    /// Fails if one host's name stands for several machines.
+    pub fn check_unique(&self) -> Result<(), Error> {
         for (host, runs) in &self.0 {
-            if let Some((one, other, differs)) = two_machines(runs) {
+            if let Some((one, other, differs)) = find_different(runs) {
                 return Err(error::several_machines(host, &one.path, &other.path, &differs));
             }
         }
@@ -84,10 +84,10 @@ impl Hosts {
     }
 }
 
-impl Seen {
+impl RunMachine {
     fn new(path: &Path, info: &RunInfo) -> Self {
         let facts = info.facts_before.as_ref();
-        Seen {
+        RunMachine {
             path: path.into(),
             processor: facts.and_then(|facts| facts.processor.model.clone()),
             memory: facts.and_then(|facts| facts.memory.total_bytes),
@@ -96,18 +96,18 @@ impl Seen {
 }
 
 /// Two runs that one machine cannot have made. Runs at the same time are separated later, by the answer.
-fn two_machines(runs: &[Seen]) -> Option<(&Seen, &Seen, Differs)> {
+fn find_different(runs: &[RunMachine]) -> Option<(&RunMachine, &RunMachine, HostDifference)> {
     let (first, others) = runs.split_first()?;
     for other in others {
         if let (Some(one), Some(two)) = (&first.processor, &other.processor)
             && one != two
         {
-            return Some((first, other, Differs::Processor(one.clone(), two.clone())));
+            return Some((first, other, HostDifference::Processor(one.clone(), two.clone())));
         }
         if let (Some(one), Some(two)) = (first.memory, other.memory)
             && one.max(two) as f64 > MEMORY_RATIO * one.min(two) as f64
         {
-            return Some((first, other, Differs::Memory(one, two)));
+            return Some((first, other, HostDifference::Memory(one, two)));
         }
     }
     None

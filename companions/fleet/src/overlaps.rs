@@ -10,7 +10,7 @@ use jitterlab_trace::flat::{Kind, Values};
 use serde::{Deserialize, Serialize};
 
 use crate::calendar::DAY_S;
-use crate::rows::{Field, Row, ValueIter, rows, table};
+use crate::rows::{Field, Row, ValueIter, rows, to_table};
 
 /// Two streams of a task of a machine that share some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ rows! {
 }
 
 impl OverlapRow {
-    /// A machine has one start at a time, whatever else changes; where starts are not known, kernel and hardware tell.
+    /// True if one machine measured both: it had the same boot, or where boots are not known, the same environment.
     fn is_of_one_machine(&self) -> bool {
         match self.boot.is_empty() || self.other_boot.is_empty() {
             true => self.env == self.other_env,
@@ -49,8 +49,8 @@ impl OverlapRow {
     }
 }
 
-/// Condition on a slice that no later stream measured too.
-const COUNTS: &str = include_str!("sql/counts.sql");
+/// SQL condition on a slice that no later stream measured too.
+const COUNTS_ONCE: &str = include_str!("sql/counts.sql");
 
 /// Corrections that keep slices from being counted twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -105,23 +105,23 @@ impl Overlaps {
         Ok(found)
     }
 
-    /// Whether every slice counts as it is.
+    /// True if every slice counts as it is.
     pub fn is_empty(&self) -> bool {
         self.others.is_empty() && self.excluded.is_empty()
     }
 
-    /// Writes what does not count into a folder, where there is any.
-    pub fn write(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
+    /// Writes the excluded times into a file in a folder; returns its path, or `None` if there are none.
+    pub fn write_excluded(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
         if self.excluded.is_empty() {
             return Ok(None);
         }
         let path = folder.join("excluded.parquet");
-        atomic_file::write(&path, &table(&self.excluded).to_parquet(&[])?, true)?;
+        atomic_file::write(&path, &to_table(&self.excluded).to_parquet(&[])?, true)?;
         Ok(Some(path))
     }
 
     /// Returns the SELECT of a table of slices: rows of the requested time that count, under the machines' final names.
-    pub fn select(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
+    pub fn select_sql(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
         let mut name = String::from("machine");
         if !self.others.is_empty() {
             // Streams are hexadecimal digits: nothing that SQL would read.
@@ -139,7 +139,7 @@ impl Overlaps {
         let mut conditions = Vec::new();
         conditions.extend(since_s.map(|since_s| format!("r.{time} >= {since_s}")));
         if !self.excluded.is_empty() {
-            conditions.push(COUNTS.trim().replace("{time}", time));
+            conditions.push(COUNTS_ONCE.trim().replace("{time}", time));
         }
         if !conditions.is_empty() {
             let _ = write!(select, " WHERE {}", conditions.join(" AND "));

@@ -9,23 +9,23 @@ use serde::Serialize;
 
 use crate::answer::{Changes, FleetAnswer, MachineAnswer};
 use crate::asking::{
-    Asked, BINNED, BINS, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS, DayRow,
-    ENVIRONMENTS, FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question, SHIFTS,
-    SpanRow, ask_months,
+    BINNED, BINS, CAUSES, COURSES, CauseSumRow, CourseRow, DAY_PARTS, DAY_STEPS, DAYS, DayRow, ENVIRONMENTS,
+    FIGURES, FigureRow, LEADING, MACHINES, MonthRow, NameRow, QUANTILES, Question, Response, SHIFTS, SpanRow,
+    ask_months,
 };
 use crate::calendar::{self, DAY_S};
 use crate::engine::Engine;
 use crate::folder::Fleet;
 use crate::rows::BinRow;
-use crate::statistics::{Course, CourseModel, false_discoveries, first_alarm, placebo_p};
+use crate::statistics::{DailyModel, DailySeries, false_discoveries, first_alarm, placebo_p_value};
 use crate::sums::TaskSum;
 
 /// Days on either side of a restart that are compared.
-const WINDOW: i64 = 28;
-/// Days of a window that are enough.
-const ENOUGH: usize = 14;
-/// Share of false ones among machines that are accused.
-const FALSE: f64 = 0.05;
+const WINDOW_DAYS: i64 = 28;
+/// Days with a value at least in a window.
+const MIN_DAYS: usize = 14;
+/// Share of false discoveries at most among machines that are called worse (Benjamini & Hochberg 1995).
+const FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// All machines, the worst first.
 #[derive(Debug, Clone, Serialize)]
@@ -42,12 +42,12 @@ pub struct FleetPage {
     pub rows: Vec<MonthRow>,
 }
 
-/// Result that is made of answers alone.
-pub trait List: Sized {
+/// Result that is made of an engine's answers alone.
+pub trait ListResult: Sized {
     const QUESTION: Question;
 
-    /// Judges what an engine summed.
-    fn new(asked: &Asked) -> Result<Self, Error>;
+    /// Makes the result of the sums of an engine.
+    fn new(asked: &Response) -> Result<Self, Error>;
 }
 
 /// Effects of changes.
@@ -72,7 +72,7 @@ pub struct CauseList(pub Vec<CauseSumRow>);
 #[derive(Debug, Clone, Serialize)]
 pub struct DayList {
     pub days: Vec<DayRow>,
-    /// Machines whose days were looked at for changes.
+    /// Machines whose daily series were tested for changes.
     pub courses: usize,
     /// Machines with too few days since their last update.
     pub untold: usize,
@@ -84,7 +84,7 @@ pub struct DayList {
 pub struct OneMachine {
     /// The purpose that was asked for.
     pub purpose: Option<String>,
-    /// Its part of the answer about the fleet.
+    /// The machine's part of the answer about the fleet.
     pub machine: MachineAnswer,
     /// Figures of its tasks, as `jitterlab analyze` gives them.
     pub summaries: Vec<Summary>,
@@ -96,8 +96,8 @@ impl FleetPage {
     /// The latest months.
     const MONTHS: usize = 12;
 
-    /// An answer with months that the engine sums.
-    pub fn new(fleet: &Fleet, engine: &Engine, asked: &Asked, answer: FleetAnswer) -> Result<Self, Error> {
+    /// A page of an answer; the engine sums the months of the worst machines.
+    pub fn new(fleet: &Fleet, engine: &Engine, asked: &Response, answer: FleetAnswer) -> Result<Self, Error> {
         let figures: Vec<FigureRow> = asked.answers.rows(FIGURES)?;
         let first = figures.iter().filter_map(|row| row.first_s).min();
         let last = figures.iter().filter_map(|row| row.last_s).max();
@@ -117,10 +117,10 @@ impl FleetPage {
     }
 }
 
-impl List for CauseList {
+impl ListResult for CauseList {
     const QUESTION: Question = Question { steps: &[], queries: &[CAUSES] };
 
-    fn new(asked: &Asked) -> Result<Self, Error> {
+    fn new(asked: &Response) -> Result<Self, Error> {
         asked.answers.rows(CAUSES).map(CauseList)
     }
 }
@@ -131,8 +131,8 @@ impl OneMachine {
         queries: &[FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS, BINS],
     };
 
-    /// One machine of an answer, with its bins.
-    pub fn new(asked: &Asked, name: &str, purpose: Option<&Purpose>) -> Result<Self, Error> {
+    /// The answer about one machine, with percentiles from its bins.
+    pub fn new(asked: &Response, name: &str, purpose: Option<&Purpose>) -> Result<Self, Error> {
         let machines = FleetAnswer::new(asked, purpose)?.machines;
         let machine = machines.into_iter().find(|machine| machine.machine == name).ok_or_else(|| {
             Error::bad_use(format!("the fleet has no machine {name:?}"))
@@ -148,17 +148,17 @@ impl OneMachine {
     }
 }
 
-/// Days of a task of a machine, and the environment of each.
-struct Days {
+/// Daily series of a task of a machine, and the environment and boot of each day.
+struct TaskDays {
     machine: String,
-    course: Course,
+    course: DailySeries,
     envs: BTreeMap<i64, (String, String)>,
 }
 
-fn courses(asked: &Asked) -> Result<Vec<Days>, Error> {
-    let mut all: BTreeMap<(String, String), Days> = BTreeMap::new();
+fn read_task_days(asked: &Response) -> Result<Vec<TaskDays>, Error> {
+    let mut all: BTreeMap<(String, String), TaskDays> = BTreeMap::new();
     for row in asked.answers.rows::<CourseRow>(COURSES)?.into_iter().filter(|row| row.p999_ns > 0) {
-        let days = all.entry((row.machine.clone(), row.task)).or_insert_with(|| Days {
+        let days = all.entry((row.machine.clone(), row.task)).or_insert_with(|| TaskDays {
             machine: row.machine,
             course: Vec::new(),
             envs: BTreeMap::new(),
@@ -170,7 +170,7 @@ fn courses(asked: &Asked) -> Result<Vec<Days>, Error> {
     Ok(all.into_values().collect())
 }
 
-impl Days {
+impl TaskDays {
     /// Days that began with another environment (`true`) or only another start of the machine (`false`).
     fn restarts(&self) -> Vec<(i64, bool)> {
         let pairs = self.envs.iter().zip(self.envs.iter().skip(1));
@@ -181,27 +181,27 @@ impl Days {
     }
 
     /// Difference of the means of the days before and after, without the day itself.
-    fn shift(&self, at: i64) -> Option<f64> {
+    fn mean_shift(&self, at: i64) -> Option<f64> {
         let mean = |from: i64, to: i64| {
             let values =
                 self.course.iter().filter(|(day, _)| (from..to).contains(day)).map(|(_, value)| *value);
             let values: Vec<f64> = values.collect();
-            (values.len() >= ENOUGH).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            (values.len() >= MIN_DAYS).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
-        Some(mean(at + 1, at + 1 + WINDOW)? - mean(at - WINDOW, at)?)
+        Some(mean(at + 1, at + 1 + WINDOW_DAYS)? - mean(at - WINDOW_DAYS, at)?)
     }
 }
 
-impl List for KernelList {
+impl ListResult for KernelList {
     const QUESTION: Question =
         Question { steps: &[BINNED, DAY_PARTS, DAY_STEPS], queries: &[ENVIRONMENTS, MACHINES, COURSES] };
 
-    fn new(asked: &Asked) -> Result<Self, Error> {
+    fn new(asked: &Response) -> Result<Self, Error> {
         let (mut updates, mut placebos) = (Vec::new(), Vec::new());
         let mut untold = 0;
-        for days in courses(asked)? {
+        for days in read_task_days(asked)? {
             for (day, is_update) in days.restarts() {
-                match days.shift(day) {
+                match days.mean_shift(day) {
                     Some(shift) if is_update => updates.push((days.machine.clone(), shift)),
                     Some(shift) => placebos.push(shift),
                     None => untold += usize::from(is_update),
@@ -213,8 +213,8 @@ impl List for KernelList {
             untold += updates.len();
             updates.clear();
         }
-        let p: Vec<f64> = updates.iter().map(|(_, shift)| placebo_p(*shift, &placebos)).collect();
-        let found = false_discoveries(&p, FALSE);
+        let p: Vec<f64> = updates.iter().map(|(_, shift)| placebo_p_value(*shift, &placebos)).collect();
+        let found = false_discoveries(&p, FALSE_DISCOVERY_RATE);
         let worse = updates.iter().zip(found).filter(|(_, found)| *found);
         Ok(KernelList {
             changes: Changes::new(asked)?,
@@ -225,21 +225,21 @@ impl List for KernelList {
     }
 }
 
-impl List for DayList {
+impl ListResult for DayList {
     const QUESTION: Question = Question { steps: &[DAY_PARTS, DAY_STEPS], queries: &[DAYS, COURSES] };
 
-    fn new(asked: &Asked) -> Result<Self, Error> {
-        let all = courses(asked)?;
+    fn new(asked: &Response) -> Result<Self, Error> {
+        let all = read_task_days(asked)?;
         // An update ends a course: what it did is another question.
         let steady = all.iter().flat_map(|days| {
             let updates = days.restarts().into_iter().filter(|restart| restart.1).map(|restart| restart.0);
             let last = updates.max().unwrap_or(i64::MIN);
-            let course: Course = days.course.iter().filter(|(day, _)| *day >= last).copied().collect();
-            (course.len() >= ENOUGH).then(|| (days.machine.clone(), course))
+            let course: DailySeries = days.course.iter().filter(|(day, _)| *day >= last).copied().collect();
+            (course.len() >= MIN_DAYS).then(|| (days.machine.clone(), course))
         });
-        let steady: Vec<(String, Course)> = steady.collect();
-        let courses: Vec<Course> = steady.iter().map(|(_, course)| course.clone()).collect();
-        let model = CourseModel::new(&courses);
+        let steady: Vec<(String, DailySeries)> = steady.collect();
+        let courses: Vec<DailySeries> = steady.iter().map(|(_, course)| course.clone()).collect();
+        let model = DailyModel::new(&courses);
         let changed = steady.iter().filter_map(|(machine, course)| {
             let (day, worse) = first_alarm(course, model.as_ref()?)?;
             Some((machine.clone(), day * DAY_S, worse))

@@ -12,7 +12,6 @@ pub const BEYOND_NS: i64 = i64::MAX;
 
 /// Row of a table.
 pub trait Row: Sized + Ord + Clone {
-    /// Name of the table.
     const TABLE: &'static str;
     /// Names and kinds of its columns.
     const COLUMNS: &'static [(&'static str, Kind)];
@@ -41,10 +40,9 @@ impl From<Values> for ValueIter {
 
 /// Value of a row.
 pub trait Field: Sized {
-    /// Kind of its column.
     const KIND: Kind;
 
-    /// Appends it to its column.
+    /// Appends the value to its column.
     fn append_to(&self, values: &mut Values);
 
     /// Takes the next value of a column.
@@ -130,14 +128,13 @@ rows! {
         /// Number of the slice in its stream.
         seq: i64,
         task: String,
-        /// As in [`Quantity::COUNTED`](jitterlab_model::Quantity::COUNTED). Latency, 0, has a row in every slice.
+        /// Index in [`Quantity::COUNTED`](jitterlab_model::Quantity::COUNTED). Latency, 0, has a row in every slice.
         quantity: i8,
         /// `probe` (a task of jitterlab's own), `watch` (a thread of another program) or `import`.
         source: String,
         period_ns: i64,
         /// Policy that the task ran under.
         policy: String,
-        /// Overrun policy.
         overrun: String,
         /// Quantities that the source leaves unknown, separated by commas.
         unknown: String,
@@ -155,7 +152,6 @@ rows! {
         clock_step_ns: Option<i64>,
         /// 1 where UTC was synchronised, 0 where it was not.
         clock_ok: Option<i64>,
-        /// Due times of the slice.
         due: Option<i64>,
         /// Values of the quantity.
         count: i64,
@@ -172,7 +168,7 @@ rows! {
         squares_high: Option<i64>,
         /// The rest of it, in ns², below 2^32.
         squares_low: Option<i64>,
-        /// When the largest latency was due, in seconds of the Unix epoch.
+        /// Due time of the largest latency, in seconds of the Unix epoch.
         max_at_s: Option<i64>,
     }
 }
@@ -232,7 +228,7 @@ rows! {
 }
 
 rows! {
-    /// One of the worst starts of a slice.
+    /// A start with one of the largest latencies of a slice.
     WorstRow in "worst" {
         machine: String,
         stream: String,
@@ -278,7 +274,7 @@ macro_rules! of_slices {
     ($($row:ident { $($key:ident),* })*) => {$(
         impl $row {
             /// An empty row of this slice.
-            pub fn of(slice: &SliceRow) -> Self {
+            pub fn from_slice(slice: &SliceRow) -> Self {
                 $row { $($key: slice.$key.clone(),)* ..$row::default() }
             }
         }
@@ -292,13 +288,14 @@ of_slices! {
     WorstRow { machine, stream, seq, task, kernel }
 }
 
-/// Table of these rows.
-pub fn table<R: Row>(rows: &[R]) -> FlatTable {
+/// Parquet table of rows.
+pub fn to_table<R: Row>(rows: &[R]) -> FlatTable {
     let mut table = FlatTable::new(R::COLUMNS);
     rows.iter().for_each(|row| row.append_to(&mut table.values));
     table
 }
 
+/// Reads the rows of a table from its file.
 pub fn read<R: Row>(file: &FlatFile) -> Result<Vec<R>, Error> {
     let values = file.read(R::COLUMNS)?.values;
     let rows = match values.first() {
@@ -324,7 +321,7 @@ mod tests {
             min_ns: Some(-3),
             ..SliceRow::default()
         };
-        let bytes = table(&[row.clone(), SliceRow::default()]).to_parquet(&[]).unwrap();
+        let bytes = to_table(&[row.clone(), SliceRow::default()]).to_parquet(&[]).unwrap();
         let file = FlatFile::open(bytes).unwrap();
         assert_eq!(read::<SliceRow>(&file).unwrap(), [row, SliceRow::default()]);
         assert!(read::<BinRow>(&file).is_err());

@@ -7,7 +7,7 @@ use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::{Distribution, Gap, Granted, TaskResult, TaskRun, TaskSpec, TimingStats};
 
 use crate::rows::{BEYOND_NS, BinRow, SliceRow};
-use crate::tables::{Absorb, Tables};
+use crate::tables::{Absorb, Tables, to_u64};
 
 /// Sums of a task of a machine, of slices of one period, policy and source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl TaskSum {
         sums.into_values().collect()
     }
 
-    /// Adds those of these bins that are of its task.
+    /// Adds the bins of the task among these.
     pub fn add_bins(&mut self, bins: &[BinRow]) {
         let Some(first) = self.rows.first() else { return };
         let mut sums: BTreeMap<(i8, i64), i64> = BTreeMap::new();
@@ -54,7 +54,7 @@ impl TaskSum {
     }
 
     /// The task's description, as far as slices tell it.
-    pub fn task(&self) -> TaskRun {
+    pub fn task_run(&self) -> TaskRun {
         let Some(first) = self.rows.first() else { return TaskRun::new(TaskSpec::default()) };
         let policy = first.policy.parse().ok();
         let mut task = TaskRun::new(TaskSpec {
@@ -70,11 +70,11 @@ impl TaskSum {
             memory_locked: false,
             timer_slack_ns: None,
         });
-        task.unknown = first.unknown.split(',').filter_map(gap).collect();
+        task.unknown = first.unknown.split(',').filter_map(parse_gap).collect();
         task.result = (first.lost > 0).then(|| TaskResult {
-            executed: count(first.count + first.lost),
-            missed: count(first.missed.unwrap_or_default()),
-            dropped: count(first.lost),
+            executed: to_u64(first.count + first.lost),
+            missed: to_u64(first.missed.unwrap_or_default()),
+            dropped: to_u64(first.lost),
             min_latency_ns: first.min_ns.unwrap_or(i64::MAX),
             max_latency_ns: first.max_ns.unwrap_or(i64::MIN),
             ..TaskResult::default()
@@ -82,24 +82,24 @@ impl TaskSum {
         task
     }
 
-    /// Its activations, counted.
-    pub fn timing(&self) -> TimingStats {
+    /// Distributions of the task's quantities, as far as sums and bins tell.
+    pub fn timing_stats(&self) -> TimingStats {
         let first = self.rows.first();
         let mut stats = TimingStats::new(first.map_or(0, |row| row.period_ns));
-        stats.add_missed(first.and_then(|row| row.missed).map_or(0, count));
+        stats.add_missed(first.and_then(|row| row.missed).map_or(0, to_u64));
         for (quantity, values) in stats.counted_mut().into_iter().enumerate() {
             let row = self.rows.iter().find(|row| usize::try_from(row.quantity) == Ok(quantity));
             if let Some(row) = row {
                 *values = distribution(row, self.bins.get(&row.quantity).map_or(&[], Vec::as_slice));
             }
         }
-        stats.forget(&self.task().unknown);
+        stats.forget(&self.task_run().unknown);
         stats
     }
 
-    /// Its figures.
+    /// Figures of the task.
     pub fn summary(&self) -> Summary {
-        Summary::new(&self.task(), &self.timing())
+        Summary::new(&self.task_run(), &self.timing_stats())
     }
 }
 
@@ -108,7 +108,7 @@ fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
     let squares = row.squares_high.zip(row.squares_low);
     let squares = squares.map(|(high, low)| ((high.max(0) as u128) << 32) + low.max(0) as u128);
     let moments = Moments {
-        count: count(row.count),
+        count: to_u64(row.count),
         min_ns: row.min_ns.unwrap_or(i64::MIN),
         max_ns: row.max_ns.unwrap_or(i64::MAX),
         sum: row.sum_ns.unwrap_or_default().into(),
@@ -118,11 +118,11 @@ fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
     let last_ns = known.clone().map(|(high_ns, _)| *high_ns).max();
     let beyond = bins.iter().find(|(high_ns, _)| *high_ns == BEYOND_NS);
     let beyond = beyond.map(|(_, n)| Beyond {
-        count: count(*n),
+        count: to_u64(*n),
         from_ns: last_ns.unwrap_or(i64::MIN),
         to_ns: row.max_ns,
     });
-    let all = Distribution::from_parts(moments, known.map(|(high_ns, n)| (*high_ns, count(*n))));
+    let all = Distribution::from_parts(moments, known.map(|(high_ns, n)| (*high_ns, to_u64(*n))));
     all.lacking(SourceGaps {
         beyond,
         min: row.min_ns.is_none(),
@@ -132,11 +132,7 @@ fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
     })
 }
 
-/// Gap of this word in JSON.
-fn gap(word: &str) -> Option<Gap> {
+/// Parses the JSON word of a gap.
+fn parse_gap(word: &str) -> Option<Gap> {
     serde_json::from_value(serde_json::Value::String(word.into())).ok()
-}
-
-fn count(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_model::causes::{CauseSum, TaskCauses};
-use jitterlab_model::{Bench, Distribution, Gap, Policy, Quantity, RunInfo, TaskRun, TimingStats};
+use jitterlab_model::{Bench, Distribution, Gap, Quantity, RunInfo, TaskRun, TimingStats};
 use serde::Serialize;
 
 use crate::calendar::{DAY_S, SHIFT_S};
@@ -12,12 +12,12 @@ use crate::hash;
 use crate::limit_counts::{LimitCounts, StartLimit};
 use crate::rows::{BEYOND_NS, BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
 
-/// The worst starts that are kept of a slice.
-pub const WORST: usize = 16;
-/// Causes of a slice of a task; the rest is in `others`.
-const CAUSES: usize = 64;
+/// Starts at most that are kept of a slice, those with the largest latencies.
+pub const MAX_WORST: usize = 16;
+/// Causes at most of a task in a slice; the rest is in `others`.
+const MAX_CAUSES: usize = 64;
 
-/// One stretch of measuring on one machine, which slices are of.
+/// A stretch of measuring on one machine, which slices are of.
 #[derive(Debug, Clone)]
 pub struct Stream {
     /// Sixteen hexadecimal digits.
@@ -55,7 +55,7 @@ pub struct Interval {
     pub length_ms: i64,
     /// Distance that UTC moved against the monotonic clock within it.
     pub clock_step_ns: Option<i64>,
-    /// Whether UTC was synchronised.
+    /// True if UTC was synchronised.
     pub clock_ok: Option<bool>,
     /// Time without measuring inside it.
     pub gap_ms: i64,
@@ -65,11 +65,11 @@ pub struct Interval {
 #[derive(Debug, Clone, Copy)]
 pub struct TaskSlice<'a> {
     pub task: &'a TaskRun,
-    /// Its activations, counted since the slice before ([`TimingStats::take`]).
+    /// Figures of its activations since the slice before ([`TimingStats::take`]).
     pub stats: &'a TimingStats,
     /// Activations that ran but were not recorded.
     pub lost: u64,
-    /// When the largest latency was due, in seconds of the Unix epoch.
+    /// Due time of the largest latency, in seconds of the Unix epoch.
     pub max_at_s: Option<i64>,
     /// Exact counts above limits, where every activation was seen.
     pub limits: Option<&'a LimitCounts>,
@@ -91,11 +91,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds what a task did in a slice of a stream.
+    /// Adds the rows of a task in a slice of a stream.
     pub fn push(&mut self, stream: &Stream, interval: &Interval, of: &TaskSlice<'_>) {
         let last_s = interval.start_s.map(|start_s| start_s + interval.length_ms / 1_000);
         self.add_machine(MachineRow { first_s: interval.start_s, last_s, ..stream.environment.clone() });
@@ -107,9 +103,9 @@ impl Tables {
             task: of.task.spec.name.clone(),
             source: stream.source.into(),
             period_ns: of.task.spec.period_ns,
-            policy: policy(of.task).map_or_else(String::new, |policy| policy.to_string()),
+            policy: of.task.granted.as_ref().map_or_else(String::new, |granted| granted.policy.to_string()),
             overrun: of.task.overrun().exactly().map_or_else(String::new, |overrun| overrun.to_string()),
-            unknown: of.task.unknown.iter().map(word).collect::<Vec<_>>().join(","),
+            unknown: of.task.unknown.iter().map(json_word).collect::<Vec<_>>().join(","),
             kernel: stream.environment.kernel.clone(),
             env: stream.environment.env.clone(),
             start_s: interval.start_s,
@@ -118,10 +114,10 @@ impl Tables {
             mono_ns: interval.mono_ns,
             clock_step_ns: interval.clock_step_ns,
             clock_ok: interval.clock_ok.map(i64::from),
-            missed: missed.map(whole),
-            lost: whole(of.lost),
+            missed: missed.map(to_i64),
+            lost: to_i64(of.lost),
             gap_ms: interval.gap_ms,
-            due: missed.map(|missed| whole(of.stats.executed() + of.lost + missed)),
+            due: missed.map(|missed| to_i64(of.stats.executed() + of.lost + missed)),
             ..SliceRow::default()
         };
         for (quantity, values) in Quantity::COUNTED.into_iter().zip(of.stats.counted()) {
@@ -136,7 +132,7 @@ impl Tables {
     fn add_machine(&mut self, row: MachineRow) {
         match self.machines.iter_mut().find(|known| known.env == row.env && known.machine == row.machine) {
             Some(known) => {
-                known.first_s = least(known.first_s, row.first_s);
+                known.first_s = min_known(known.first_s, row.first_s);
                 known.last_s = known.last_s.max(row.last_s);
             }
             None => self.machines.push(row),
@@ -151,11 +147,11 @@ impl Tables {
         at_s: Option<i64>,
     ) {
         let moments = values.moments();
-        let quantity = number(quantity);
+        let quantity = quantity_number(quantity);
         let squares = values.standard_deviation_ns().and(i64::try_from(moments.sum_of_squares >> 32).ok());
         self.slices.push(SliceRow {
             quantity,
-            count: whole(moments.count),
+            count: to_i64(moments.count),
             min_ns: values.min_ns(),
             max_ns: values.max_ns(),
             sum_ns: values.mean_ns().and(i64::try_from(moments.sum).ok()),
@@ -174,8 +170,8 @@ impl Tables {
         self.bins.extend(known.into_iter().chain(beyond).map(|(high_ns, count)| BinRow {
             quantity,
             high_ns,
-            n: whole(count),
-            ..BinRow::of(key)
+            n: to_i64(count),
+            ..BinRow::from_slice(key)
         }));
     }
 
@@ -185,12 +181,12 @@ impl Tables {
         }
         let uncounted = LimitCounts::new(of.task.spec.period_ns);
         let counted = of.limits.unwrap_or(&uncounted);
-        let counted = counted.limits().iter().zip(counted.above());
+        let counted = counted.limits().iter().zip(counted.counts());
         self.limits.extend(counted.filter_map(|(limit, above)| {
             let StartLimit { purpose, measure, limit_ns, .. } = *limit;
             let above = match of.limits {
                 Some(_) => Some(*above),
-                None => LimitCounts::above_by_bins(of.stats, quantity_of(measure)?, limit_ns),
+                None => LimitCounts::count_above_by_bins(of.stats, quantity_of(measure)?, limit_ns),
             };
             limit_row(key, purpose, measure, limit_ns, above)
         }));
@@ -199,18 +195,18 @@ impl Tables {
     fn push_causes(&mut self, key: &SliceRow, of: &TaskSlice<'_>) {
         let Some(causes) = of.causes else { return };
         let row = |sum: &CauseSum| CauseRow {
-            class: word(&sum.cause.class),
+            class: json_word(&sum.cause.class),
             who: sum.cause.who.clone().unwrap_or_default(),
-            times: whole(sum.times),
+            times: to_i64(sum.times),
             sum_ns: sum.sum_ns,
             max_ns: sum.max_ns,
             proven_ns: sum.proven_ns,
             likely_ns: sum.likely_ns,
-            ..CauseRow::of(key)
+            ..CauseRow::from_slice(key)
         };
         let mut sums: Vec<CauseRow> = causes.causes.iter().map(row).collect();
         sums.sort_by(|a, b| (b.sum_ns, &a.class, &a.who).cmp(&(a.sum_ns, &b.class, &b.who)));
-        let rest = sums.split_off(sums.len().min(CAUSES));
+        let rest = sums.split_off(sums.len().min(MAX_CAUSES));
         self.causes.extend(sums);
         self.causes.extend(rest.into_iter().reduce(|mut all, one| {
             (all.class, all.who) = ("mixed".into(), "others".into());
@@ -218,20 +214,19 @@ impl Tables {
             all
         }));
         let offset = of.epoch_offset_ns;
-        self.worst.extend(causes.worst_starts.iter().take(WORST).map(|late| {
+        self.worst.extend(causes.worst_starts.iter().take(MAX_WORST).map(|late| {
             let longest = late.parts.iter().max_by_key(|part| part.ns);
             let cause = longest.and_then(|part| causes.causes.get(part.cause)).map(|sum| &sum.cause);
             WorstRow {
                 at_s: offset.map(|offset| late.due_ns.saturating_add(offset).div_euclid(1_000_000_000)),
                 latency_ns: late.latency_ns,
-                class: cause.map_or_else(String::new, |cause| word(&cause.class)),
+                class: cause.map_or_else(String::new, |cause| json_word(&cause.class)),
                 who: cause.and_then(|cause| cause.who.clone()).unwrap_or_default(),
-                ..WorstRow::of(key)
+                ..WorstRow::from_slice(key)
             }
         }));
     }
 
-    /// Adds the rows of others.
     pub fn append(&mut self, other: Tables) {
         self.slices.extend(other.slices);
         self.bins.extend(other.bins);
@@ -281,13 +276,13 @@ impl Tables {
     /// Joins the slices of each stream by sums: bins by the day, everything else by shifts of eight hours, which is as fine as
     /// any question of a fleet. Slices of another environment or policy stay apart.
     pub fn into_days(self) -> Tables {
-        let (first, first_of_bins) = (self.firsts(SHIFT_S), self.firsts(DAY_S));
+        let (first, first_of_bins) = (self.first_slices(SHIFT_S), self.first_slices(DAY_S));
         let mut joined = Tables { machines: self.machines, ..Tables::default() };
         macro_rules! join {
             ($table:ident, $first:ident, $key:expr) => {
                 let mut sums = BTreeMap::new();
                 for mut row in self.$table {
-                    (row.seq, row.start_s) = $first.of(&row.stream, row.seq, &row.task);
+                    (row.seq, row.start_s) = $first.find(&row.stream, row.seq, &row.task);
                     let key = (row.stream.clone(), row.seq, row.task.clone(), $key(&row));
                     sums.entry(key).and_modify(|sum: &mut _| absorb(sum, &row)).or_insert(row);
                 }
@@ -300,16 +295,16 @@ impl Tables {
         join!(causes, first, |row: &CauseRow| (row.class.clone(), row.who.clone()));
         let mut worst: BTreeMap<(String, i64, String), Vec<WorstRow>> = BTreeMap::new();
         for mut row in self.worst {
-            row.seq = first.of(&row.stream, row.seq, &row.task).0;
+            row.seq = first.find(&row.stream, row.seq, &row.task).0;
             worst.entry((row.stream.clone(), row.seq, row.task.clone())).or_default().push(row);
         }
-        joined.worst = worst.into_values().flat_map(keep_worst_rows).collect();
+        joined.worst = worst.into_values().flat_map(keep_worst).collect();
         joined.sort();
         joined
     }
 
-    /// The first slice of those that each slice is joined with, in parts of time this long.
-    fn firsts(&self, part_s: i64) -> Firsts {
+    /// For each slice the first of those that it is joined with, in parts of time this long.
+    fn first_slices(&self, part_s: i64) -> FirstSlices {
         let key = |row: &SliceRow| {
             let terms = (row.period_ns, row.policy.clone(), row.overrun.clone(), row.unknown.clone());
             let part = row.start_s.map(|start_s| start_s.div_euclid(part_s));
@@ -318,30 +313,30 @@ impl Tables {
         let mut first: BTreeMap<_, (i64, Option<i64>)> = BTreeMap::new();
         for row in self.slices.iter().filter(|row| row.quantity == 0) {
             let found = first.entry(key(row)).or_insert((row.seq, row.start_s));
-            *found = (found.0.min(row.seq), least(found.1, row.start_s));
+            *found = (found.0.min(row.seq), min_known(found.1, row.start_s));
         }
         let of = |row: &SliceRow| {
             let slice = (row.stream.clone(), row.seq, row.task.clone());
             Some((slice, *first.get(&key(row))?))
         };
-        Firsts(self.slices.iter().filter_map(of).collect())
+        FirstSlices(self.slices.iter().filter_map(of).collect())
     }
 }
 
 /// Number and beginning of the first slice of those that a slice is joined with, by stream, number and task.
-struct Firsts(BTreeMap<(String, i64, String), (i64, Option<i64>)>);
+struct FirstSlices(BTreeMap<(String, i64, String), (i64, Option<i64>)>);
 
-impl Firsts {
-    fn of(&self, stream: &str, seq: i64, task: &str) -> (i64, Option<i64>) {
+impl FirstSlices {
+    fn find(&self, stream: &str, seq: i64, task: &str) -> (i64, Option<i64>) {
         self.0.get(&(stream.to_owned(), seq, task.to_owned())).copied().unwrap_or((seq, None))
     }
 }
 
-/// Sorts starts by latency, the largest first, and keeps as many as a slice has.
-fn keep_worst_rows(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
+/// The rows with the largest latencies, as many as are kept of a slice.
+fn keep_worst(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
     rows.sort_unstable();
     rows.sort_by_key(|row| std::cmp::Reverse(row.latency_ns));
-    rows.truncate(WORST);
+    rows.truncate(MAX_WORST);
     rows
 }
 
@@ -373,7 +368,7 @@ impl Absorb for SliceRow {
             self.squares_high = both(self.squares_high, later.squares_high);
             self.squares_low = both(self.squares_low, later.squares_low);
         }
-        self.mono_ns = least(self.mono_ns, later.mono_ns);
+        self.mono_ns = min_known(self.mono_ns, later.mono_ns);
         self.clock_step_ns = both(self.clock_step_ns, later.clock_step_ns);
         self.clock_ok = self.clock_ok.zip(later.clock_ok).map(|(a, b)| a.min(b));
         self.length_ms += later.length_ms;
@@ -422,7 +417,7 @@ impl MachineRow {
             machine: machine.into(),
             kernel: facts.kernel.release.clone().unwrap_or_default(),
             build: facts.kernel.version.clone().unwrap_or_default(),
-            preemption: facts.kernel.preemption.as_ref().map_or_else(String::new, word),
+            preemption: facts.kernel.preemption.as_ref().map_or_else(String::new, json_word),
             command_line: facts.kernel.command_line.clone().unwrap_or_default(),
             processor: facts.processor.model.clone().unwrap_or_default(),
             governor: governors.join(","),
@@ -437,13 +432,13 @@ impl MachineRow {
             labels: serde_json::to_string(&info.labels).unwrap_or_default(),
             ..MachineRow::default()
         };
-        row.env = row.hash();
+        row.env = row.environment_hash();
         row
     }
 
     /// Hash of everything but the machine's name and the times.
-    pub fn hash(&self) -> String {
-        hash::short([
+    pub fn environment_hash(&self) -> String {
+        hash::short_hash([
             &self.kernel,
             &self.build,
             &self.preemption,
@@ -481,20 +476,15 @@ pub fn limit_row(
 ) -> Option<LimitRow> {
     Some(LimitRow {
         purpose: purpose.into(),
-        quantity: number(quantity_of(measure)?),
+        quantity: quantity_number(quantity_of(measure)?),
         limit_ns,
-        above: above.map(whole),
-        ..LimitRow::of(key)
+        above: above.map(to_i64),
+        ..LimitRow::from_slice(key)
     })
 }
 
-/// Policy that a task ran under.
-fn policy(task: &TaskRun) -> Option<Policy> {
-    task.granted.as_ref().map(|granted| granted.policy)
-}
-
-/// Word that stands for a value in JSON.
-fn word(value: &impl Serialize) -> String {
+/// Value as a word in JSON.
+fn json_word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         Ok(other) => other.to_string(),
@@ -502,17 +492,22 @@ fn word(value: &impl Serialize) -> String {
     }
 }
 
-/// Number of a counted quantity in tables.
-pub fn number(quantity: Quantity) -> i8 {
+/// Index of a quantity in [`Quantity::COUNTED`], as tables have it.
+pub fn quantity_number(quantity: Quantity) -> i8 {
     Quantity::COUNTED.iter().position(|counted| *counted == quantity).map_or(i8::MAX, |place| place as i8)
 }
 
-/// Count as tables have it.
-pub fn whole(count: u64) -> i64 {
+/// Count as a signed column has it, at most its largest value.
+pub fn to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// Number of a signed column as a count, at least 0.
+pub fn to_u64(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
 /// The lesser of two where both are known, else the known one.
-fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+fn min_known(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.into_iter().chain(b).min()
 }

@@ -16,13 +16,14 @@ use jitterlab_report::why;
 use jitterlab_report::words::{change, count, known_count, list_some, plural, sentence, share, time};
 use jitterlab_report::{purpose, quantity};
 
-use crate::adding::Added;
 use crate::answer::{ChangeAnswer, Changes, FleetAnswer, LeadingCause, MachineAnswer};
 use crate::asking::MonthRow;
-use crate::calendar::day;
+use crate::calendar::day_name;
 use crate::folder::LeftOut;
+use crate::intake::IntakeResult;
 use crate::results::{CauseList, DayList, FleetPage, FleetWorst, KernelList, OneMachine};
 use crate::statistics::{GroupChange, ShiftShare};
+use crate::tables::to_u64;
 
 /// Machines that an answer shows without being asked for all.
 const SHOWN: usize = 10;
@@ -36,14 +37,14 @@ impl Present for FleetAnswer {
         Some(Head {
             fitness: self.fitness(),
             asked: self.purpose.is_some(),
-            verdict: verdict(self),
-            number: changed(self),
-            next: next(self),
+            verdict: verdict_text(self),
+            number: largest_change_text(self),
+            next: next_step(self),
         })
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![machines(self, "The worst machines first.", SHOWN)]
+        vec![machines_section(self, "The worst machines first.", SHOWN)]
     }
 }
 
@@ -55,7 +56,7 @@ impl Present for FleetWorst {
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![machines(&self.0, "All machines, the worst first.", usize::MAX)]
+        vec![machines_section(&self.0, "All machines, the worst first.", usize::MAX)]
     }
 }
 
@@ -67,31 +68,32 @@ impl Present for FleetPage {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![machines(&self.answer, "All machines, the worst first.", usize::MAX)];
+        let mut sections = vec![machines_section(&self.answer, "All machines, the worst first.", usize::MAX)];
         if !self.rows.is_empty() {
             let lead = "Which of the worst machines changed, and when?";
-            sections.push(Section::new("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
+            let chart = vec![Piece::Figure(months_chart(self))];
+            sections.push(Section::new("fleet-months", "Months", lead, chart));
         }
         sections
     }
 }
 
 /// A row for each machine, in it a shaded histogram for each month.
-fn months(page: &FleetPage) -> Chart {
+fn months_chart(page: &FleetPage) -> Chart {
     let names: Vec<&str> =
         page.answer.machines.iter().take(FleetPage::SHOWN).map(|of| of.machine.as_str()).collect();
-    let lane = 0.9 / page.months.len().max(1) as f64;
+    let row_height = 0.9 / page.months.len().max(1) as f64;
     let total = |row: &MonthRow| {
         let same = page.rows.iter().filter(|of| (&of.machine, of.from_s) == (&row.machine, row.from_s));
         same.map(|of| of.n).sum::<i64>() as f64
     };
     let cell = |row: &MonthRow| {
-        let place = names.iter().position(|name| *name == row.machine)?;
+        let index = names.iter().position(|name| *name == row.machine)?;
         let month = page.months.iter().position(|(_, from_s)| *from_s == row.from_s)?;
         let (low, high) = (10f64.powf(row.step as f64 / 12.0), 10f64.powf((row.step + 1) as f64 / 12.0));
         let of_month = row.n as f64 / total(row);
         // The first machine is at the top, its latest month below the others.
-        let y = (names.len() - 1 - place) as f64 + 0.45 - (month as f64 + 0.5) * lane;
+        let y = (names.len() - 1 - index) as f64 + 0.45 - (month as f64 + 0.5) * row_height;
         let words = format!(
             "{}, {}: {} of its latencies from {} to {}",
             row.machine,
@@ -108,7 +110,7 @@ fn months(page: &FleetPage) -> Chart {
     };
     let key = [(0.0, "1 in a million"), (0.5, "1 in 1000"), (1.0, "all")];
     let cells = Cells {
-        size: [1.0 / 12.0, lane],
+        size: [1.0 / 12.0, row_height],
         cells: page.rows.iter().filter_map(cell).collect(),
         labelled: false,
         key: ("share of a month".into(), key.map(|(shade, words)| (shade, words.to_owned())).into()),
@@ -141,10 +143,10 @@ impl Present for KernelList {
         let header = ["", "task", "from kernel", "to kernel", "machines", "p99.9", "from", "to"];
         let rows = self.changes.changes.iter().map(|of| {
             vec![
-                Cell::from(named(&of.class)),
+                Cell::from(name_or_unknown(&of.class)),
                 Cell::from(of.task.as_str()),
-                Cell::from(named(&of.from)),
-                Cell::from(named(&of.to)),
+                Cell::from(name_or_unknown(&of.from)),
+                Cell::from(name_or_unknown(&of.to)),
                 Cell::Count(of.change.machines as u64),
                 Cell::Change(of.change.change),
                 Cell::Change(of.change.low),
@@ -159,7 +161,7 @@ impl Present for KernelList {
                 rows,
             ));
         }
-        pieces.push(Piece::text(tests(&self.changes)));
+        pieces.push(Piece::text(tests_text(&self.changes)));
         if !self.worse.is_empty() {
             let names: Vec<String> =
                 self.worse.iter().map(|(machine, by)| format!("{machine} ({})", change(*by))).collect();
@@ -198,9 +200,9 @@ impl Present for CauseList {
         let rows = self.0.iter().map(|of| {
             let proven = if of.sum_ns > 0 { of.proven_ns as f64 / of.sum_ns as f64 } else { 0.0 };
             vec![
-                Cell::from(cause(&of.class, &of.who)),
-                Cell::Count(whole(of.machines)),
-                Cell::Count(whole(of.times)),
+                Cell::from(cause_text(&of.class, &of.who)),
+                Cell::Count(to_u64(of.machines)),
+                Cell::Count(to_u64(of.times)),
                 Cell::from(time(of.sum_ns as f64)),
                 Cell::time(of.max_ns as f64),
                 Cell::Share(proven),
@@ -228,13 +230,13 @@ impl Present for DayList {
         let header = ["", "machines", "activations", "missed", "p99.9", "p99.99", "max"];
         let rows = self.days.iter().map(|of| {
             vec![
-                Cell::from(day(of.day_s)),
-                Cell::Count(whole(of.machines)),
-                Cell::Count(whole(of.count)),
-                Cell::new(of.missed.map(whole), Cell::Count),
-                ns(of.p999_ns),
-                ns(of.p9999_ns),
-                ns(of.max_ns),
+                Cell::from(day_name(of.day_s)),
+                Cell::Count(to_u64(of.machines)),
+                Cell::Count(to_u64(of.count)),
+                Cell::new(of.missed.map(to_u64), Cell::Count),
+                time_cell(of.p999_ns),
+                time_cell(of.p9999_ns),
+                time_cell(of.max_ns),
             ]
         });
         let mut pieces = vec![
@@ -251,7 +253,7 @@ impl Present for DayList {
         }
         if self.courses > 0 {
             let changed = self.changed.iter().map(|(machine, since_s, worse)| {
-                format!("{machine} {} since {}", if *worse { "worse" } else { "better" }, day(*since_s))
+                format!("{machine} {} since {}", if *worse { "worse" } else { "better" }, day_name(*since_s))
             });
             let changed: Vec<String> = changed.collect();
             pieces.push(Piece::text(match changed.is_empty() {
@@ -273,7 +275,7 @@ impl Present for OneMachine {
         let name = shown(&machine.machine);
         let next = match (machine.fitness, &machine.leading) {
             (Fitness::Good | Fitness::Limited, _) => "nothing".to_owned(),
-            (Fitness::Unfit, Some(cause)) => leading(cause),
+            (Fitness::Unfit, Some(cause)) => leading_text(cause),
             (Fitness::Unfit, None) => "measure it with `jitterlab run --why`".to_owned(),
             (Fitness::CannotTell, _) => "measure it longer".to_owned(),
         };
@@ -286,8 +288,8 @@ impl Present for OneMachine {
         Some(Head {
             fitness: machine.fitness,
             asked: self.purpose.is_some(),
-            verdict: format!("{} for {}: {name}.", word(machine.fitness), purposes([machine])),
-            number: late_shifts(machine)
+            verdict: format!("{} for {}: {name}.", word(machine.fitness), purposes_text([machine])),
+            number: late_shifts_text(machine)
                 .or_else(decides)
                 .or_else(latest)
                 .map_or_else(String::new, |number| sentence(&number)),
@@ -300,9 +302,9 @@ impl Present for OneMachine {
         let facts = [
             ("kernel", machine.kernel.clone()),
             ("hardware", machine.class.clone()),
-            ("labels", labels(machine)),
-            ("usual cause of late starts", machine.leading.as_ref().map_or_else(String::new, leading)),
-            ("late shifts", machine.shifts.map_or_else(String::new, shifts)),
+            ("labels", labels_text(machine)),
+            ("usual cause of late starts", machine.leading.as_ref().map_or_else(String::new, leading_text)),
+            ("late shifts", machine.shifts.map_or_else(String::new, shifts_text)),
         ];
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
         let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
@@ -310,17 +312,17 @@ impl Present for OneMachine {
         for summary in &self.summaries {
             let header = ["", "values", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max"];
             let rows = summary.quantities().into_iter().filter(|(_, of)| of.count > 0).map(|(kind, of)| {
-                let at = |p| ns(of.at(p).exactly());
+                let at = |p| time_cell(of.at(p).exactly());
                 vec![
                     Cell::from(quantity::name(kind)),
                     Cell::Count(of.count),
-                    ns(of.min_ns),
+                    time_cell(of.min_ns),
                     Cell::new(of.mean_ns, Cell::time),
                     at(P50),
                     at(P99),
                     at(P99_9),
                     at(P99_99),
-                    ns(of.max_ns),
+                    time_cell(of.max_ns),
                 ]
             });
             let missed = known_count(summary.missed);
@@ -330,21 +332,21 @@ impl Present for OneMachine {
     }
 }
 
-fn ns(time: Option<i64>) -> Cell {
+fn time_cell(time: Option<i64>) -> Cell {
     Cell::new(time, |ns| Cell::time(ns as f64))
 }
 
-/// Numbers of machines that are fit, not fit, undecided.
-fn verdict(answer: &FleetAnswer) -> String {
+/// Sentence with the numbers of machines that are fit, not fit, undecided.
+fn verdict_text(answer: &FleetAnswer) -> String {
     let worst = answer.fitness();
     let of_worst = answer.machines.iter().filter(|machine| machine.fitness == worst);
-    let purpose = answer.purpose.clone().unwrap_or_else(|| purposes(of_worst));
+    let purpose = answer.purpose.clone().unwrap_or_else(|| purposes_text(of_worst));
     let each: Vec<Fitness> = answer.machines.iter().map(|machine| machine.fitness).collect();
     verdict_of_several(worst, Some(&purpose), &each, "machine")
 }
 
-/// Largest effect of a change on a class of machines.
-fn changed(answer: &FleetAnswer) -> String {
+/// Sentence about the largest effect of a change on a class of machines.
+fn largest_change_text(answer: &FleetAnswer) -> String {
     let Changes { changes, tests, too_few } = &answer.changes;
     let mut shown = changes.iter().filter(|of| of.change.is_shown());
     let Some(first) = shown.next() else {
@@ -379,7 +381,7 @@ fn change_sentence(of: &ChangeAnswer) -> String {
     let how = if by > 0.0 { "slower" } else { "faster" };
     format!(
         "Kernel {} made {} {how}: p99.9 {:+.1} % ({:+.1} to {:+.1}), {}",
-        named(&of.to),
+        name_or_unknown(&of.to),
         if of.class.is_empty() { "its machines" } else { &of.class },
         by * 100.0,
         low * 100.0,
@@ -388,8 +390,8 @@ fn change_sentence(of: &ChangeAnswer) -> String {
     )
 }
 
-/// The machine to look at, and why.
-fn next(answer: &FleetAnswer) -> String {
+/// The next command: the machine to look at, and the reason.
+fn next_step(answer: &FleetAnswer) -> String {
     let Some(first) = answer.machines.first() else { return "take in more runs".into() };
     if first.fitness != Fitness::Unfit {
         return match answer.machines.iter().find(|machine| machine.fitness == Fitness::CannotTell) {
@@ -397,17 +399,18 @@ fn next(answer: &FleetAnswer) -> String {
             None => "nothing; every machine is good or usable".into(),
         };
     }
-    let mut why =
-        late_shifts(first).or_else(|| decided(first)).unwrap_or_else(|| purpose::word(first.fitness).into());
+    let mut why = late_shifts_text(first)
+        .or_else(|| deciding_figure_text(first))
+        .unwrap_or_else(|| purpose::word(first.fitness).into());
     if let Some(cause) = &first.leading {
-        why += &format!(", {}", leading(cause));
+        why += &format!(", {}", leading_text(cause));
     }
     let (folder, name) = (shown(&answer.folder), shown(&first.machine));
     format!("jitterlab fleet machine {folder} {name} (the worst: {why})")
 }
 
 /// The purposes that machines were judged for.
-fn purposes<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> String {
+fn purposes_text<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> String {
     let each = machines.into_iter().filter_map(|machine| Some(machine.decided.as_ref()?.purpose.clone()));
     let names: BTreeSet<String> = each.collect();
     match names.is_empty() {
@@ -417,38 +420,39 @@ fn purposes<'a>(machines: impl IntoIterator<Item = &'a MachineAnswer>) -> String
 }
 
 /// The shifts with late or missed starts, if there are any.
-fn late_shifts(machine: &MachineAnswer) -> Option<String> {
-    machine.shifts.filter(|of| of.late > 0).map(shifts)
+fn late_shifts_text(machine: &MachineAnswer) -> Option<String> {
+    machine.shifts.filter(|of| of.late > 0).map(shifts_text)
 }
 
-fn shifts(of: ShiftShare) -> String {
+fn shifts_text(of: ShiftShare) -> String {
     match of.late {
         0 => format!("none of {}: at most {} of them", plural(of.shifts, "shift"), share(of.high)),
         late => format!("late or missed starts in {} of its {}", count(late), plural(of.shifts, "shift")),
     }
 }
 
-fn leading(of: &LeadingCause) -> String {
-    format!("{} of its lateness {}", share(of.share), cause(&of.class, &of.who))
+fn leading_text(of: &LeadingCause) -> String {
+    format!("{} of its lateness {}", share(of.share), cause_text(&of.class, &of.who))
 }
 
-/// The figure that decides about a machine.
-fn decided(machine: &MachineAnswer) -> Option<String> {
+/// The figure that decides about a machine, with its quantity.
+fn deciding_figure_text(machine: &MachineAnswer) -> Option<String> {
     let DecidingFigure { measured, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
     Some(match limit.measure {
-        Measure::Missed => format!("{} missed", plural(whole(*measured), "due time")),
+        Measure::Missed => format!("{} missed", plural(to_u64(*measured), "due time")),
         of => format!("{} {}", measure(of), time(*measured as f64)),
     })
 }
 
-fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
+fn machines_section(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
     let header = ["", "verdict", "decided by", "seen", "usable", "p99.9", "missed", "kernel", "labels"];
     // Without labels it fits into 80 characters.
     let has_labels = answer.machines.iter().any(|machine| !machine.labels.is_empty());
     let columns = header.len() - usize::from(!has_labels);
     let rows = answer.machines.iter().take(most).map(|machine| {
-        let largest =
-            |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| ns(machine.tasks.iter().filter_map(of).max());
+        let largest = |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| {
+            time_cell(machine.tasks.iter().filter_map(of).max())
+        };
         let decides = machine.decided.as_ref().and_then(|of| of.decided_by.as_ref());
         let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
         let mut row = vec![
@@ -459,8 +463,8 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
             Cell::new(decides.map(|by| by.limit), |limit| value(limit.measure, limit.limited)),
             largest(|task| task.p999_ns),
             Cell::new(missed, Cell::Count),
-            Cell::from(named(&machine.kernel)),
-            Cell::new(Some(labels(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
+            Cell::from(name_or_unknown(&machine.kernel)),
+            Cell::new(Some(labels_text(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
         ];
         row.truncate(columns);
         row
@@ -471,11 +475,11 @@ fn machines(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
         let folder = shown(&answer.folder);
         pieces.push(Piece::text(format!("{} more: jitterlab fleet worst {folder}", count(more))));
     }
-    pieces.extend(remarks(answer));
+    pieces.extend(remark_notes(answer));
     Section::new("fleet", "Machines", lead, pieces)
 }
 
-fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
+fn remark_notes(answer: &FleetAnswer) -> Vec<Piece> {
     let mut remarks: Vec<String> = answer.left_out.iter().map(|why| format!("Left out: {why}.")).collect();
     for (machine, _, number) in &answer.overlaps.namesakes {
         remarks.push(format!(
@@ -488,19 +492,19 @@ fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
         ));
     }
     if let Some(last_s) = answer.machines.iter().filter_map(|machine| machine.last_s).max() {
-        remarks.push(format!("As of {} (UTC), the day of the latest slice.", day(last_s)));
+        remarks.push(format!("As of {} (UTC), the day of the latest slice.", day_name(last_s)));
     }
     if answer.without_time > 0 {
         remarks
             .push(format!("{} without a time: in sums, not in days.", plural(answer.without_time, "slice")));
     }
     if answer.changes.tests + answer.changes.too_few > 0 {
-        remarks.push(tests(&answer.changes));
+        remarks.push(tests_text(&answer.changes));
     }
     remarks.into_iter().map(Piece::note).collect()
 }
 
-fn tests(changes: &Changes) -> String {
+fn tests_text(changes: &Changes) -> String {
     if changes.tests + changes.too_few == 0 {
         return "No machine was measured with two kernels.".into();
     }
@@ -516,8 +520,8 @@ fn tests(changes: &Changes) -> String {
     }
 }
 
-/// Slices that were taken in.
-pub fn added(added: &Added) -> String {
+/// Message about slices that were taken in.
+pub fn added_text(added: &IntakeResult) -> String {
     let machines = plural(added.machines.len() as u64, "machine");
     let mut said = format!("{} of {machines} taken in", plural(added.slices, "slice"));
     if added.known > 0 {
@@ -529,41 +533,37 @@ pub fn added(added: &Added) -> String {
     said + "."
 }
 
-/// The host of all runs that were taken in.
-pub fn one_host(host: &str, runs: usize) -> String {
+/// Message about the host of all runs that were taken in.
+pub fn one_host_text(host: &str, runs: usize) -> String {
     format!(
         "All {} name the machine {host}. If they are of several: jitterlab fleet add, into a new folder, with --machine '{{file}}', which names machines by file.",
         plural(runs as u64, "run")
     )
 }
 
-/// A file that was left out.
-pub fn left_out(file: &LeftOut) -> String {
+/// Message about a file that was left out.
+pub fn left_out_text(file: &LeftOut) -> String {
     let (path, why) = (file.path.display().to_string(), file.why.to_string());
     if why.contains(&path) { format!("left out: {why}") } else { format!("left out: {path}: {why}") }
 }
 
-/// Result of a check.
-pub fn checked(whole: u64, bad: usize) -> String {
+/// Message about the result of a check.
+pub fn check_text(whole: u64, bad: usize) -> String {
     format!("{} whole, {} left out.", plural(whole, "file"), count(bad as u64))
 }
 
 /// A cause by its class and its name.
-fn cause(class: &str, who: &str) -> String {
+fn cause_text(class: &str, who: &str) -> String {
     let class: Option<CauseClass> = serde_json::from_value(serde_json::Value::String(class.into())).ok();
     let who = Some(who.to_owned()).filter(|who| !who.is_empty());
     class.map_or_else(|| "unknown".into(), |class| why::cause(&Cause { class, who }))
 }
 
-fn labels(machine: &MachineAnswer) -> String {
+fn labels_text(machine: &MachineAnswer) -> String {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     machine.labels.iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")
 }
 
-fn named(name: &str) -> String {
+fn name_or_unknown(name: &str) -> String {
     if name.is_empty() { "unknown".into() } else { name.into() }
-}
-
-fn whole(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
 }

@@ -17,23 +17,23 @@ use crate::messages::Message;
 use crate::outbox;
 
 /// Hours that wait for a disk that takes nothing; then two become one.
-const MOST_WAITING: usize = 24;
+const MAX_WAITING_HOURS: usize = 24;
 /// A disk that takes nothing is tried again after this time.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// An hour that is over.
 pub struct ClosedHour {
-    /// Its stream and its number there.
+    /// The stream of the hour.
     pub stream: String,
-    /// See `stream`.
+    /// Number of the hour in the stream, from 0.
     pub seq: u64,
-    /// Its figures; none where nothing was due.
+    /// Figures; `None` where nothing was due.
     pub hour: Option<Hour>,
     /// The run's description, with what was counted in the hour.
     pub info: RunInfo,
-    /// Its journal, where there is one.
+    /// Writer of the journal, where there is one.
     pub writer: Option<RunWriter>,
-    /// Whether its stream has ended.
+    /// True if the stream has ended.
     pub is_last: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Writes into this folder.
+    /// An archive that writes into this folder.
     pub fn new(
         folder: Folder,
         retention: Retention,
@@ -70,70 +70,70 @@ impl Archive {
         Archive { folder, retention, clock, messages, waiting: Vec::new(), after_hour }
     }
 
-    /// Takes hours until nobody sends any more.
-    pub fn work(mut self, closed: &Receiver<ClosedHour>) {
+    /// Closes hours as they arrive until all senders are gone; tries again to write those that wait.
+    pub fn run(mut self, closed: &Receiver<ClosedHour>) {
         loop {
             match closed.recv_timeout(RETRY) {
-                Ok(closed) => self.close(closed),
+                Ok(closed) => self.close_hour(closed),
                 Err(RecvTimeoutError::Timeout) => self.write_waiting(),
                 Err(RecvTimeoutError::Disconnected) => return self.write_waiting(),
             }
         }
     }
 
-    fn trouble(&self, error: &Error) {
+    fn report_error(&self, error: &Error) {
         let _ = self.messages.send(Message::Trouble(error.to_string()));
     }
 
-    /// Takes an hour that is over.
-    pub fn close(&mut self, closed: ClosedHour) {
+    /// Closes the journal of an hour, writes its figures, and closes its day if that is over.
+    pub fn close_hour(&mut self, closed: ClosedHour) {
         let ClosedHour { stream, seq, hour, mut info, writer, is_last } = closed;
         info.stop = Some(StopReason::Closed);
         if let Some(writer) = writer {
             writer.leave(&info);
         }
-        let day = hour.as_ref().map(|hour| (day_of(hour.utc_ns.0), day_of(hour.utc_ns.1)));
+        let day = hour.as_ref().map(|hour| (utc_day(hour.utc_ns.0), utc_day(hour.utc_ns.1)));
         match hour {
             Some(hour) => {
                 self.waiting.push(hour);
                 self.write_waiting();
-                (self.after_hour)(&journal_path(&self.folder.recording(&stream, seq)));
+                (self.after_hour)(&journal_path(&self.folder.run_path(&stream, seq)));
             }
-            None => self.forget(&stream, seq),
+            None => self.remove_journal(&stream, seq),
         }
         if is_last || day.is_some_and(|(first, last)| first != last) {
             let closed = self.close_stream(&stream, &info);
-            closed.unwrap_or_else(|error| self.trouble(&error));
+            closed.unwrap_or_else(|error| self.report_error(&error));
         }
-        self.keep_within_bounds();
+        self.enforce_retention();
     }
 
-    /// Removes the journal of an hour, and what was known at its beginning.
-    fn forget(&self, stream: &str, seq: u64) {
-        let _ = fs::remove_file(journal_path(&self.folder.recording(stream, seq)));
-        let _ = fs::remove_file(self.folder.beginning(stream, seq));
+    /// Removes the journal of an hour, and the file of its beginning.
+    fn remove_journal(&self, stream: &str, seq: u64) {
+        let _ = fs::remove_file(journal_path(&self.folder.run_path(stream, seq)));
+        let _ = fs::remove_file(self.folder.beginning_path(stream, seq));
     }
 
     /// Writes the hours that wait; where the disk takes none, they stay in memory.
     fn write_waiting(&mut self) {
         while let Some(hour) = self.waiting.first() {
-            if let Err(error) = folder::write(&self.folder.hour(&hour.stream, hour.seq), hour) {
-                self.trouble(&error);
+            if let Err(error) = folder::write_json(&self.folder.hour_path(&hour.stream, hour.seq), hour) {
+                self.report_error(&error);
                 break;
             }
             self.waiting.remove(0);
         }
-        while self.waiting.len() > MOST_WAITING {
+        while self.waiting.len() > MAX_WAITING_HOURS {
             let same = |pair: &[Hour]| pair[0].stream == pair[1].stream;
             let Some(first) = self.waiting.windows(2).position(same) else { break };
             let next = self.waiting.remove(first + 1);
             // Its journal would be counted once more.
-            self.forget(&self.waiting[first].stream, self.waiting[first].seq);
-            self.waiting[first].absorb(&next);
+            self.remove_journal(&self.waiting[first].stream, self.waiting[first].seq);
+            self.waiting[first].merge_next(&next);
         }
     }
 
-    /// Makes the run file of the hours of a stream that wait for it, and delivers them.
+    /// Writes the run file of the hours of a stream that wait for it, delivers them and adds them to the totals.
     ///
     /// # Errors
     /// The disk takes nothing; it is tried again with the next day.
@@ -143,48 +143,48 @@ impl Archive {
         if hours.is_empty() {
             return Ok(());
         }
-        let journal = |hour: &Hour| journal_path(&self.folder.recording(stream, hour.seq));
+        let journal = |hour: &Hour| journal_path(&self.folder.run_path(stream, hour.seq));
         // A monitor that was killed, or a disk that took nothing, may have left hours that a run file has already.
         let is_open =
-            |hour: &&Hour| journal(hour).exists() && self.folder.day_with(stream, hour.seq).is_none();
+            |hour: &&Hour| journal(hour).exists() && self.folder.find_day(stream, hour.seq).is_none();
         let open: Vec<Hour> = hours.iter().filter(is_open).cloned().collect();
         if let Some((first, last)) = open.first().zip(open.last()) {
             let journals: Vec<PathBuf> = open.iter().map(journal).collect();
-            let target = self.folder.day(&day_of(first.utc_ns.0), stream, first.seq, last.seq);
-            make_day(&journals, &target, described(info, &open, &journals[0]))?;
+            let target = self.folder.day_path(&utc_day(first.utc_ns.0), stream, first.seq, last.seq);
+            write_day(&journals, &target, describe_day(info, &open, &journals[0]))?;
         }
-        hours.iter().for_each(|hour| self.forget(stream, hour.seq));
-        let path = self.folder.totals();
-        let mut totals: Totals = if path.exists() { folder::read(&path)? } else { Totals::new() };
-        let new: Vec<Hour> = hours.iter().filter(|hour| !totals.has(hour)).cloned().collect();
+        hours.iter().for_each(|hour| self.remove_journal(stream, hour.seq));
+        let path = self.folder.totals_path();
+        let mut totals: Totals = if path.exists() { folder::read_json(&path)? } else { Totals::default() };
+        let new: Vec<Hour> = hours.iter().filter(|hour| !totals.contains(hour)).cloned().collect();
         if let Some(first) = new.first() {
             // By the description in the run file the same hours give the same files, whoever delivers them.
-            let day = self.folder.day_with(stream, first.seq).and_then(|path| RunReader::open(path).ok());
-            outbox::deliver(self.folder.outbox(), &new, day.as_ref().map_or(info, RunReader::info))?;
+            let day = self.folder.find_day(stream, first.seq).and_then(|path| RunReader::open(path).ok());
+            outbox::deliver_hours(self.folder.outbox(), &new, day.as_ref().map_or(info, RunReader::info))?;
         }
         hours.iter().for_each(|hour| totals.add(hour));
         // A stream whose hours are gone has no more that could be counted twice.
         let waiting = self.folder.read_hours();
         totals.streams.retain(|known, _| waiting.iter().any(|hour| hour.stream == *known));
-        folder::write(&path, &totals)?;
+        folder::write_json(&path, &totals)?;
         hours.iter().for_each(|hour| {
-            let _ = fs::remove_file(self.folder.hour(stream, hour.seq));
+            let _ = fs::remove_file(self.folder.hour_path(stream, hour.seq));
         });
         Ok(())
     }
 
-    /// Gives up the finest and oldest where there is too much: run files of days, then what was delivered.
-    pub fn keep_within_bounds(&self) {
+    /// Removes the oldest files beyond the limits on age and size: run files of days, then deliveries.
+    pub fn enforce_retention(&self) {
         let now =
             SystemTime::UNIX_EPOCH + Duration::from_nanos(self.clock.now().utc_ns.max(0).unsigned_abs());
         let is_old = |path: &Path| {
-            let age = now.duration_since(folder::written(path)).unwrap_or_default();
+            let age = now.duration_since(folder::modified_time(path)).unwrap_or_default();
             self.retention.age.is_some_and(|most| age > most)
         };
         for path in self.folder.files("days", ".parquet").iter().filter(|path| is_old(path)) {
             let _ = fs::remove_file(path);
         }
-        let mut bytes = self.folder.bytes();
+        let mut bytes = self.folder.size_bytes();
         for folder in ["days", "outbox"] {
             for path in self.folder.files(folder, ".parquet") {
                 if bytes <= self.retention.bytes {
@@ -200,14 +200,14 @@ impl Archive {
     }
 }
 
-/// The day of a moment, as `2026-11-28`.
-pub fn day_of(utc_ns: i64) -> String {
+/// The day (UTC) of a moment in Unix time, as `2026-11-28`.
+pub fn utc_day(utc_ns: i64) -> String {
     let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(utc_ns.max(0).unsigned_abs());
     humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()
 }
 
-/// The description of a day: its first hour's beginning, and what was counted in all of them.
-fn described(info: &RunInfo, hours: &[Hour], first: &Path) -> RunInfo {
+/// The description of a day: the beginning of the first hour, and the counts of all hours.
+fn describe_day(info: &RunInfo, hours: &[Hour], first: &Path) -> RunInfo {
     let begun = JournalReader::open(first).ok();
     let mut info = info.clone();
     if let (Some(begun), Some(hour)) = (&begun, hours.first()) {
@@ -217,16 +217,16 @@ fn described(info: &RunInfo, hours: &[Hour], first: &Path) -> RunInfo {
     }
     if let Some((first, others)) = hours.split_first() {
         let mut all = first.clone();
-        others.iter().for_each(|hour| all.absorb(hour));
+        others.iter().for_each(|hour| all.merge_next(hour));
         for (run, task) in info.tasks.iter_mut().zip(&all.tasks) {
-            run.result = Some(task.result(all.mono_ns, all.end_mono_ns - task.period_ns));
+            run.result = Some(task.task_result(all.mono_ns, all.end_mono_ns - task.period_ns));
         }
     }
     info
 }
 
 /// Joins the journals of a day to its run file, with the causes of all.
-fn make_day(journals: &[PathBuf], target: &Path, info: RunInfo) -> Result<(), Error> {
+fn write_day(journals: &[PathBuf], target: &Path, info: RunInfo) -> Result<(), Error> {
     let mut causes = RunCauses::default();
     for path in journals {
         if let Some(piece) = JournalReader::open(path)?.causes()? {

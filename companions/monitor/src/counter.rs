@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 
 use jitterlab_analysis::causes::{main_cause, merge};
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_fleet::limit_counts::{Broken, LimitCounts};
+use jitterlab_fleet::limit_counts::{LimitBreach, LimitCounts};
 use jitterlab_host::CausesWanted;
 use jitterlab_model::causes::TaskCauses;
 use jitterlab_model::facts::{NO_REQUEST_US, Power};
@@ -16,30 +16,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::alarms::Breach;
 use crate::archive::ClosedHour;
-use crate::clock::{Clock, Now};
+use crate::clock::{Clock, Moment};
 use crate::folder::{self, Folder};
-use crate::hour::{End, Hour, HourCause, HourTask, WorstStart};
-use crate::live::Live;
+use crate::hour::{Hour, HourCause, HourEnd, HourTask, WorstStart};
+use crate::live::LiveFigures;
 use crate::messages::Message;
-use crate::task_counter::{Count, TaskCounter};
+use crate::task_counter::{Counts, TaskCounter};
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// Label of a limit in `/dev/cpu_dma_latency`.
+/// Label of a run that another process has set a limit of idle states for.
 const IDLE_LIMIT: &str = "cpu_dma_latency";
-/// A task that does not reach the end of an hour is waited for as long.
-const PATIENCE_NS: i64 = 5_000_000_000;
-/// Causes are asked for so often.
+/// Time after the end of an hour that a task is waited for that has not reached it.
+const MAX_HOUR_DELAY_NS: i64 = 5_000_000_000;
+/// Interval between requests for causes.
 const PIECE_EVERY_NS: i64 = 5_000_000_000;
-/// A cause that is not found by then is unknown.
+/// Time after a breach beyond which its cause is unknown.
 const CAUSE_WITHIN_NS: i64 = 12_000_000_000;
-/// Causes are looked for as long after a breach, so that what comes every ten minutes has its name, and as long of each hour.
+/// Time after a breach that causes are looked for: what comes every ten minutes gets its name.
 const AFTER_SPIKE_NS: i64 = 900_000_000_000;
-/// See [`AFTER_SPIKE_NS`].
-const OF_EACH_HOUR_NS: i64 = 60_000_000_000;
+/// Time at the beginning of each hour that causes are looked for.
+const HOUR_START_NS: i64 = 60_000_000_000;
 
-/// When causes are looked for: it costs some microseconds a start.
+/// Times at which causes are looked for, which costs some microseconds a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum WhyWhen {
+pub enum CauseTimes {
     /// Never.
     Never,
     /// For 15 minutes after a start above a limit, and for a minute of each hour.
@@ -51,26 +51,23 @@ pub enum WhyWhen {
 /// Rules of counting: machine, hours, purposes, causes.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// The machine's name.
     pub machine: String,
     /// Length of an hour, which tests make shorter.
     pub slice_ns: i64,
-    /// Purposes that were asked for.
     pub purposes: Vec<&'static Purpose>,
-    /// When causes are looked for.
-    pub why: WhyWhen,
+    /// Times at which causes are looked for.
+    pub why: CauseTimes,
 }
 
-/// Facts known when an hour begins: a killed monitor's successor counts its journal by it.
+/// Facts known at the beginning of an hour, by which the next monitor counts its journal if this one is killed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Beginning {
-    /// The stream and the number in it.
+pub struct HourBeginning {
+    /// The stream of the hour.
     pub stream: String,
-    /// See `stream`.
+    /// Number of the hour in the stream, from 0.
     pub seq: u64,
-    /// The boot.
     pub boot: String,
-    /// Clocks then: monotonic, boot, Unix.
+    /// Clocks at the beginning: monotonic, boot, Unix.
     pub clocks_ns: (i64, i64, i64),
     /// Purposes that were asked for.
     pub purposes: Vec<String>,
@@ -82,7 +79,7 @@ struct Stream {
     seq: u64,
     info: RunInfo,
     counters: Vec<TaskCounter>,
-    opened: Now,
+    opened: Moment,
     end_mono_ns: i64,
     writer: Option<RunWriter>,
     /// Journal of the next hour, once a task is in it.
@@ -95,8 +92,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// Name, number and description of the hour that follows.
-    fn following(&self) -> (&str, u64, &RunInfo) {
+    /// Stream, number and description of the hour that follows.
+    fn next_hour(&self) -> (&str, u64, &RunInfo) {
         match &self.changed {
             Some((id, info)) => (id, 0, info),
             None => (&self.id, self.seq + 1, &self.info),
@@ -105,39 +102,39 @@ impl Stream {
 }
 
 /// A breach whose cause is looked for.
-struct Waiting {
+struct PendingBreach {
     task: usize,
-    broken: Broken,
+    broken: LimitBreach,
     since_ns: i64,
 }
 
-/// Counts what a source measures.
+/// Counts the activations of a source by hours, records them, and reports breaches with their causes.
 pub struct Counter {
     rules: Rules,
     clock: Arc<dyn Clock>,
     folder: Folder,
     archive: Sender<ClosedHour>,
     messages: Sender<Message>,
-    live: Arc<Live>,
+    live: Arc<LiveFigures>,
     stream: Option<Stream>,
-    end: Option<End>,
-    waiting: Vec<Waiting>,
-    piece_ns: i64,
-    spike_ns: Option<i64>,
+    end: Option<HourEnd>,
+    pending: Vec<PendingBreach>,
+    last_request_ns: i64,
+    last_breach_ns: Option<i64>,
     looks_for_causes: bool,
-    /// Why the journal takes no more, while it does not.
+    /// Reason why the journal cannot be written; `None` while it can.
     pub journal_failure: Option<String>,
 }
 
 impl Counter {
-    /// Goes on behind what ended there.
+    /// A counter without a stream; `end` is the end of the last hour before.
     pub fn new(
         rules: Rules,
         clock: Arc<dyn Clock>,
         folder: Folder,
         (archive, messages): (Sender<ClosedHour>, Sender<Message>),
-        live: Arc<Live>,
-        end: Option<End>,
+        live: Arc<LiveFigures>,
+        end: Option<HourEnd>,
     ) -> Self {
         Counter {
             rules,
@@ -148,28 +145,28 @@ impl Counter {
             live,
             stream: None,
             end,
-            waiting: Vec::new(),
-            piece_ns: 0,
-            spike_ns: None,
+            pending: Vec::new(),
+            last_request_ns: 0,
+            last_breach_ns: None,
             looks_for_causes: false,
             journal_failure: None,
         }
     }
 
-    /// The least latency whose start is kept with its neighbours: the least limit of any purpose in force.
-    pub fn keep(&self, period_ns: i64) -> Keep {
+    /// The rule which starts are recorded: those above the least limit of any purpose in force, with neighbours.
+    pub fn keep_rule(&self, period_ns: i64) -> Keep {
         let limits = LimitCounts::for_purposes(&self.rules.purposes, period_ns);
         let least = limits.limits().iter().map(|limit| limit.limit_ns).filter(|ns| *ns > 1).min();
         Keep::Spikes { above_ns: least.unwrap_or(Keep::ABOVE_NS) }
     }
 
-    /// The stream and the number of the hour that is recorded, where something is measured.
-    pub fn recording(&self) -> Option<(&str, u64)> {
+    /// Stream and number of the hour that is recorded; `None` where nothing is measured.
+    pub fn current_hour(&self) -> Option<(&str, u64)> {
         self.stream.as_ref().map(|stream| (&*stream.id, stream.seq))
     }
 
     /// Begins a stream of what `info` describes.
-    pub fn begin(&mut self, id: String, info: RunInfo) {
+    pub fn begin_stream(&mut self, id: String, info: RunInfo) {
         let now = self.clock.now();
         let power = info.facts_before.as_ref().map(|facts| facts.power.clone()).unwrap_or_default();
         let info = with_power(info, &power);
@@ -179,10 +176,10 @@ impl Counter {
             .map(|task| TaskCounter::new(&task.spec.name, task.spec.period_ns, &self.rules.purposes))
             .collect();
         let limits: Vec<_> = counters.iter().map(|counter| counter.limits().limits().to_vec()).collect();
-        self.live.begin(&info, &limits);
+        self.live.begin_tasks(&info, &limits);
         let counted = vec![(0, 0, 0); counters.len()];
         let mut stream = Stream {
-            end_mono_ns: self.end_of_hour(&now),
+            end_mono_ns: self.hour_end_ns(&now),
             id,
             seq: 0,
             info,
@@ -194,13 +191,13 @@ impl Counter {
             causes: RunCauses::default(),
             counted,
         };
-        stream.writer = self.record(&stream.id, 0, &stream.info, &now);
+        stream.writer = self.create_journal(&stream.id, 0, &stream.info, &now);
         self.stream = Some(stream);
     }
 
-    /// Takes the idle states' new limits: the hour ends with this second, and a stream of this name begins, whose hours are of
-    /// another environment. Returns `false` where an hour is just ending: then it is to be said again.
-    pub fn power_changed(&mut self, id: String, power: &Power) -> bool {
+    /// Ends the hour with this second since limits of idle states changed; then a stream of this name begins, whose hours are of
+    /// another environment. Returns `false` where an hour is just ending: then it is to be called again.
+    pub fn change_power(&mut self, id: String, power: &Power) -> bool {
         let now = self.clock.now();
         let Some(stream) = &mut self.stream else { return true };
         if stream.changed.is_some() || stream.counters.iter().any(TaskCounter::has_closed) {
@@ -212,25 +209,25 @@ impl Counter {
         true
     }
 
-    /// The end of the hour that begins then: a whole second of the monotonic clock, as slices of journals are.
-    fn end_of_hour(&self, now: &Now) -> i64 {
+    /// End of the hour that begins at `now`: a whole second of the monotonic clock, as slices of journals are.
+    fn hour_end_ns(&self, now: &Moment) -> i64 {
         let left_ns = self.rules.slice_ns - now.utc_ns.rem_euclid(self.rules.slice_ns);
         let end_ns = now.mono_ns + left_ns;
         (end_ns - end_ns.rem_euclid(SECOND_NS)).max(now.mono_ns + 1)
     }
 
-    /// Begins the journal of an hour.
-    fn record(&mut self, id: &str, seq: u64, info: &RunInfo, now: &Now) -> Option<RunWriter> {
-        let beginning = Beginning {
+    /// Creates the journal of an hour and the file of its beginning; `None` where the disk takes nothing.
+    fn create_journal(&mut self, id: &str, seq: u64, info: &RunInfo, now: &Moment) -> Option<RunWriter> {
+        let beginning = HourBeginning {
             stream: id.into(),
             seq,
-            boot: self.clock.boot(),
+            boot: self.clock.boot_id(),
             clocks_ns: (now.mono_ns, now.boot_ns, now.utc_ns),
             purposes: self.rules.purposes.iter().map(|purpose| purpose.name.into()).collect(),
         };
         let info = RunInfo { epoch_offset_ns: Some(now.utc_ns - now.mono_ns), ..info.clone() };
-        let begun = folder::write(&self.folder.beginning(id, seq), &beginning)
-            .and_then(|()| RunWriter::create(self.folder.recording(id, seq), &info));
+        let begun = folder::write_json(&self.folder.beginning_path(id, seq), &beginning)
+            .and_then(|()| RunWriter::create(self.folder.run_path(id, seq), &info));
         match begun {
             Ok(mut writer) => {
                 writer.seldom();
@@ -238,27 +235,27 @@ impl Counter {
                 Some(writer)
             }
             Err(error) => {
-                self.fail(&error);
+                self.report_failure(&error);
                 None
             }
         }
     }
 
-    fn record_following(&mut self, stream: &Stream) -> Option<RunWriter> {
+    fn create_next_journal(&mut self, stream: &Stream) -> Option<RunWriter> {
         let now = self.clock.now();
-        let (id, seq, info) = stream.following();
-        self.record(id, seq, info, &now)
+        let (id, seq, info) = stream.next_hour();
+        self.create_journal(id, seq, info, &now)
     }
 
-    fn fail(&mut self, error: &Error) {
+    fn report_failure(&mut self, error: &Error) {
         if self.journal_failure.is_none() {
             let _ = self.messages.send(Message::Trouble(error.to_string()));
         }
         self.journal_failure = Some(error.to_string());
     }
 
-    /// The next activations of a task.
-    pub fn activations(&mut self, task: usize, rows: &[Activation]) {
+    /// Adds the next activations of a task, before and behind the end of the hour.
+    pub fn add_activations(&mut self, task: usize, rows: &[Activation]) {
         let Some(mut stream) = self.stream.take() else { return };
         let Some(counter) = stream.counters.get(task) else { return self.stream = Some(stream) };
         let cut = match counter.has_closed() {
@@ -266,15 +263,15 @@ impl Counter {
             false => rows.iter().position(|a| a.due_ns >= stream.end_mono_ns).unwrap_or(rows.len()),
         };
         let (before, behind) = rows.split_at(cut);
-        self.take_in(&mut stream, task, before);
+        self.count_rows(&mut stream, task, before);
         if !behind.is_empty() {
             if !stream.counters[task].has_closed() {
-                stream.counters[task].pass();
+                stream.counters[task].close_hour();
                 if stream.next_writer.is_none() {
-                    stream.next_writer = self.record_following(&stream);
+                    stream.next_writer = self.create_next_journal(&stream);
                 }
             }
-            self.take_in(&mut stream, task, behind);
+            self.count_rows(&mut stream, task, behind);
         }
         let all_passed = stream.counters.iter().all(TaskCounter::has_closed);
         self.stream = Some(stream);
@@ -283,104 +280,104 @@ impl Counter {
         }
     }
 
-    /// Counts and records rows of one hour.
-    fn take_in(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
+    /// Counts and records a task's rows of one hour, updates its live figures, and queues breaches until their cause is known.
+    fn count_rows(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
         let Some(last) = rows.last() else { return };
         let counter = &mut stream.counters[task];
-        let (above, lost) = (counter.limits().above().to_vec(), counter.open().lost);
+        let (above, lost) = (counter.limits().counts().to_vec(), counter.open().lost);
         let broken = counter.push(rows);
         let (_, _, seen) = &mut stream.counted[task];
         *seen += rows.len() as u64;
         let writer = if counter.has_closed() { &mut stream.next_writer } else { &mut stream.writer };
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.append(task, rows)) {
-            self.fail(&error);
+            self.report_failure(&error);
         }
         let now = self.clock.now();
         let open = counter.open();
-        self.live.count(&counter.name, |live| {
+        self.live.update_task(&counter.name, |live| {
             live.stats.push_all(rows);
             live.lost += open.lost - lost;
             for (all, (after, before)) in
-                live.above.iter_mut().zip(counter.limits().above().iter().zip(&above))
+                live.above.iter_mut().zip(counter.limits().counts().iter().zip(&above))
             {
                 *all += after - before;
             }
             live.max_ns = open.stats.latency.max_ns();
-            live.last_start_ns = Some(now.utc_of(last.start_ns));
+            live.last_start_ns = Some(now.utc_from_mono(last.start_ns));
         });
         if !broken.is_empty() {
-            self.spike_ns = Some(now.mono_ns);
+            self.last_breach_ns = Some(now.mono_ns);
         }
         for broken in broken {
-            self.waiting.push(Waiting { task, broken, since_ns: now.mono_ns });
-            if !self.looks_for_causes || self.waiting.len() > MOST_WAITING {
-                self.resolve(stream, None);
+            self.pending.push(PendingBreach { task, broken, since_ns: now.mono_ns });
+            if !self.looks_for_causes || self.pending.len() > MAX_PENDING {
+                self.send_resolved_breaches(stream, None);
             }
         }
     }
 
-    /// Returns the present request for causes.
-    pub fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
+    /// The present request for causes; `looked_for` is true if the source looks for them.
+    pub fn next_cause_request(&mut self, looked_for: bool) -> CausesWanted {
         let now_ns = self.clock.now().mono_ns;
         let since = |ns: i64| now_ns - ns;
         let opened_ns = self.stream.as_ref().map_or(now_ns, |stream| stream.opened.mono_ns);
         let wanted = match self.rules.why {
-            WhyWhen::Never => false,
-            WhyWhen::Always => true,
-            WhyWhen::AfterSpike => {
-                self.spike_ns.is_some_and(|ns| since(ns) < AFTER_SPIKE_NS)
-                    || since(opened_ns) < OF_EACH_HOUR_NS
+            CauseTimes::Never => false,
+            CauseTimes::Always => true,
+            CauseTimes::AfterSpike => {
+                self.last_breach_ns.is_some_and(|ns| since(ns) < AFTER_SPIKE_NS)
+                    || since(opened_ns) < HOUR_START_NS
             }
         };
         self.looks_for_causes = looked_for && wanted;
         if !wanted {
             return CausesWanted::Nothing;
         }
-        if since(self.piece_ns) < PIECE_EVERY_NS {
+        if since(self.last_request_ns) < PIECE_EVERY_NS {
             return CausesWanted::Later;
         }
-        self.piece_ns = now_ns;
+        self.last_request_ns = now_ns;
         CausesWanted::Piece
     }
 
-    /// Takes causes since the last time.
-    pub fn causes(&mut self, piece: &RunCauses) {
+    /// Adds causes found since the last call.
+    pub fn add_causes(&mut self, piece: &RunCauses) {
         let Some(mut stream) = self.stream.take() else { return };
         merge(&mut stream.causes, piece);
-        self.resolve(&stream, Some(piece));
+        self.send_resolved_breaches(&stream, Some(piece));
         self.stream = Some(stream);
     }
 
-    /// Causes cannot be looked for.
-    pub fn causes_refused(&mut self, error: &Error) {
-        self.rules.why = WhyWhen::Never;
+    /// Stops requests for causes, which cannot be looked for.
+    pub fn disable_causes(&mut self, error: &Error) {
+        self.rules.why = CauseTimes::Never;
         self.looks_for_causes = false;
         let _ = self.messages.send(Message::Trouble(error.to_string()));
     }
 
-    /// Tells of breaches whose cause is known by now, or will not be.
-    fn resolve(&mut self, stream: &Stream, piece: Option<&RunCauses>) {
+    /// Sends pending breaches whose cause is known by now, or will not be.
+    fn send_resolved_breaches(&mut self, stream: &Stream, piece: Option<&RunCauses>) {
         let now = self.clock.now();
-        let found = |waiting: &Waiting| {
+        let found = |waiting: &PendingBreach| {
             let of: &TaskCauses = piece?.tasks.get(waiting.task)?;
             let late = of.worst_starts.iter().find(|late| late.index == waiting.broken.index)?;
             Some(main_cause(of, late).cloned())
         };
         let mut left = Vec::new();
-        for waiting in std::mem::take(&mut self.waiting) {
+        for waiting in std::mem::take(&mut self.pending) {
             let cause = found(&waiting);
             let is_late = now.mono_ns - waiting.since_ns >= CAUSE_WITHIN_NS;
-            if cause.is_none() && self.looks_for_causes && !is_late && left.len() < MOST_WAITING {
+            if cause.is_none() && self.looks_for_causes && !is_late && left.len() < MAX_PENDING {
                 left.push(waiting);
                 continue;
             }
             let cause = cause.flatten();
-            let Waiting { task, broken, .. } = waiting;
+            let PendingBreach { task, broken, .. } = waiting;
             let name = &stream.counters[task].name;
-            self.live.cause(name, cause.as_ref());
+            self.live.count_cause(name, cause.as_ref());
             let breach = Breach {
                 task: name.clone(),
-                utc_ns: now.utc_of(broken.due_ns),
+                utc_ns: now.utc_from_mono(broken.due_ns),
                 late_ns: broken.late_ns,
                 missed: broken.missed,
                 purpose: broken.limit.purpose,
@@ -389,45 +386,45 @@ impl Counter {
             };
             let _ = self.messages.send(Message::Breach(breach));
         }
-        self.waiting = left;
+        self.pending = left;
     }
 
-    /// Looks at the clock: closes an hour whose tasks do not come, and gives up on causes. Several times a second.
+    /// Closes an hour whose tasks do not come, and gives up on causes; to be called several times a second.
     pub fn tick(&mut self) {
         let now = self.clock.now();
-        if self.stream.as_ref().is_some_and(|stream| now.mono_ns >= stream.end_mono_ns + PATIENCE_NS) {
+        if self.stream.as_ref().is_some_and(|stream| now.mono_ns >= stream.end_mono_ns + MAX_HOUR_DELAY_NS) {
             self.close_hour();
         }
         if let Some(stream) = self.stream.take() {
-            self.resolve(&stream, None);
+            self.send_resolved_breaches(&stream, None);
             self.stream = Some(stream);
         }
     }
 
-    /// Hands the hour over and begins the next.
+    /// Sends the hour to the archive and begins the next.
     fn close_hour(&mut self) {
         let Some(mut stream) = self.stream.take() else { return };
         let now = self.clock.now();
         if stream.next_writer.is_none() {
-            stream.next_writer = self.record_following(&stream);
+            stream.next_writer = self.create_next_journal(&stream);
         }
-        self.begin_next(&mut stream, &now);
-        stream.end_mono_ns = self.end_of_hour(&now);
+        self.begin_next_hour(&mut stream, &now);
+        stream.end_mono_ns = self.hour_end_ns(&now);
         self.stream = Some(stream);
     }
 
-    fn begin_next(&mut self, stream: &mut Stream, now: &Now) {
+    fn begin_next_hour(&mut self, stream: &mut Stream, now: &Moment) {
         let changed = stream.changed.take();
-        self.hand_over(stream, now, changed.is_some());
+        self.send_hour(stream, now, changed.is_some());
         (stream.writer, stream.seq, stream.opened) = (stream.next_writer.take(), stream.seq + 1, *now);
         if let Some((id, info)) = changed {
             (stream.id, stream.seq, stream.info) = (id, 0, info);
         }
     }
 
-    fn hand_over(&mut self, stream: &mut Stream, now: &Now, is_last: bool) {
+    fn send_hour(&mut self, stream: &mut Stream, now: &Moment, is_last: bool) {
         let causes = std::mem::take(&mut stream.causes);
-        let counts: Vec<Count> = stream.counters.iter_mut().map(TaskCounter::take).collect();
+        let counts: Vec<Counts> = stream.counters.iter_mut().map(TaskCounter::take_hour).collect();
         for ((missed, lost, _), count) in stream.counted.iter_mut().zip(&counts) {
             *missed += count.stats.seen_missed();
             *lost += count.lost;
@@ -435,7 +432,7 @@ impl Counter {
         let hour = self.hour(stream, &counts, &causes, now);
         let mut info = stream.info.clone();
         for (task, count) in info.tasks.iter_mut().zip(&counts) {
-            task.result = Some(result(count));
+            task.result = Some(task_result(count));
         }
         if let Some(writer) = stream.writer.as_mut() {
             let _ = writer.causes(&causes);
@@ -452,18 +449,18 @@ impl Counter {
     }
 
     /// Figures of the hour; `None` where nothing was due.
-    fn hour(&mut self, stream: &Stream, counts: &[Count], causes: &RunCauses, now: &Now) -> Option<Hour> {
+    fn hour(&mut self, stream: &Stream, counts: &[Counts], causes: &RunCauses, now: &Moment) -> Option<Hour> {
         let mono_ns = counts.iter().filter_map(|count| count.first_due_ns).min()?;
         let end_mono_ns = counts.iter().map(|count| count.next_due_ns).max()?.max(mono_ns);
-        let boot = self.clock.boot();
-        let boot_ns = (now.boot_of(mono_ns), now.boot_of(end_mono_ns));
-        let utc_ns = (now.utc_of(mono_ns), now.utc_of(end_mono_ns));
+        let boot = self.clock.boot_id();
+        let boot_ns = (now.boottime_from_mono(mono_ns), now.boottime_from_mono(end_mono_ns));
+        let utc_ns = (now.utc_from_mono(mono_ns), now.utc_from_mono(end_mono_ns));
         let gap_ns = self.end.as_ref().map_or(0, |end| end.gap_until(&boot, boot_ns.0, utc_ns.0));
-        let moved = |now: &Now| now.utc_ns - now.boot_ns;
-        self.end = Some(End { boot: boot.clone(), boot_ns: boot_ns.1, utc_ns: utc_ns.1 });
+        let moved = |now: &Moment| now.utc_ns - now.boot_ns;
+        self.end = Some(HourEnd { boot: boot.clone(), boot_ns: boot_ns.1, utc_ns: utc_ns.1 });
         let tasks = stream.counters.iter().zip(counts).enumerate().map(|(number, (counter, count))| {
             let run = &stream.info.tasks[number];
-            task(counter, count, run, causes.tasks.get(number), now)
+            hour_task(counter, count, run, causes.tasks.get(number), now)
         });
         Some(Hour {
             stream: stream.id.clone(),
@@ -482,13 +479,13 @@ impl Counter {
     }
 
     /// Ends the stream; `results` are what its source itself counted of each task.
-    pub fn finish(&mut self, results: &[Option<TaskResult>]) {
+    pub fn end_stream(&mut self, results: &[Option<TaskResult>]) {
         let Some(mut stream) = self.stream.take() else { return };
         let now = self.clock.now();
         self.looks_for_causes = false;
-        self.resolve(&stream, None);
+        self.send_resolved_breaches(&stream, None);
         if stream.counters.iter().any(TaskCounter::has_closed) {
-            self.begin_next(&mut stream, &now);
+            self.begin_next_hour(&mut stream, &now);
         }
         // Hours before were told as they came; what the source knows beyond is of the last.
         for ((counter, result), (missed, lost, executed)) in
@@ -497,17 +494,17 @@ impl Counter {
             if let Some(result) = result {
                 let (missed, lost) =
                     (missed + counter.open().stats.seen_missed(), lost + counter.open().lost);
-                counter.add_untold(
+                counter.add_unreported(
                     result.missed.saturating_sub(missed),
                     result.executed.saturating_sub(executed + lost),
                 );
             }
         }
-        self.hand_over(&mut stream, &now, true);
+        self.send_hour(&mut stream, &now, true);
     }
 }
 
-/// The description with these limits of idle states. One that another process sets is a label, so that a fleet sees another
+/// The description with these limits of idle states; one that another process sets is a label, so that a fleet sees another
 /// environment.
 fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
     info.labels.remove(IDLE_LIMIT);
@@ -519,10 +516,10 @@ fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
     info
 }
 
-/// Breaches whose cause is looked for at a time.
-const MOST_WAITING: usize = 1_024;
+/// Breaches at most whose cause is looked for at a time.
+const MAX_PENDING: usize = 1_024;
 
-fn result(count: &Count) -> TaskResult {
+fn task_result(count: &Counts) -> TaskResult {
     let latency = &count.stats.latency;
     TaskResult {
         executed: count.stats.executed() + count.lost,
@@ -536,20 +533,20 @@ fn result(count: &Count) -> TaskResult {
     }
 }
 
-/// A task's part of an hour.
-pub fn task(
+/// Figures of a task in an hour, with the causes of its worst starts.
+pub fn hour_task(
     counter: &TaskCounter,
-    count: &Count,
+    count: &Counts,
     run: &jitterlab_model::TaskRun,
     causes: Option<&TaskCauses>,
-    now: &Now,
+    now: &Moment,
 ) -> HourTask {
     let cause_of = |due_ns: i64| {
         let of = causes?;
         main_cause(of, of.worst_starts.iter().find(|late| late.due_ns == due_ns)?).cloned()
     };
     let worst_starts = count.worst_starts.iter().map(|(due_ns, latency_ns)| WorstStart {
-        utc_ns: now.utc_of(due_ns + latency_ns),
+        utc_ns: now.utc_from_mono(due_ns + latency_ns),
         latency_ns: *latency_ns,
         cause: cause_of(*due_ns),
     });
@@ -569,7 +566,7 @@ pub fn task(
         missed: count.stats.seen_missed(),
         lost: count.lost,
         stored: count.stats.counted().map(Stored::from).into(),
-        above: counter.above(count),
+        limit_counts: counter.limit_counts(count),
         causes: causes.collect(),
         worst_starts: worst_starts.collect(),
     }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::hour::{Hour, Totals};
 
-/// Folders inside, from the finest to what is kept longest.
+/// Subfolders, from the finest to what is kept longest.
 const FOLDERS: [&str; 4] = ["journal", "days", "hours", "outbox"];
 
 /// A monitor's folder.
@@ -22,7 +22,7 @@ pub struct Folder {
     outbox: PathBuf,
 }
 
-/// The right to write into a folder: one monitor at a time has it.
+/// Right to write into a folder, which one monitor at a time has.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -34,8 +34,8 @@ impl Folder {
         Folder { path: path.into(), outbox: outbox.map_or_else(|| path.join("outbox"), Into::into) }
     }
 
-    /// Makes it, and takes it for this monitor alone.
-    pub fn take(&self) -> Result<Lock, Error> {
+    /// Creates the folder and its subfolders, and locks it for this monitor.
+    pub fn lock(&self) -> Result<Lock, Error> {
         for folder in FOLDERS.map(|name| self.path.join(name)).iter().chain([&self.outbox]) {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
             made.map_err(Error::file("create", folder))?;
@@ -52,13 +52,12 @@ impl Folder {
         }
     }
 
-    /// Whether a monitor writes into it now.
-    pub fn is_taken(&self) -> bool {
+    /// True if a monitor writes into the folder now.
+    pub fn is_locked(&self) -> bool {
         let lock = File::open(self.path.join("lock"));
         lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -68,28 +67,28 @@ impl Folder {
         &self.outbox
     }
 
-    /// Where an hour is recorded: the name of its run file, beside which its journal is.
-    pub fn recording(&self, stream: &str, seq: u64) -> PathBuf {
+    /// Path of the run file of an hour, beside which its journal is.
+    pub fn run_path(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("journal").join(format!("{stream}.{seq:06}.parquet"))
     }
 
-    /// File of the facts known when an hour begins.
-    pub fn beginning(&self, stream: &str, seq: u64) -> PathBuf {
+    /// Path of the facts known at the beginning of an hour.
+    pub fn beginning_path(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("journal").join(format!("{stream}.{seq:06}.json"))
     }
 
-    /// Figures of an hour.
-    pub fn hour(&self, stream: &str, seq: u64) -> PathBuf {
+    /// Path of the figures of an hour.
+    pub fn hour_path(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("hours").join(format!("{stream}.{seq:06}.json"))
     }
 
-    /// The run file of a stretch of a day, such as `2026-11-28.STREAM.parquet`.
-    pub fn day(&self, day: &str, stream: &str, first: u64, last: u64) -> PathBuf {
+    /// Path of the run file of a stretch of a day, such as `2026-11-28.STREAM.000000-000023.parquet`.
+    pub fn day_path(&self, day: &str, stream: &str, first: u64, last: u64) -> PathBuf {
         self.path.join("days").join(format!("{day}.{stream}.{first:06}-{last:06}.parquet"))
     }
 
-    /// The run file that an hour is in, where there is one.
-    pub fn day_with(&self, stream: &str, seq: u64) -> Option<PathBuf> {
+    /// Path of the run file of a day that an hour is in; `None` where there is none.
+    pub fn find_day(&self, stream: &str, seq: u64) -> Option<PathBuf> {
         let has = |path: &PathBuf| {
             let name = path.file_name()?.to_str()?;
             let (_, rest) = name.split_once('.')?;
@@ -100,12 +99,12 @@ impl Folder {
         self.files("days", ".parquet").into_iter().find(|path| has(path) == Some(true))
     }
 
-    /// Figures of all hours whose files are gone.
-    pub fn totals(&self) -> PathBuf {
+    /// Path of the figures of all hours whose files are gone.
+    pub fn totals_path(&self) -> PathBuf {
         self.path.join("totals.json")
     }
 
-    /// Files in one of its folders whose names end so, in the order of their names.
+    /// Files in a subfolder whose names have this ending, in the order of their names.
     pub fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let folder = if folder == "outbox" { self.outbox.clone() } else { self.path.join(folder) };
         let mut found = files_below(&folder);
@@ -116,8 +115,8 @@ impl Folder {
 
     /// Figures of all hours, those that wait for their day included.
     pub fn read_totals(&self) -> Result<Totals, Error> {
-        let path = self.totals();
-        let mut totals = if path.exists() { read(&path)? } else { Totals::new() };
+        let path = self.totals_path();
+        let mut totals = if path.exists() { read_json(&path)? } else { Totals::default() };
         for hour in self.read_hours() {
             totals.add(&hour);
         }
@@ -127,14 +126,14 @@ impl Folder {
     /// Hours that wait for their day, in the order of their streams; one that is damaged is left out.
     pub fn read_hours(&self) -> Vec<Hour> {
         let mut hours: Vec<Hour> =
-            self.files("hours", ".json").iter().filter_map(|path| read(path).ok()).collect();
+            self.files("hours", ".json").iter().filter_map(|path| read_json(path).ok()).collect();
         // Not by the time of day: that may have been set back between two of them.
         hours.sort_by(|a, b| (&a.stream, a.seq).cmp(&(&b.stream, b.seq)));
         hours
     }
 
-    /// Bytes of all files in it.
-    pub fn bytes(&self) -> u64 {
+    /// Size of all files in the folder and the outbox.
+    pub fn size_bytes(&self) -> u64 {
         let own = files_below(&self.path);
         let outbox = if self.outbox.starts_with(&self.path) { Vec::new() } else { files_below(&self.outbox) };
         own.iter().chain(&outbox).filter_map(|path| fs::metadata(path).ok()).map(|found| found.len()).sum()
@@ -155,33 +154,33 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// When a file was written last.
-pub fn written(path: &Path) -> SystemTime {
+/// Time at which a file was written last.
+pub fn modified_time(path: &Path) -> SystemTime {
     fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Reads a value.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+/// Reads a value from a JSON file.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let bytes = fs::read(path).map_err(Error::file("read", path))?;
     serde_json::from_slice(&bytes)
         .map_err(|error| Error::damaged(format!("{} cannot be read", path.display())).because(error))
 }
 
-/// Writes a value as a whole: its file is the old one or the new one whatever happens.
+/// Writes a value as JSON atomically: the file is the old one or the new one whatever happens.
 ///
 /// # Errors
 /// The disk is full or read-only.
-pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let bytes = serde_json::to_vec(value)
         .map_err(|error| Error::defect(format!("{} is no JSON", path.display())).because(error))?;
-    write_bytes(path, &bytes)
+    write_durably(path, &bytes)
 }
 
-/// Writes bytes as a whole, and gets their name to the disk, too.
+/// Writes bytes atomically, and syncs the folder's entry to the disk.
 ///
 /// # Errors
 /// The disk is full or read-only.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     atomic_file::write(path, bytes, true)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", path))

@@ -9,15 +9,15 @@ use jitterlab_model::{TaskResult, TimingStats};
 use jitterlab_trace::Stored;
 use serde::{Deserialize, Serialize};
 
-/// Late starts of an hour that are kept with their cause.
+/// Starts at most of an hour that are kept with their cause, those with the largest latencies.
 pub const MAX_WORST: usize = 16;
 
 /// An hour, or what was measured of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hour {
-    /// The stretch of measuring without a break that it is of: 16 hexadecimal digits.
+    /// The stretch of measuring without a break that the hour is of: 16 hexadecimal digits.
     pub stream: String,
-    /// Its number in the stream, from 0.
+    /// Number of the hour in the stream, from 0.
     pub seq: u64,
     pub machine: String,
     /// The boot that the monotonic clock counts from.
@@ -32,9 +32,9 @@ pub struct Hour {
     pub utc_ns: (i64, i64),
     /// Distance that the time of day moved against the clock that counts suspension.
     pub clock_step_ns: i64,
-    /// Time before it, or in it, that nothing was measured of.
+    /// Time before the hour or in it that nothing was measured of.
     pub gap_ns: i64,
-    /// Whether its journal was read after its monitor had ended without closing it.
+    /// True if the journal was read after its monitor had ended without closing it.
     #[serde(default)]
     pub recovered: bool,
     pub tasks: Vec<HourTask>,
@@ -43,9 +43,7 @@ pub struct Hour {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HourTask {
     pub name: String,
-    /// T.
     pub period_ns: i64,
-    /// Scheduling policy.
     pub policy: String,
     /// Overrun policy.
     pub overrun: String,
@@ -53,27 +51,28 @@ pub struct HourTask {
     pub missed: u64,
     /// Activations without a record.
     pub lost: u64,
-    /// Its figures, in the order of `Quantity::COUNTED`.
+    /// Figures, in the order of `Quantity::COUNTED`.
     pub stored: Vec<Stored>,
-    /// Starts above each limit.
-    pub above: Vec<Above>,
+    #[serde(rename = "above")]
+    pub limit_counts: Vec<LimitCount>,
     /// Causes of late starts, as far as they were looked for.
     pub causes: Vec<HourCause>,
-    /// Starts with the largest latency, the largest first.
+    /// Starts with the largest latencies.
     #[serde(rename = "latest")]
     pub worst_starts: Vec<WorstStart>,
 }
 
 /// Starts above a limit of a purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Above {
+pub struct LimitCount {
     pub purpose: String,
     /// The limit: a time, or how many due times may be missed.
     pub limit_ns: i64,
     /// The quantity.
     pub measure: Measure,
-    /// Number of values.
-    pub above: u64,
+    /// Number of values above it.
+    #[serde(rename = "above")]
+    pub count: u64,
 }
 
 /// Delays by one cause in an hour.
@@ -81,11 +80,11 @@ pub struct Above {
 pub struct HourCause {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Starts that it delayed.
+    /// Starts that the cause delayed.
     pub times: u64,
-    /// By how much, altogether.
+    /// Sum of its delays.
     pub sum_ns: i64,
-    /// By how much at worst.
+    /// Largest of its delays.
     pub max_ns: i64,
     /// Proven part of the sum.
     pub proven_ns: i64,
@@ -93,47 +92,47 @@ pub struct HourCause {
     pub likely_ns: i64,
 }
 
-/// One of the starts with the largest latency.
+/// A start with one of the largest latencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorstStart {
-    /// Due time, in nanoseconds of Unix time.
+    /// Start in Unix time.
     pub utc_ns: i64,
     pub latency_ns: i64,
-    /// Its main cause, where that was found.
+    /// Cause; `None` where it was not found.
     pub cause: Option<Cause>,
 }
 
 impl Hour {
-    /// Where it ended.
-    pub fn end(&self) -> End {
-        End { boot: self.boot.clone(), boot_ns: self.boot_ns.1, utc_ns: self.utc_ns.1 }
+    /// End of the hour by its clocks.
+    pub fn end(&self) -> HourEnd {
+        HourEnd { boot: self.boot.clone(), boot_ns: self.boot_ns.1, utc_ns: self.utc_ns.1 }
     }
 
-    /// Adds the hour that follows it in its stream: for want of room they are kept as one.
-    pub fn absorb(&mut self, next: &Hour) {
+    /// Merges the hour that follows in the stream: for want of room they are kept as one.
+    pub fn merge_next(&mut self, next: &Hour) {
         self.seq = next.seq;
         self.end_mono_ns = next.end_mono_ns;
         (self.boot_ns.1, self.utc_ns.1) = (next.boot_ns.1, next.utc_ns.1);
         self.clock_step_ns = self.clock_step_ns.saturating_add(next.clock_step_ns);
         self.gap_ns = self.gap_ns.saturating_add(next.gap_ns);
         for (task, next) in self.tasks.iter_mut().zip(&next.tasks) {
-            add_task(task, next);
+            merge_task(task, next);
         }
     }
 }
 
-/// Where the hour before ended.
+/// End of an hour by its clocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct HourEnd {
     pub boot: String,
-    /// On the clock that counts suspension.
+    /// End on the clock that counts suspension.
     pub boot_ns: i64,
-    /// In Unix time.
+    /// End in Unix time.
     pub utc_ns: i64,
 }
 
-impl End {
-    /// Time from there on that nothing was measured of, until a moment of a boot.
+impl HourEnd {
+    /// Time from the end of the hour to a moment of a boot, at least 0.
     pub fn gap_until(&self, boot: &str, boot_ns: i64, utc_ns: i64) -> i64 {
         let gap_ns = if self.boot == boot { boot_ns - self.boot_ns } else { utc_ns - self.utc_ns };
         gap_ns.max(0)
@@ -141,16 +140,16 @@ impl End {
 }
 
 impl HourTask {
-    /// Activations that were counted.
-    pub fn count(&self) -> u64 {
+    /// Activations with a record.
+    pub fn recorded(&self) -> u64 {
         self.latency().count
     }
 
-    /// Counts as a task's thread would have them, from its first due time until its last end.
-    pub fn result(&self, first_due_ns: i64, last_end_ns: i64) -> TaskResult {
+    /// Counts as a task's thread would have them, between a first due time and a last end.
+    pub fn task_result(&self, first_due_ns: i64, last_end_ns: i64) -> TaskResult {
         let Moments { min_ns, max_ns, .. } = self.latency();
         TaskResult {
-            executed: self.count() + self.lost,
+            executed: self.recorded() + self.lost,
             missed: self.missed,
             dropped: self.lost,
             first_due_ns,
@@ -166,11 +165,11 @@ impl HourTask {
     }
 
     /// Due times: served, missed, or without a record.
-    pub fn due(&self) -> u64 {
-        self.count() + self.missed + self.lost
+    pub fn due_times(&self) -> u64 {
+        self.recorded() + self.missed + self.lost
     }
 
-    /// Adds its figures to those of its task.
+    /// Adds the hour's figures to those of its task.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
         Stored::add_all(&self.stored, stats);
@@ -178,41 +177,30 @@ impl HourTask {
     }
 }
 
-/// All hours of a task together.
+/// Sums of all hours of a monitor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// First and last moment, in Unix time.
     pub utc_ns: (i64, i64),
     /// Time that nothing was measured of.
     pub gap_ns: i64,
-    /// Hours whose figures are in it: the next number of each stream.
+    /// Number of the next hour of each stream: those before are in the sums.
     pub streams: BTreeMap<String, u64>,
     /// Tasks by name and period.
     pub tasks: Vec<HourTask>,
-    /// Where the last hour ended.
+    /// End of the last hour.
     #[serde(default)]
-    pub end: Option<End>,
+    pub end: Option<HourEnd>,
 }
 
 impl Totals {
-    /// Nothing yet.
-    pub fn new() -> Self {
-        Totals {
-            utc_ns: (i64::MAX, i64::MIN),
-            gap_ns: 0,
-            streams: BTreeMap::new(),
-            tasks: Vec::new(),
-            end: None,
-        }
-    }
-
-    pub fn has(&self, hour: &Hour) -> bool {
+    pub fn contains(&self, hour: &Hour) -> bool {
         self.streams.get(&hour.stream).is_some_and(|next| hour.seq < *next)
     }
 
-    /// Adds an hour that is not in it yet.
+    /// Adds an hour that is not in the sums yet.
     pub fn add(&mut self, hour: &Hour) {
-        if self.has(hour) {
+        if self.contains(hour) {
             return;
         }
         self.streams.insert(hour.stream.clone(), hour.seq + 1);
@@ -227,7 +215,7 @@ impl Totals {
                 .iter_mut()
                 .find(|known| (&known.name, known.period_ns) == (&task.name, task.period_ns));
             match known {
-                Some(known) => add_task(known, task),
+                Some(known) => merge_task(known, task),
                 None => self.tasks.push(task.clone()),
             }
         }
@@ -236,11 +224,17 @@ impl Totals {
 
 impl Default for Totals {
     fn default() -> Self {
-        Totals::new()
+        Totals {
+            utc_ns: (i64::MAX, i64::MIN),
+            gap_ns: 0,
+            streams: BTreeMap::new(),
+            tasks: Vec::new(),
+            end: None,
+        }
     }
 }
 
-fn add_task(all: &mut HourTask, task: &HourTask) {
+fn merge_task(all: &mut HourTask, task: &HourTask) {
     let mut stats = TimingStats::new(all.period_ns);
     all.add_to(&mut stats);
     task.add_to(&mut stats);
@@ -248,13 +242,13 @@ fn add_task(all: &mut HourTask, task: &HourTask) {
     all.missed += task.missed;
     all.lost += task.lost;
     (all.policy, all.overrun) = (task.policy.clone(), task.overrun.clone());
-    for above in &task.above {
-        let same = |known: &&mut Above| {
+    for above in &task.limit_counts {
+        let same = |known: &&mut LimitCount| {
             (&known.purpose, known.limit_ns, known.measure) == (&above.purpose, above.limit_ns, above.measure)
         };
-        match all.above.iter_mut().find(same) {
-            Some(known) => known.above += above.above,
-            None => all.above.push(above.clone()),
+        match all.limit_counts.iter_mut().find(same) {
+            Some(known) => known.count += above.count,
+            None => all.limit_counts.push(above.clone()),
         }
     }
     for cause in &task.causes {
@@ -276,5 +270,5 @@ fn add_task(all: &mut HourTask, task: &HourTask) {
     all.worst_starts.truncate(MAX_WORST);
 }
 
-/// Causes of all time that are kept apart, the gravest.
+/// Causes at most that totals keep apart, those with the largest sums.
 const MOST_CAUSES: usize = 96;

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use jitterlab_model::Error;
 
-use crate::live::Live;
+use crate::live::LiveFigures;
 
-/// A reader that does not ask or take within this time is left.
+/// Time after which a client that does not ask or read is dropped.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// More of a request than this is no request.
+/// Length of a request at most, in bytes.
 const LONGEST_REQUEST: usize = 8_192;
 
 /// Serves `live` at an address until the program ends; returns the address, whose port may have been chosen.
-pub fn serve(address: SocketAddr, live: Arc<Live>) -> Result<SocketAddr, Error> {
+pub fn serve(address: SocketAddr, live: Arc<LiveFigures>) -> Result<SocketAddr, Error> {
     let failed = |error| {
         Error::refused(format!("cannot listen at {address}"))
             .because(error)
@@ -27,14 +27,14 @@ pub fn serve(address: SocketAddr, live: Arc<Live>) -> Result<SocketAddr, Error> 
     let serving = thread::Builder::new().name("metrics".into()).spawn(move || {
         // One after the other: each takes a millisecond, and none can hold up the others for long.
         for connection in listener.incoming().flatten() {
-            let _ = answer(connection, &live);
+            let _ = answer_request(connection, &live);
         }
     });
     serving.map_err(failed)?;
     Ok(bound)
 }
 
-fn answer(mut connection: TcpStream, live: &Live) -> std::io::Result<()> {
+fn answer_request(mut connection: TcpStream, live: &LiveFigures) -> std::io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut request = Vec::new();
@@ -48,7 +48,7 @@ fn answer(mut connection: TcpStream, live: &Live) -> std::io::Result<()> {
     let line = String::from_utf8_lossy(&request);
     let path = line.strip_prefix("GET ").and_then(|rest| rest.split([' ', '?']).next());
     let (status, body) = match path {
-        Some("/metrics") => ("200 OK", live.text()?),
+        Some("/metrics") => ("200 OK", live.exposition()?),
         Some("/") => ("200 OK", "/metrics\n".into()),
         Some(_) => ("404 Not Found", String::new()),
         None => ("405 Method Not Allowed", String::new()),

@@ -14,10 +14,10 @@ use jitterlab_model::histogram::upper_edge;
 use jitterlab_model::{Distribution, Fitness, RunInfo, TimingStats};
 use jitterlab_report::export::exposition::{Dialect, Exposition, Family};
 
-use crate::alarms::others;
+use crate::alarms::other_causes;
 use crate::words::metrics as words;
 
-/// Causes that have a series of their own; the others share one.
+/// Causes at most that have a series of their own; the others share one.
 const MOST_CAUSES: usize = 20;
 
 /// Figures of a task since this program began.
@@ -26,7 +26,7 @@ pub struct LiveTask {
     pub name: String,
     /// Limits in force.
     pub limits: Vec<StartLimit>,
-    /// Starts above each of them.
+    /// Starts above each limit.
     pub above: Vec<u64>,
     /// Figures until the hour that is measured.
     pub stats: TimingStats,
@@ -41,7 +41,7 @@ pub struct LiveTask {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LiveState {
     machine: String,
     info: Option<RunInfo>,
     tasks: Vec<LiveTask>,
@@ -49,19 +49,19 @@ struct State {
 
 /// Figures that are scraped while they are counted.
 #[derive(Debug, Default)]
-pub struct Live(Mutex<State>);
+pub struct LiveFigures(Mutex<LiveState>);
 
-impl Live {
+impl LiveFigures {
     pub fn new(machine: &str) -> Self {
-        Live(Mutex::new(State { machine: machine.into(), ..State::default() }))
+        LiveFigures(Mutex::new(LiveState { machine: machine.into(), ..LiveState::default() }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LiveState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins to count tasks; one that was counted before goes on.
-    pub fn begin(&self, info: &RunInfo, limits: &[Vec<StartLimit>]) {
+    pub fn begin_tasks(&self, info: &RunInfo, limits: &[Vec<StartLimit>]) {
         let mut state = self.lock();
         for (task, limits) in info.tasks.iter().zip(limits) {
             if state.tasks.iter().all(|known| known.name != task.spec.name) {
@@ -80,27 +80,27 @@ impl Live {
         state.info = Some(info.clone());
     }
 
-    /// Counts something of a task.
-    pub fn count(&self, task: &str, count: impl FnOnce(&mut LiveTask)) {
+    /// Changes the figures of a task, if it is known.
+    pub fn update_task(&self, task: &str, count: impl FnOnce(&mut LiveTask)) {
         if let Some(task) = self.lock().tasks.iter_mut().find(|known| known.name == task) {
             count(task);
         }
     }
 
     /// Counts a start above a limit by its cause.
-    pub fn cause(&self, task: &str, cause: Option<&Cause>) {
-        self.count(task, |task| {
+    pub fn count_cause(&self, task: &str, cause: Option<&Cause>) {
+        self.update_task(task, |task| {
             let cause = cause.cloned();
             let is_one_too_many = task.causes.len() >= MOST_CAUSES && !task.causes.contains_key(&cause);
-            *task.causes.entry(if is_one_too_many { Some(others()) } else { cause }).or_default() += 1;
+            *task.causes.entry(if is_one_too_many { Some(other_causes()) } else { cause }).or_default() += 1;
         });
     }
 
-    /// All of it, as Prometheus reads it.
+    /// All figures in Prometheus' text format.
     ///
     /// # Errors
     /// Never in practice: it is written into memory.
-    pub fn text(&self) -> io::Result<String> {
+    pub fn exposition(&self) -> io::Result<String> {
         let state = self.lock();
         let mut bytes = Vec::new();
         let text = &mut Exposition::new(&mut bytes, Dialect::Classic);
@@ -112,8 +112,8 @@ impl Live {
             text.family("jitterlab", Family::Info, words::INFO)?;
             text.sample("jitterlab_info", &labels, 1.0)?;
         }
-        counters(text, machine, &state.tasks)?;
-        histogram(text, "jitterlab_latency_seconds", words::LATENCY, machine, &state.tasks, |stats| {
+        write_counters(text, machine, &state.tasks)?;
+        write_histogram(text, "jitterlab_latency_seconds", words::LATENCY, machine, &state.tasks, |stats| {
             stats.latency.clone()
         })?;
         let corrected = |stats: &TimingStats| {
@@ -121,7 +121,7 @@ impl Live {
             all.merge(&stats.missed_ages);
             all
         };
-        histogram(
+        write_histogram(
             text,
             "jitterlab_corrected_latency_seconds",
             words::CORRECTED,
@@ -129,12 +129,12 @@ impl Live {
             &state.tasks,
             corrected,
         )?;
-        verdicts(text, machine, &state)?;
+        write_verdicts(text, machine, &state)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-fn counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) -> io::Result<()> {
+fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) -> io::Result<()> {
     type Count = fn(&LiveTask) -> u64;
     let counts: [(&str, &str, Count); 3] = [
         ("jitterlab_activations", words::ACTIVATIONS, |task| task.stats.executed()),
@@ -153,7 +153,7 @@ fn counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) -> io:
         for (limit, above) in
             task.limits.iter().zip(&task.above).filter(|(limit, _)| limit.measure != Measure::Missed)
         {
-            let edge = seconds(limit.limit_ns);
+            let edge = format_seconds(limit.limit_ns);
             let labels =
                 [("machine", machine), ("task", &*task.name), ("purpose", limit.purpose), ("limit", &*edge)];
             text.sample("jitterlab_above_limit_total", &labels, *above as f64)?;
@@ -184,14 +184,14 @@ fn counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) -> io:
     Ok(())
 }
 
-/// Edges of buckets: eight an octave from 1 µs to 16 ms, each the edge of a bin, so that their counts are exact.
-fn edges() -> Vec<i64> {
+/// Upper edges of buckets: eight an octave from 1 µs to 16 ms, each the edge of a bin, so that their counts are exact.
+fn bucket_edges_ns() -> Vec<i64> {
     let octaves =
         (0..14).flat_map(|octave| (0..8).map(move |part| (1_000 << octave) + (125 << octave) * part));
     octaves.map(upper_edge).collect()
 }
 
-fn histogram(
+fn write_histogram(
     text: &mut Exposition<'_>,
     name: &str,
     help: &str,
@@ -211,7 +211,7 @@ fn histogram(
             .map(|(limit, above)| (limit.limit_ns, distribution.count().saturating_sub(*above)))
             .collect();
         let (mut below, mut bins) = (0, distribution.bins().peekable());
-        for edge_ns in edges() {
+        for edge_ns in bucket_edges_ns() {
             while let Some(bin) = bins.next_if(|bin| bin.high_ns <= edge_ns) {
                 below += bin.count;
             }
@@ -219,7 +219,7 @@ fn histogram(
         }
         let bucket = format!("{name}_bucket");
         for (edge_ns, below) in counts {
-            let edge = seconds(edge_ns);
+            let edge = format_seconds(edge_ns);
             text.sample(&bucket, &[&labels[..], &[("le", &*edge)]].concat(), below as f64)?;
         }
         let all = distribution.count() as f64;
@@ -230,8 +230,8 @@ fn histogram(
     Ok(())
 }
 
-/// Whether the machine serves each purpose, as far as that can be told.
-fn verdicts(text: &mut Exposition<'_>, machine: &str, state: &State) -> io::Result<()> {
+/// Writes how well the machine serves each purpose, as far as that can be told.
+fn write_verdicts(text: &mut Exposition<'_>, machine: &str, state: &LiveState) -> io::Result<()> {
     text.family("jitterlab_verdict", Family::Gauge, words::VERDICT)?;
     let Some(info) = &state.info else { return Ok(()) };
     let stats: Vec<TimingStats> = info
@@ -255,6 +255,6 @@ fn verdicts(text: &mut Exposition<'_>, machine: &str, state: &State) -> io::Resu
     Ok(())
 }
 
-fn seconds(ns: i64) -> String {
+fn format_seconds(ns: i64) -> String {
     format!("{}", ns as f64 / 1e9)
 }

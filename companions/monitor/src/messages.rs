@@ -12,22 +12,22 @@ use std::time::{Duration, Instant};
 use jitterlab_console::output;
 use jitterlab_model::Error;
 
-use crate::alarms::{Alarms, Breach, Notice, State};
+use crate::alarms::{AlarmState, Alarms, Breach, Notice};
 use crate::clock::Clock;
 use crate::words;
 
-/// Where systemd's journal takes messages.
+/// Socket of systemd's journal.
 const JOURNAL: &str = "/run/systemd/journal/socket";
-/// By these the journal finds them: `journalctl MESSAGE_ID=...`.
+/// Id of alarms in the journal: `journalctl MESSAGE_ID=...`.
 const ALARM_ID: &str = "3c5ad7e0f1624b0f9f6f1c7d0a7c41e2";
-/// See [`ALARM_ID`].
+/// Id of the monitor's own troubles in the journal.
 const TROUBLE_ID: &str = "b8f0b7c55c0e4f4ab1e4f8de2d6a9d13";
-/// A command that takes longer is ended.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Commands that run at a time.
-const MOST_COMMANDS: usize = 8;
+/// Time after which a command is killed.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Commands at most that run at a time.
+const MAX_COMMANDS: usize = 8;
 
-/// Event that somebody is told of.
+/// Event that is delivered to the journal and to commands.
 #[derive(Debug)]
 pub enum Message {
     /// A start above a limit.
@@ -38,52 +38,53 @@ pub enum Message {
     GivenUp(PathBuf),
 }
 
-/// Who is told.
+/// Receivers of alarms besides the journal.
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
     /// Shell commands that get each alarm as JSON on standard input.
     pub commands: Vec<String>,
 }
 
-/// Delivers messages until nobody sends any more.
+/// Delivers messages until all senders are gone.
 pub fn deliver(received: &Receiver<Message>, clock: &Arc<dyn Clock>, machine: &str, listeners: &Listeners) {
     let mut alarms = Alarms::new(machine);
     let running = Arc::new(());
     loop {
         let message = received.recv_timeout(Duration::from_secs(1));
         let now_ns = clock.now().boot_ns;
-        let mut notices = alarms.tick(now_ns);
+        let mut notices = alarms.clear_ended(now_ns);
         match message {
-            Ok(Message::Breach(breach)) => notices.extend(alarms.breach(&breach, now_ns)),
-            Ok(Message::Trouble(what)) => trouble(&what),
-            Ok(Message::GivenUp(path)) => trouble(&words::given_up(&path)),
+            Ok(Message::Breach(breach)) => notices.extend(alarms.add_breach(&breach, now_ns)),
+            Ok(Message::Trouble(what)) => log_trouble(&what),
+            Ok(Message::GivenUp(path)) => log_trouble(&words::removed_file_text(&path)),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return wait_for(&running),
+            Err(RecvTimeoutError::Disconnected) => return wait_for_commands(&running),
         }
         for mut notice in notices {
-            notice.message = words::alarm(&notice);
-            tell(&notice);
+            notice.message = words::alarm_sentence(&notice);
+            log_alarm(&notice);
             for command in &listeners.commands {
-                run(command, &notice, &running);
+                start_command(command, &notice, &running);
             }
         }
     }
 }
 
-/// Waits for commands that run.
-fn wait_for(running: &Arc<()>) {
+/// Waits until no command runs, for [`COMMAND_TIMEOUT`] at most.
+fn wait_for_commands(running: &Arc<()>) {
     let begun = Instant::now();
-    while Arc::strong_count(running) > 1 && begun.elapsed() < PATIENCE {
+    while Arc::strong_count(running) > 1 && begun.elapsed() < COMMAND_TIMEOUT {
         thread::sleep(Duration::from_millis(20));
     }
 }
 
-fn tell(notice: &Notice) {
-    let priority = if matches!(notice.state, State::Cleared | State::Displaced) { "5" } else { "4" };
+fn log_alarm(notice: &Notice) {
+    let priority =
+        if matches!(notice.state, AlarmState::Cleared | AlarmState::Displaced) { "5" } else { "4" };
     let cause = words::class_id(notice.cause.as_ref());
     let who = notice.cause.as_ref().and_then(|cause| cause.who.as_deref()).unwrap_or_default();
     let (late, limit) = (notice.late_ns.to_string(), notice.limit_ns.to_string());
-    log(&[
+    send_to_journal(&[
         ("MESSAGE", &notice.message),
         ("MESSAGE_ID", ALARM_ID),
         ("PRIORITY", priority),
@@ -96,13 +97,13 @@ fn tell(notice: &Notice) {
     ]);
 }
 
-/// Says what the monitor itself cannot do.
-pub fn trouble(what: &str) {
-    log(&[("MESSAGE", what), ("MESSAGE_ID", TROUBLE_ID), ("PRIORITY", "3")]);
+/// Logs what the monitor itself cannot do.
+pub fn log_trouble(what: &str) {
+    send_to_journal(&[("MESSAGE", what), ("MESSAGE_ID", TROUBLE_ID), ("PRIORITY", "3")]);
 }
 
 /// Sends fields to the journal; where there is none, the message goes to standard error.
-fn log(fields: &[(&str, &str)]) {
+fn send_to_journal(fields: &[(&str, &str)]) {
     let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(&journal_bytes(fields), JOURNAL));
     if sent.is_err() {
         let message = fields.iter().find(|(name, _)| *name == "MESSAGE");
@@ -110,7 +111,7 @@ fn log(fields: &[(&str, &str)]) {
     }
 }
 
-/// Fields as the journal takes them: values of several lines behind their length.
+/// Fields in the journal's format: values of several lines behind their length.
 fn journal_bytes(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, value) in fields.iter().chain(&[("SYSLOG_IDENTIFIER", "jitterlab-monitor")]) {
@@ -128,24 +129,24 @@ fn journal_bytes(fields: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Starts a command with the alarm on its standard input.
-fn run(command: &str, notice: &Notice, running: &Arc<()>) {
+fn start_command(command: &str, notice: &Notice, running: &Arc<()>) {
     let Ok(json) = serde_json::to_string(notice) else { return };
-    if Arc::strong_count(running) > MOST_COMMANDS {
-        return trouble(&words::command_left_out(command));
+    if Arc::strong_count(running) > MAX_COMMANDS {
+        return log_trouble(&words::skipped_command_text(command));
     }
     let (command, running) = (command.to_owned(), Arc::clone(running));
     let started = thread::Builder::new().name("alarm".into()).spawn(move || {
         let _running = running;
-        if let Err(error) = run_to_end(&command, &json) {
-            trouble(&error.to_string());
+        if let Err(error) = run_command(&command, &json) {
+            log_trouble(&error.to_string());
         }
     });
     if let Err(error) = started {
-        trouble(&error.to_string());
+        log_trouble(&error.to_string());
     }
 }
 
-fn run_to_end(command: &str, json: &str) -> Result<(), Error> {
+fn run_command(command: &str, json: &str) -> Result<(), Error> {
     let failed = |error| Error::refused(format!("the alarm's command {command:?} failed")).because(error);
     let child =
         Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
@@ -161,7 +162,7 @@ fn run_to_end(command: &str, json: &str) -> Result<(), Error> {
             Some(status) => {
                 return Err(Error::refused(format!("the alarm's command {command:?} ended with {status}")));
             }
-            None if begun.elapsed() > PATIENCE => {
+            None if begun.elapsed() > COMMAND_TIMEOUT => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(Error::refused(format!("the alarm's command {command:?} took longer than 30 s")));

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 /// The service manager, where there is one.
 #[derive(Debug)]
-pub struct Manager {
+pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    every: Option<Duration>,
-    told: Instant,
+    interval: Option<Duration>,
+    last_report: Instant,
     is_ready: bool,
-    seen: Option<(PathBuf, u64)>,
+    last_journal: Option<(PathBuf, u64)>,
 }
 
-impl Manager {
-    /// The one that started this program.
+impl ServiceManager {
+    /// The service manager that started this program.
     pub fn from_environment() -> Self {
         let name = env::var_os("NOTIFY_SOCKET").unwrap_or_default();
         let address = match name.as_bytes() {
@@ -28,39 +28,39 @@ impl Manager {
         };
         let socket = address.and_then(|address| Some((UnixDatagram::unbound().ok()?, address)));
         let micros = env::var("WATCHDOG_USEC").ok().and_then(|micros| micros.parse().ok());
-        let every = micros.map(|micros| Duration::from_micros(micros) / 3);
-        Manager { socket, every, told: Instant::now(), is_ready: false, seen: None }
+        let interval = micros.map(|micros| Duration::from_micros(micros) / 3);
+        ServiceManager { socket, interval, last_report: Instant::now(), is_ready: false, last_journal: None }
     }
 
-    /// Whether it is time to tell it something.
+    /// True if it is time to report progress.
     pub fn is_due(&self) -> bool {
-        let is_time = self.every.is_none_or(|every| self.told.elapsed() >= every);
+        let is_time = self.interval.is_none_or(|every| self.last_report.elapsed() >= every);
         self.socket.is_some() && (is_time || !self.is_ready)
     }
 
-    /// Looks whether the journal has grown, and tells so. A disk that is known to take nothing is no reason
-    /// to begin again: what is in memory would be lost.
-    pub fn look(&mut self, journal: Option<PathBuf>, takes_nothing: bool) {
+    /// Reports that the monitor is alive if the journal has grown, or cannot grow (`none_expected`): a disk that takes nothing is no reason
+    /// for a restart, which would lose what is in memory.
+    pub fn report_progress(&mut self, journal: Option<PathBuf>, none_expected: bool) {
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
         let now = journal.map(|path| (size(&path), path)).map(|(bytes, path)| (path, bytes));
-        let has_grown = now.is_some() && now != self.seen;
-        if !has_grown && !takes_nothing {
+        let has_grown = now.is_some() && now != self.last_journal;
+        if !has_grown && !none_expected {
             return;
         }
-        self.seen = now;
-        self.told = Instant::now();
+        self.last_journal = now;
+        self.last_report = Instant::now();
         if !std::mem::replace(&mut self.is_ready, true) {
-            self.tell("READY=1");
+            self.send("READY=1");
         }
-        self.tell("WATCHDOG=1");
+        self.send("WATCHDOG=1");
     }
 
-    /// Tells that it ends.
-    pub fn stopping(&self) {
-        self.tell("STOPPING=1");
+    /// Reports that the monitor ends.
+    pub fn report_stopping(&self) {
+        self.send("STOPPING=1");
     }
 
-    fn tell(&self, state: &str) {
+    fn send(&self, state: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }

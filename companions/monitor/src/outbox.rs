@@ -2,34 +2,34 @@
 
 use std::path::Path;
 
-use jitterlab_fleet::tables::{limit_row, whole};
+use jitterlab_fleet::tables::{limit_row, to_i64};
 use jitterlab_fleet::{CauseRow, Delivery, Interval, Stream, Tables, TaskSlice, WorstRow};
 use jitterlab_model::{Error, RunInfo, TimingStats};
 
 use crate::hour::{Hour, HourTask};
 use crate::words::class_id;
 
-/// Hours of a task in one delivery, so that many tasks take no more memory than few.
+/// Hours of tasks at most in one delivery, so that many tasks take no more memory than few.
 const TASK_HOURS: usize = 48;
 
 /// Writes hours of one stream into the outbox; the same hours give the same files.
-pub fn deliver(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Error> {
+pub fn deliver_hours(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Error> {
     let many = (TASK_HOURS / info.tasks.len().max(1)).max(1);
     for hours in hours.chunks(many) {
-        for delivery in Delivery::split(tables(hours, info)) {
+        for delivery in Delivery::split(hours_to_tables(hours, info)) {
             delivery.write(folder)?;
         }
     }
     Ok(())
 }
 
-/// Rows of hours.
-pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
-    let mut all = Tables::new();
+/// Rows of a fleet's tables for hours of one stream.
+pub fn hours_to_tables(hours: &[Hour], info: &RunInfo) -> Tables {
+    let mut all = Tables::default();
     for hour in hours {
         let stream = Stream::new(hour.stream.clone(), hour.boot.clone(), &hour.machine, info);
         let interval = Interval {
-            seq: whole(hour.seq),
+            seq: to_i64(hour.seq),
             start_s: Some(hour.utc_ns.0.div_euclid(SECOND_NS)),
             mono_ns: Some(hour.mono_ns),
             length_ms: (hour.end_mono_ns - hour.mono_ns) / 1_000_000,
@@ -40,7 +40,7 @@ pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
         for (task, run) in hour.tasks.iter().zip(&info.tasks) {
             let mut stats = TimingStats::new(task.period_ns);
             task.add_to(&mut stats);
-            let mut rows = Tables::new();
+            let mut rows = Tables::default();
             let max_at_s = task.worst_starts.first().map(|late| late.utc_ns.div_euclid(SECOND_NS));
             rows.push(
                 &stream,
@@ -55,7 +55,7 @@ pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
                     epoch_offset_ns: None,
                 },
             );
-            counted_one_by_one(&mut rows, task);
+            put_counts(&mut rows, task);
             all.append(rows);
         }
     }
@@ -64,28 +64,28 @@ pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Limits, causes and worst starts as they were counted while every start was seen.
-fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
+/// Replaces the limits of a task's rows by the hour's own counts, and adds its causes and its worst starts.
+fn put_counts(rows: &mut Tables, task: &HourTask) {
     let Some(key) = rows.slices.first().cloned() else { return };
     rows.limits.clear();
-    rows.limits.extend(task.above.iter().filter_map(|above| {
-        limit_row(&key, &above.purpose, above.measure, above.limit_ns, Some(above.above))
+    rows.limits.extend(task.limit_counts.iter().filter_map(|above| {
+        limit_row(&key, &above.purpose, above.measure, above.limit_ns, Some(above.count))
     }));
     rows.causes.extend(task.causes.iter().map(|sum| CauseRow {
         class: class_id(Some(&sum.cause)),
         who: sum.cause.who.clone().unwrap_or_default(),
-        times: whole(sum.times),
+        times: to_i64(sum.times),
         sum_ns: sum.sum_ns,
         max_ns: sum.max_ns,
         proven_ns: sum.proven_ns,
         likely_ns: sum.likely_ns,
-        ..CauseRow::of(&key)
+        ..CauseRow::from_slice(&key)
     }));
     rows.worst.extend(task.worst_starts.iter().map(|late| WorstRow {
         at_s: Some(late.utc_ns.div_euclid(SECOND_NS)),
         latency_ns: late.latency_ns,
         class: late.cause.as_ref().map(|cause| class_id(Some(cause))).unwrap_or_default(),
         who: late.cause.as_ref().and_then(|cause| cause.who.clone()).unwrap_or_default(),
-        ..WorstRow::of(&key)
+        ..WorstRow::from_slice(&key)
     }));
 }

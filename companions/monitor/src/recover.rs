@@ -7,20 +7,20 @@ use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskRun, TimingStat
 use jitterlab_trace::{JournalReader, atomic_file, journal_path};
 
 use crate::archive::Archive;
-use crate::clock::Now;
-use crate::counter::{Beginning, task};
+use crate::clock::Moment;
+use crate::counter::{HourBeginning, hour_task};
 use crate::folder::{self, Folder};
-use crate::hour::{End, Hour, Totals};
+use crate::hour::{Hour, HourEnd, Totals};
 use crate::task_counter::TaskCounter;
 
-/// Counts what was left, closes its days, and says where the last hour ended.
-pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<End>, Error> {
+/// Counts the journals that a killed monitor left, closes their days, and returns the end of the last hour.
+pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<HourEnd>, Error> {
     // Written halfway when the monitor was killed.
     for name in ["journal", "hours"] {
         atomic_file::sweep(&folder.path().join(name));
     }
-    let mut left: Vec<Beginning> =
-        folder.files("journal", ".json").iter().filter_map(|path| folder::read(path).ok()).collect();
+    let mut left: Vec<HourBeginning> =
+        folder.files("journal", ".json").iter().filter_map(|path| folder::read_json(path).ok()).collect();
     // Streams by their beginning, hours by their number: within a stream the time of day may have been set back.
     left.sort_by_key(|left| left.seq);
     let mut begun: BTreeMap<String, i64> = BTreeMap::new();
@@ -28,27 +28,31 @@ pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Opti
         begun.entry(hour.stream.clone()).or_insert(hour.clocks_ns.2);
     }
     left.sort_by_key(|left| begun.get(&left.stream).copied());
-    let totals = if folder.totals().exists() { folder::read(&folder.totals())? } else { Totals::new() };
+    let totals = if folder.totals_path().exists() {
+        folder::read_json(&folder.totals_path())?
+    } else {
+        Totals::default()
+    };
     let mut end = folder.read_totals()?.end;
     let mut streams: Vec<(String, RunInfo)> = Vec::new();
     for beginning in &left {
-        let Beginning { stream, seq, .. } = beginning;
-        let journal = journal_path(&folder.recording(stream, *seq));
+        let HourBeginning { stream, seq, .. } = beginning;
+        let journal = journal_path(&folder.run_path(stream, *seq));
         let is_counted = totals.streams.get(stream).is_some_and(|next| seq < next);
         let reader = JournalReader::open(&journal);
         let info = reader.as_ref().map(|reader| reader.info().clone());
-        let written = folder.hour(stream, *seq);
+        let written = folder.hour_path(stream, *seq);
         if !is_counted
             && !written.exists()
             && let Ok(reader) = &reader
-            && let Some(hour) = counted(reader, beginning, machine, end.as_ref())?
+            && let Some(hour) = count_journal(reader, beginning, machine, end.as_ref())?
         {
             end = Some(hour.end());
-            folder::write(&written, &hour)?;
+            folder::write_json(&written, &hour)?;
         }
         if !written.exists() {
             let _ = std::fs::remove_file(&journal);
-            let _ = std::fs::remove_file(folder.beginning(stream, *seq));
+            let _ = std::fs::remove_file(folder.beginning_path(stream, *seq));
         }
         if let Ok(info) = info
             && streams.iter().all(|(known, _)| known != stream)
@@ -79,12 +83,12 @@ pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Opti
     Ok(end)
 }
 
-/// Figures of an hour by its journal; `None` where nothing was recorded.
-fn counted(
+/// Figures of an hour from its journal; `None` where nothing was recorded.
+fn count_journal(
     reader: &JournalReader,
-    beginning: &Beginning,
+    beginning: &HourBeginning,
     machine: &str,
-    end: Option<&End>,
+    end: Option<&HourEnd>,
 ) -> Result<Option<Hour>, Error> {
     let info = reader.info();
     let asked: Vec<&'static Purpose> =
@@ -108,22 +112,23 @@ fn counted(
     })?;
     let causes = reader.causes()?.unwrap_or_default();
     let (mono_ns, boot_ns, utc_ns) = beginning.clocks_ns;
-    let now = Now { mono_ns, boot_ns, utc_ns };
+    let now = Moment { mono_ns, boot_ns, utc_ns };
     let Some(first_ns) = sums.iter().filter_map(|(_, first)| *first).min() else { return Ok(None) };
     let mut last_ns = first_ns;
     let mut tasks = Vec::new();
     for (number, (mut counter, (stats, first_due_ns))) in counters.into_iter().zip(sums).enumerate() {
         let lost = info.tasks[number].result.as_ref().map_or(0, |result| result.dropped);
-        let mut count = counter.take();
+        let mut count = counter.take_hour();
         (count.stats, count.lost, count.first_due_ns) = (stats, lost, first_due_ns);
-        count.next_due_ns = first_due_ns.map_or(first_ns, |ns| ns + counter.period_ns * count.due() as i64);
+        count.next_due_ns =
+            first_due_ns.map_or(first_ns, |ns| ns + counter.period_ns * count.due_times() as i64);
         last_ns = last_ns.max(count.next_due_ns);
         let causes: &RunCauses = &causes;
         let run: &TaskRun = &info.tasks[number];
-        tasks.push(task(&counter, &count, run, causes.tasks.get(number), &now));
+        tasks.push(hour_task(&counter, &count, run, causes.tasks.get(number), &now));
     }
-    let boot_ns = (now.boot_of(first_ns), now.boot_of(last_ns));
-    let utc_ns = (now.utc_of(first_ns), now.utc_of(last_ns));
+    let boot_ns = (now.boottime_from_mono(first_ns), now.boottime_from_mono(last_ns));
+    let utc_ns = (now.utc_from_mono(first_ns), now.utc_from_mono(last_ns));
     let gap_ns = end.map_or(0, |end| end.gap_until(&beginning.boot, boot_ns.0, utc_ns.0));
     Ok(Some(Hour {
         stream: beginning.stream.clone(),

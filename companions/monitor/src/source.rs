@@ -1,4 +1,4 @@
-//! Where activations come from: own tasks, or threads of programs that run anyway, found again when they come back.
+//! Sources of activations: own tasks, or threads of programs that run anyway, found again when they come back.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use jitterlab_model::{Activation, Error, RunCauses, TaskSpec};
 
 use crate::counter::Counter;
 
-/// A unit that does not run is looked for so often.
+/// Interval between searches for threads that do not run.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Length of the search for periodic threads.
 const FIND_NS: i64 = 2_000_000_000;
@@ -20,51 +20,51 @@ const FIND_NS: i64 = 2_000_000_000;
 /// Source of activations.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Tasks of its own.
+    /// Tasks of the monitor's own.
     Tasks(Vec<TaskSpec>),
     /// Threads that run anyway.
     Threads(Target),
 }
 
-/// A counter that the thread that collects and the one that looks at the clock share.
+/// A counter that the threads of sources share.
 #[derive(Clone)]
-pub struct Shared(pub Arc<Mutex<Counter>>);
+pub struct SharedCounter(pub Arc<Mutex<Counter>>);
 
-impl Shared {
-    /// The counter, whatever happened to the thread that had it.
+impl SharedCounter {
+    /// The counter, even if a thread that had it panicked.
     pub fn lock(&self) -> MutexGuard<'_, Counter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sink for Shared {
+impl Sink for SharedCounter {
     fn activations(&mut self, task: usize, rows: &[Activation]) {
-        self.lock().activations(task, rows);
+        self.lock().add_activations(task, rows);
     }
 
     fn causes(&mut self, causes: &RunCauses) {
-        self.lock().causes(causes);
+        self.lock().add_causes(causes);
     }
 
     fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
-        self.lock().causes_wanted(looked_for)
+        self.lock().next_cause_request(looked_for)
     }
 
     fn causes_refused(&mut self, error: &Error) {
-        self.lock().causes_refused(error);
+        self.lock().disable_causes(error);
     }
 }
 
-/// Measures until `interrupted` is set; `look` is called several times a second.
+/// Measures until `interrupted` is set; `on_tick` is called several times a second.
 pub fn measure(
     source: &Source,
-    counter: &Shared,
-    look: &mut dyn FnMut(),
+    counter: &SharedCounter,
+    on_tick: &mut dyn FnMut(),
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(), Error> {
     match source {
         Source::Tasks(tasks) => {
-            let keep = counter.lock().keep(tasks.first().map_or(1_000_000, |task| task.period_ns));
+            let keep = counter.lock().keep_rule(tasks.first().map_or(1_000_000, |task| task.period_ns));
             let request = Request {
                 keep,
                 seldom: true,
@@ -72,26 +72,26 @@ pub fn measure(
                 ..Request::for_tasks(tasks.clone())
             };
             let measurement = Measurement::prepare(request)?;
-            counter.lock().begin(stream_id()?, measurement.info().clone());
+            counter.lock().begin_stream(new_stream_id()?, measurement.info().clone());
             let mut sink = counter.clone();
-            let finished = measurement.run(&mut sink, &mut |_| look_at(counter, look), interrupted)?;
-            finish(counter, &finished);
-            not_at_its_end(&finished)
+            let finished = measurement.run(&mut sink, &mut |_| tick(counter, on_tick), interrupted)?;
+            end_stream(counter, &finished);
+            check_stop(&finished)
         }
         Source::Threads(target) => {
             while !interrupted.load(Ordering::Relaxed) {
-                watch(target, counter, look, interrupted)?;
+                watch_threads(target, counter, on_tick, interrupted)?;
             }
             Ok(())
         }
     }
 }
 
-/// Watches threads until they end; where there are none, waits a while.
-fn watch(
+/// Watches threads until they end; waits a while if there are none.
+fn watch_threads(
     target: &Target,
-    counter: &Shared,
-    look: &mut dyn FnMut(),
+    counter: &SharedCounter,
+    on_tick: &mut dyn FnMut(),
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(), Error> {
     let command = std::env::args().collect();
@@ -104,7 +104,7 @@ fn watch(
         {
             let begun = std::time::Instant::now();
             while begun.elapsed() < LOOK_AGAIN && !interrupted.load(Ordering::Relaxed) {
-                look();
+                on_tick();
                 std::thread::sleep(Duration::from_millis(100));
             }
             return Ok(());
@@ -112,26 +112,26 @@ fn watch(
         Err(error) => return Err(error),
     };
     let period_ns = found.info().tasks.first().map_or(1_000_000, |task| task.spec.period_ns);
-    found.keep(counter.lock().keep(period_ns));
-    counter.lock().begin(stream_id()?, found.info().clone());
+    found.keep(counter.lock().keep_rule(period_ns));
+    counter.lock().begin_stream(new_stream_id()?, found.info().clone());
     let mut sink = counter.clone();
-    let finished = found.run(&mut sink, &mut |_| look_at(counter, look), interrupted);
-    finish(counter, &finished);
+    let finished = found.run(&mut sink, &mut |_| tick(counter, on_tick), interrupted);
+    end_stream(counter, &finished);
     Ok(())
 }
 
-fn look_at(counter: &Shared, look: &mut dyn FnMut()) {
+fn tick(counter: &SharedCounter, on_tick: &mut dyn FnMut()) {
     counter.lock().tick();
-    look();
+    on_tick();
 }
 
-fn finish(counter: &Shared, finished: &Finished) {
+fn end_stream(counter: &SharedCounter, finished: &Finished) {
     let results: Vec<_> = finished.info.tasks.iter().map(|task| task.result.clone()).collect();
-    counter.lock().finish(&results);
+    counter.lock().end_stream(&results);
 }
 
-/// Reason why tasks ended that nobody ended.
-fn not_at_its_end(finished: &Finished) -> Result<(), Error> {
+/// Fails if tasks ended by an overload or a failed wait.
+fn check_stop(finished: &Finished) -> Result<(), Error> {
     use jitterlab_model::StopReason;
     match &finished.info.stop {
         Some(StopReason::Overloaded { overload, .. }) => Err((*overload).into()),
@@ -142,8 +142,8 @@ fn not_at_its_end(finished: &Finished) -> Result<(), Error> {
     }
 }
 
-/// A name for a stretch of measuring that no other has.
-pub fn stream_id() -> Result<String, Error> {
+/// A random name for a stretch of measuring: 16 hexadecimal digits.
+pub fn new_stream_id() -> Result<String, Error> {
     let mut bytes = [0; 8];
     let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
     read.map_err(|error| Error::refused("cannot draw a name for what is measured").because(error))?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::folder::{self, Folder};
 use crate::hour::{HourTask, Totals, WorstStart};
 
-/// All that a monitor has counted.
+/// Counts of a monitor, and their verdict.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
     pub folder: String,
@@ -18,14 +18,14 @@ pub struct Status {
     pub utc_ns: (i64, i64),
     /// Time since the end of the last hour.
     pub age_ns: i64,
-    /// Whether a monitor writes into it now.
+    /// True if a monitor writes into the folder now.
     pub is_running: bool,
     /// Time that nothing was measured of.
     pub gap_ns: i64,
     pub tasks: Vec<TaskStatus>,
-    /// All hours as one run, judged.
+    /// All hours as one run with its verdict.
     pub measured: MeasuredRun,
-    /// Bytes of all its files.
+    /// Size of all files in the folder.
     pub bytes: u64,
 }
 
@@ -39,13 +39,13 @@ pub struct TaskStatus {
     pub missed: u64,
     /// Activations without a record.
     pub lost: u64,
-    /// The worst starts.
+    /// Starts with the largest latencies.
     #[serde(rename = "latest")]
     pub worst_starts: Vec<WorstStart>,
 }
 
-/// Reads what is in the folder; judges it for one purpose or for all that its tasks test.
-pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<Status, Error> {
+/// Reads the counts in a folder, and judges them for one purpose or for all that its tasks test.
+pub fn read_status(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<Status, Error> {
     let totals = folder.read_totals()?;
     if totals.tasks.is_empty() {
         return Err(Error::bad_use(format!("{} holds no hour that is over", folder.path().display()))
@@ -53,7 +53,7 @@ pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<S
     }
     let tasks = totals.tasks.iter().map(|task| TaskStatus {
         name: task.name.clone(),
-        due: task.due(),
+        due: task.due_times(),
         missed: task.missed,
         lost: task.lost,
         worst_starts: task.worst_starts.clone(),
@@ -62,16 +62,16 @@ pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<S
         folder: folder.path().display().to_string(),
         utc_ns: totals.utc_ns,
         age_ns: (now_ns - totals.utc_ns.1).max(0),
-        is_running: folder.is_taken(),
+        is_running: folder.is_locked(),
         gap_ns: totals.gap_ns,
         tasks: tasks.collect(),
-        measured: judged(&totals, purpose),
-        bytes: folder.bytes(),
+        measured: measured_run(&totals, purpose),
+        bytes: folder.size_bytes(),
     })
 }
 
-/// All hours as one run, judged.
-fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
+/// All hours as one run, with the verdict for one purpose or for all that its tasks test.
+fn measured_run(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
     let specs = totals.tasks.iter().map(|task| TaskSpec {
         name: task.name.clone(),
         period_ns: task.period_ns,
@@ -82,28 +82,28 @@ fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
     for (run, task) in info.tasks.iter_mut().zip(&totals.tasks) {
         let mut stats = TimingStats::new(task.period_ns);
         task.add_to(&mut stats);
-        run.granted = granted(task);
-        run.result = Some(task.result(0, totals.utc_ns.1 - totals.utc_ns.0));
+        run.granted = granted_policy(task);
+        run.result = Some(task.task_result(0, totals.utc_ns.1 - totals.utc_ns.0));
         all.push(stats);
     }
     MeasuredRun::new(info, &all, None).with_verdict_for(purpose)
 }
 
-fn granted(task: &HourTask) -> Option<Granted> {
+fn granted_policy(task: &HourTask) -> Option<Granted> {
     let policy: Policy = task.policy.parse().ok()?;
     Some(Granted { policy, cpus: Vec::new(), memory_locked: true, timer_slack_ns: None })
 }
 
 /// Unix time now.
-pub fn now_ns() -> i64 {
+pub fn unix_now_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Writes a page of the hour that is over; what fails is for the journal.
+/// Writes an HTML page of the hour in a journal.
 pub fn write_page(journal: &std::path::Path, page: &std::path::Path) -> Result<(), Error> {
     let run = jitterlab_runs::Run::open(journal, &Default::default())?;
     let runs = jitterlab_report::page::read(std::slice::from_ref(&run), None)?;
     let html = jitterlab_report::page::render(&runs, &[])?;
-    folder::write_bytes(page, html.as_bytes())
+    folder::write_durably(page, html.as_bytes())
 }

@@ -1,46 +1,45 @@
-//! One task as its activations come: counted, and cut into hours.
+//! Counts of one task by hours, as its activations come.
 
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_fleet::limit_counts::{Broken, LimitCounts};
+use jitterlab_fleet::limit_counts::{LimitBreach, LimitCounts};
 use jitterlab_model::{Activation, Flags, TimingStats};
 
-use crate::hour::{Above, MAX_WORST};
+use crate::hour::{LimitCount, MAX_WORST};
 
 /// Counts of a task in an hour.
 #[derive(Debug, Clone)]
-pub struct Count {
-    /// Figures.
+pub struct Counts {
     pub stats: TimingStats,
     /// Activations without a record.
     pub lost: u64,
     /// Starts above each limit in force, once the hour is over.
-    pub above: Vec<u64>,
+    pub limit_counts: Vec<u64>,
     /// First due time.
     pub first_due_ns: Option<i64>,
     /// The due time that would have been next.
     pub next_due_ns: i64,
-    /// Due time and latency in ns of the starts with the largest latency, the largest first.
+    /// Due time and latency of the starts with the largest latencies, the largest first.
     pub worst_starts: Vec<(i64, i64)>,
 }
 
-impl Count {
+impl Counts {
     fn new(period_ns: i64) -> Self {
-        Count {
+        Counts {
             stats: TimingStats::new(period_ns),
             lost: 0,
-            above: Vec::new(),
+            limit_counts: Vec::new(),
             first_due_ns: None,
             next_due_ns: 0,
             worst_starts: Vec::new(),
         }
     }
 
-    /// Due times until now.
-    pub fn due(&self) -> u64 {
+    /// Due times until now: served, missed, or without a record.
+    pub fn due_times(&self) -> u64 {
         self.stats.executed() + self.stats.seen_missed() + self.lost
     }
 
-    fn add_worst_start(&mut self, a: &Activation) {
+    fn keep_if_worst(&mut self, a: &Activation) {
         let latency_ns = a.latency_ns();
         if self.worst_starts.len() >= MAX_WORST
             && self.worst_starts.last().is_some_and(|(_, least)| latency_ns <= *least)
@@ -56,41 +55,40 @@ impl Count {
 #[derive(Debug)]
 pub struct TaskCounter {
     pub name: String,
-    /// T.
     pub period_ns: i64,
     limits: LimitCounts,
     next_index: Option<u64>,
     /// The hour that is counted.
-    open: Count,
+    open: Counts,
     /// The hour before it, where other tasks are still in that.
-    closed: Option<Count>,
+    closed: Option<Counts>,
 }
 
 impl TaskCounter {
-    /// Nothing counted yet.
+    /// A counter of nothing, for the limits of these purposes, or of all that the period tests.
     pub fn new(name: &str, period_ns: i64, asked: &[&'static Purpose]) -> Self {
         let limits = LimitCounts::for_purposes(asked, period_ns);
-        let (next_index, open, closed) = (None, Count::new(period_ns), None);
+        let (next_index, open, closed) = (None, Counts::new(period_ns), None);
         TaskCounter { name: name.into(), period_ns, limits, next_index, open, closed }
     }
 
-    /// Limits in force, and what of the open hour is above them.
+    /// Limits in force, and the starts of the open hour above them.
     pub fn limits(&self) -> &LimitCounts {
         &self.limits
     }
 
     /// Counts of the open hour.
-    pub fn open(&self) -> &Count {
+    pub fn open(&self) -> &Counts {
         &self.open
     }
 
-    /// Whether it has passed the end of the hour.
+    /// True if the task has passed the end of the hour.
     pub fn has_closed(&self) -> bool {
         self.closed.is_some()
     }
 
     /// Counts the next activations, all of one hour; returns what is broken by them.
-    pub fn push(&mut self, rows: &[Activation]) -> Vec<Broken> {
+    pub fn push(&mut self, rows: &[Activation]) -> Vec<LimitBreach> {
         let mut broken = Vec::new();
         let count = &mut self.open;
         count.stats.push_all(rows);
@@ -100,48 +98,48 @@ impl TaskCounter {
             self.next_index = Some(a.index + 1 + u64::from(a.missed));
             count.first_due_ns.get_or_insert(a.due_ns);
             count.next_due_ns = a.due_ns + self.period_ns * (1 + i64::from(a.missed));
-            count.add_worst_start(a);
+            count.keep_if_worst(a);
             broken.extend(self.limits.push(a));
         }
         broken
     }
 
     /// Counts due times that the source itself reports at its end and that no activation told of.
-    pub fn add_untold(&mut self, missed: u64, lost: u64) {
+    pub fn add_unreported(&mut self, missed: u64, lost: u64) {
         self.open.stats.add_missed(missed);
         self.open.lost += lost;
         self.open.next_due_ns += self.period_ns * (missed + lost) as i64;
     }
 
-    /// Passes the end of the hour: what comes is of the next.
-    pub fn pass(&mut self) {
+    /// Closes the hour: activations that come are of the next.
+    pub fn close_hour(&mut self) {
         self.closed = Some(self.take_open());
     }
 
-    /// Takes the counts of the hour that ends.
-    pub fn take(&mut self) -> Count {
+    /// Removes and returns the counts of the hour that ends.
+    pub fn take_hour(&mut self) -> Counts {
         self.closed.take().unwrap_or_else(|| self.take_open())
     }
 
-    fn take_open(&mut self) -> Count {
-        let mut next = Count::new(self.period_ns);
+    fn take_open(&mut self) -> Counts {
+        let mut next = Counts::new(self.period_ns);
         next.next_due_ns = self.open.next_due_ns;
         let stats = self.open.stats.take();
         next.stats = std::mem::replace(&mut self.open.stats, TimingStats::new(self.period_ns));
         let mut ended = std::mem::replace(&mut self.open, next);
         ended.stats = stats;
-        ended.above = self.limits.take().above().into();
+        ended.limit_counts = self.limits.take_counts().counts().into();
         ended
     }
 
-    /// Starts above each limit, as an hour keeps them.
-    pub fn above(&self, count: &Count) -> Vec<Above> {
-        let each = self.limits.limits().iter().zip(&count.above);
-        each.map(|(limit, above)| Above {
+    /// Starts above each limit in an hour's counts.
+    pub fn limit_counts(&self, count: &Counts) -> Vec<LimitCount> {
+        let each = self.limits.limits().iter().zip(&count.limit_counts);
+        each.map(|(limit, above)| LimitCount {
             purpose: limit.purpose.into(),
             limit_ns: limit.limit_ns,
             measure: limit.measure,
-            above: *above,
+            count: *above,
         })
         .collect()
     }

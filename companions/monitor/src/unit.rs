@@ -9,27 +9,27 @@ use jitterlab_model::Error;
 
 /// Name of the service.
 pub const SERVICE: &str = "jitterlab-monitor.service";
-/// The unit, which the Debian package carries, too.
+/// Text of the unit, which the Debian package carries, too.
 const UNIT: &str = include_str!("../../../packaging/systemd/jitterlab-monitor.service");
-/// Its line that lets it read who limits idle states.
+/// Line of the unit by which it may read which process limits idle states.
 const GROUP: &str = "SupplementaryGroups=jitterlab\n";
 /// Drop-in with the rights that causes need beyond the unit.
 const WHY: &str = include_str!("../../../packaging/systemd/why.conf");
-/// Where a package puts it, and where this program does.
+/// Folders of units that packages install, and that this program does.
 const PACKAGED: &str = "usr/lib/systemd/system";
 const OWN: &str = "etc/systemd/system";
 
 /// Change to the system's services.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct ServiceChange {
     /// Files that were written or removed.
     pub files: Vec<PathBuf>,
-    /// Whether systemd runs here, and was told.
-    pub told: bool,
+    /// True if systemd runs here and reloaded its units.
+    pub systemd_reloaded: bool,
 }
 
 /// Writes the unit below `root` where no package has, for this program and these options, and starts it.
-pub fn install(root: &Path, program: &Path, options: &[String], with_causes: bool) -> Result<Done, Error> {
+pub fn install(root: &Path, program: &Path, args: &[String], causes: bool) -> Result<ServiceChange, Error> {
     let mut files = Vec::new();
     let mut put = |path: PathBuf, text: &str| {
         let folder = path.parent().unwrap_or(root).to_owned();
@@ -48,22 +48,22 @@ pub fn install(root: &Path, program: &Path, options: &[String], with_causes: boo
         put(root.join(OWN).join(SERVICE), &unit)?;
     }
     let drop_ins = root.join(OWN).join(format!("{SERVICE}.d"));
-    if !options.is_empty() {
+    if !args.is_empty() {
         put(
             drop_ins.join("options.conf"),
-            &format!("[Service]\nEnvironment=\"OPTIONS={}\"\n", options.join(" ")),
+            &format!("[Service]\nEnvironment=\"OPTIONS={}\"\n", args.join(" ")),
         )?;
     }
-    if with_causes {
+    if causes {
         put(drop_ins.join("why.conf"), WHY)?;
     }
-    let told = tell(root, &[&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]])?;
-    Ok(Done { files, told })
+    let told = call_systemctl(root, &[&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]])?;
+    Ok(ServiceChange { files, systemd_reloaded: told })
 }
 
 /// Stops the service and removes what [`install`] wrote; what was measured stays.
-pub fn uninstall(root: &Path) -> Result<Done, Error> {
-    let told = tell(root, &[&["disable", "--now", SERVICE]])?;
+pub fn uninstall(root: &Path) -> Result<ServiceChange, Error> {
+    let told = call_systemctl(root, &[&["disable", "--now", SERVICE]])?;
     let drop_ins = root.join(OWN).join(format!("{SERVICE}.d"));
     let mut files = Vec::new();
     for path in [root.join(OWN).join(SERVICE), drop_ins.join("options.conf"), drop_ins.join("why.conf")] {
@@ -74,12 +74,12 @@ pub fn uninstall(root: &Path) -> Result<Done, Error> {
         }
     }
     let _ = fs::remove_dir(&drop_ins);
-    tell(root, &[&["daemon-reload"]])?;
-    Ok(Done { files, told })
+    call_systemctl(root, &[&["daemon-reload"]])?;
+    Ok(ServiceChange { files, systemd_reloaded: told })
 }
 
-/// Tells systemd where it runs this machine.
-fn tell(root: &Path, calls: &[&[&str]]) -> Result<bool, Error> {
+/// Calls systemctl with each list of arguments; returns false if systemd does not run this machine.
+fn call_systemctl(root: &Path, calls: &[&[&str]]) -> Result<bool, Error> {
     if root != Path::new("/") || !root.join("run/systemd/system").exists() {
         return Ok(false);
     }

@@ -44,15 +44,15 @@ pub const REPETITIONS: u32 = 3;
 
 /// Base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
 #[derive(Deserialize)]
-struct Series {
+struct PrintedSeries {
     load: String,
     cells: Vec<(u16, u16, f64, f64)>,
 }
 
 /// Both series as a matrix with one repetition. The report gives the largest period error only.
-pub fn matrix() -> Matrix {
+pub fn printed_matrix() -> Matrix {
     let timing = |us: f64| CellTiming { period_error_ns: Some(us * 1e3), ..CellTiming::default() };
-    let of_series = |Series { load, cells }: Series| {
+    let of_series = |PrintedSeries { load, cells }: PrintedSeries| {
         cells.into_iter().map(move |(base, servo, servo_us, base_us)| CellMeasurement {
             cpus: vec![servo, base],
             condition: load.clone(),
@@ -60,7 +60,7 @@ pub fn matrix() -> Matrix {
             tasks: vec![timing(servo_us), timing(base_us)],
         })
     };
-    let series: Vec<Series> = Paper::Athlon.part("series");
+    let series: Vec<PrintedSeries> = Paper::Athlon.data_part("series");
     let measurements = series.into_iter().flat_map(of_series).collect();
     Matrix { tasks: vec!["servo".into(), "base".into()], measurements }
 }
@@ -81,14 +81,14 @@ pub struct AthlonReproduction {
     pub left: usize,
     pub printed: Matrix,
     pub today: Matrix,
-    pub observations: Vec<Compared>,
-    pub printed_exceptions: Exceptions,
-    pub exceptions: Exceptions,
+    pub observations: Vec<ComparedObservation>,
+    pub printed_exceptions: OutlierCpus,
+    pub exceptions: OutlierCpus,
 }
 
-/// One of the report's observations, tested on its numbers and on today's.
+/// An observation of the report, tested on its printed numbers and on today's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct ComparedObservation {
     pub statement: &'static str,
     pub printed: Option<Observation>,
     pub today: Option<Observation>,
@@ -99,15 +99,15 @@ pub struct Compared {
 
 /// CPUs that are exceptions among the same-CPU cells without load, as CPU 0 was in the report, each with its factor against the
 /// others; `None` with fewer than three CPUs, where none can be one.
-pub type Exceptions = Option<Vec<(u16, f64)>>;
+pub type OutlierCpus = Option<Vec<(u16, f64)>>;
 
 /// An observation of the report: its statement, its answer from a table, `None` if that has not the cells for it, and the answers
 /// that processors that take turns give even without an effect: any work on another processor makes a task wait.
-type Asked = (&'static str, fn(&Matrix) -> Option<Observation>, &'static [Answer]);
+type ObservationTest = (&'static str, fn(&Matrix) -> Option<Observation>, &'static [Answer]);
 
 const ERROR: CellStatistic = CellStatistic::PeriodError;
 
-const OBSERVATIONS: [Asked; 4] = [
+const OBSERVATIONS: [ObservationTest; 4] = [
     ("same-cpu", |of| same_cpu(of, NO_LOAD, ERROR), &[Answer::Yes, Answer::Little]),
     ("same-cpu-with-hogs", |of| same_cpu(of, HOGS, ERROR), &[Answer::Yes, Answer::Little]),
     ("hogs", |of| condition_effect(of, (NO_LOAD, HOGS), &[0, 1], ERROR, true), &[Answer::Opposite]),
@@ -121,19 +121,19 @@ const OBSERVATIONS: [Asked; 4] = [
 impl AthlonReproduction {
     /// Tests the observations on the measurements on `machine`, whose processors take turns of this length if they are emulated.
     pub fn new(machine: SystemFacts, today: Matrix, turn_ns: Option<i64>) -> Self {
-        let printed = matrix();
+        let printed = printed_matrix();
         let observations = OBSERVATIONS.map(|(statement, answer, of_turns)| {
             let found = answer(&today);
             let is_of_turns = found.as_ref().is_some_and(|found| of_turns.contains(&found.answer));
             let turns_decide = turn_ns.is_some() && is_of_turns;
-            Compared { statement, printed: answer(&printed), today: found, turns_decide }
+            ComparedObservation { statement, printed: answer(&printed), today: found, turns_decide }
         });
         AthlonReproduction {
             machine,
             turn_ns,
             observations: observations.into(),
-            printed_exceptions: standing_out(&printed),
-            exceptions: standing_out(&today),
+            printed_exceptions: pair_outliers(&printed),
+            exceptions: pair_outliers(&today),
             printed,
             today,
             ..AthlonReproduction::default()
@@ -142,14 +142,14 @@ impl AthlonReproduction {
 
     /// Evidence on the report's observations, which its own numbers confirm, and on what it says of its tables.
     pub fn evidence(&self) -> Vec<Evidence> {
-        let one = |compared: &Compared| {
+        let one = |compared: &ComparedObservation| {
             let holds = match compared.today.as_ref().map(|today| today.answer) {
                 _ if compared.turns_decide => None,
                 Some(Answer::Yes | Answer::Little) => Some(true),
                 Some(Answer::No | Answer::Opposite) => Some(false),
                 Some(Answer::CannotTell) | None => None,
             };
-            let [here, report] = [&compared.today, &compared.printed].map(|of| in_words(of.as_ref()));
+            let [here, report] = [&compared.today, &compared.printed].map(|of| observation_text(of.as_ref()));
             let values = json!({ "holds": holds, "here": here, "report": report });
             Evidence::new(compared.statement, "holds", values)
         };
@@ -158,12 +158,12 @@ impl AthlonReproduction {
         let idle = self.idle.map(|idle| Evidence::new("idle", "idle", json!({ "idle": idle })));
         let mut all: Vec<Evidence> = self.observations.iter().map(one).chain(usage).chain(idle).collect();
         if !self.today.measurements.is_empty() {
-            all.extend(self.of_tables());
+            all.extend(self.table_evidence());
         }
         all
     }
 
-    fn of_tables(&self) -> impl Iterator<Item = Evidence> {
+    fn table_evidence(&self) -> impl Iterator<Item = Evidence> {
         let same = |servo: u16, base: u16| servo == base;
         let apart = |servo: u16, base: u16| servo != base;
         let [on, off] = [means(&self.printed, same), means(&self.printed, apart)];
@@ -172,7 +172,7 @@ impl AthlonReproduction {
         let diagonal =
             json!({ "ratios": ratios, "on": on, "off": off, "here_on": here_on, "here_off": here_off });
         let diagonal = Evidence::new("diagonal", "ratios", diagonal);
-        Some(diagonal).into_iter().chain(Paper::Athlon.own_evidence("as-good-as-rtai"))
+        Some(diagonal).into_iter().chain(Paper::Athlon.printed_evidence("as-good-as-rtai"))
     }
 }
 
@@ -185,26 +185,26 @@ fn period_errors(matrix: &Matrix, series: &str, task: usize, are: impl Fn(u16, u
     cells.filter_map(|cell| cell.tasks.get(task)?.period_error_ns).collect()
 }
 
-/// Their means: servo and base thread without load, then with hogs.
+/// Means of the largest period errors: servo and base thread without load, then with hogs.
 fn means(matrix: &Matrix, are: impl Fn(u16, u16) -> bool) -> Vec<Option<f64>> {
     let each = SERIES.into_iter().flat_map(|series| [0, 1].map(|task| (series, task)));
     let values = each.map(|(series, task)| period_errors(matrix, series, task, &are));
     values.map(|all| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)).collect()
 }
 
-fn in_words(answer: Option<&Observation>) -> String {
+fn observation_text(answer: Option<&Observation>) -> String {
     answer
         .map_or_else(|| "nothing was measured".into(), |of| observation_sentence("", of).trim_start().into())
 }
 
-fn standing_out(matrix: &Matrix) -> Exceptions {
+fn pair_outliers(matrix: &Matrix) -> OutlierCpus {
     (matrix.cpus_of(0).len() >= 3).then(|| outlier_cpus(matrix, NO_LOAD, ERROR))
 }
 
-/// As many pairs as the report's machine had.
+/// Number of pairs of CPUs of the report's machine.
 const PAIRS: usize = 16;
 
-/// Measures the missing ones of the report's cells.
+/// Measures the missing cells of the report on this machine, and writes the results.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let guest = at.run_file(GUEST);
     if guest.exists() {
@@ -214,38 +214,39 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let machine = facts::read(&Root::system());
     let mut index = match cells::read_index(at.directory)? {
         Some(index) => index,
-        None => plan(at, &machine)?,
+        None => plan_cells(at, &machine)?,
     };
     let (folder, interrupted) = (at.directory, at.interrupted);
-    let mut progress = at.progress();
+    let mut progress = at.announce_steps();
     let mut experiment = Experiment::new(FinishedParts::without_file(), &mut progress, interrupted);
     cells::measure_cells(&mut index, folder, &mut experiment)?;
     drop(progress);
-    let (hog, idle) = usage(at, &machine)?;
-    finish(
+    let (hog, idle) = run_hog(at, &machine)?;
+    write(
         at,
         AthlonReproduction { hog, idle, ..AthlonReproduction::new(machine, index.matrix(), None) },
         index,
     )
 }
 
-fn finish(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
+/// Writes the results, with the settings of the cells and the number of those that are left.
+fn write(at: &Workplace<'_>, found: AthlonReproduction, index: MatrixIndex) -> Result<Reproduction, Error> {
     let (left, duration_ns) = (index.cells_left(), index.duration_ns);
     let found = AthlonReproduction { tasks: index.tasks, duration_ns, left, ..found };
-    at.finish(&found, found.evidence())
+    at.write_results(&found, found.evidence())
 }
 
-fn hog(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
+fn hog_load(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
     parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
 }
 
 /// The load of the report's hog, beside a task elsewhere, and the idle share of its processor without load.
-fn usage(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
-    let mut usable = machine.usable().iter().collect::<Vec<_>>().into_iter();
+fn run_hog(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<(Option<LoadRun>, Option<f64>), Error> {
+    let mut usable = facts.usable().iter().collect::<Vec<_>>().into_iter();
     let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok((None, None)) };
     let task =
         TaskSpec { name: "servo".into(), period_ns: 1_000_000, cpu: Some(other), ..TaskSpec::default() };
-    let loads = hog(hogged)?;
+    let loads = hog_load(hogged)?;
     let words: Vec<String> = loads.iter().map(ToString::to_string).collect();
     let idle = at.measure("idle", vec![task.clone()], NO_LOAD, at.duration_ns)?;
     let hog = at.measure("hog", vec![task], &words.join(" "), at.duration_ns)?;
@@ -260,8 +261,8 @@ fn idle_share(before: Option<&SystemFacts>, after: Option<&SystemFacts>, cpu: u1
     times(after)?.share_since(&times(before)?, |times| times.idle_ns)
 }
 
-/// The report's threads on a machine's CPUs; says which ones where these are not all.
-fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
+/// Plans the cells of the report's threads on a machine's CPUs; announces the choice where these are not all.
+fn plan_cells(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
     let usable = facts.usable();
     if usable.len() < 2 {
         return Err(Error::bad_use(
@@ -271,13 +272,13 @@ fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Erro
     }
     let chosen = propose(facts, &usable, 2, PAIRS);
     if chosen.is_part() {
-        (at.tell)(&cpu_choice_sentence(&chosen, "`jitterlab matrix` takes others"));
+        (at.announce)(&cpu_choice_sentence(&chosen, "`jitterlab matrix` takes others"));
     }
     // CPUs of the report's hogs: two of those that the system may use.
     let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);
-    let hogs: Result<Vec<_>, Error> = open.iter().take(2).map(hog).collect();
+    let hogs: Result<Vec<_>, Error> = open.iter().take(2).map(hog_load).collect();
     let setting = |name: &str, loads| CellSetting { name: name.into(), loads, isolate: None };
     let settings = vec![
         setting(NO_LOAD, parse_loads("none")?),
@@ -285,12 +286,12 @@ fn plan(at: &mut Workplace<'_>, facts: &SystemFacts) -> Result<MatrixIndex, Erro
         setting(READING, parse_loads(&format!("proc@{open}"))?),
     ];
     // The report's threads ran under Xenomai.
-    let wake =
-        System::like_xenomai(&System::all_on(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
-    Ok(MatrixIndex::new(tasks(wake).into(), settings, &chosen.cpus, REPETITIONS, at.duration_ns, 2012))
+    let wake = System::nearest_to_xenomai(&System::all_of_machine(facts))
+        .map_or(WakeMethod::Nanosleep, |system| system.wake);
+    Ok(MatrixIndex::new(report_tasks(wake).into(), settings, &chosen.cpus, REPETITIONS, at.duration_ns, 2012))
 }
 
-fn tasks(wake: WakeMethod) -> [TaskSpec; 2] {
+fn report_tasks(wake: WakeMethod) -> [TaskSpec; 2] {
     let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
         name: name.into(),
         period_ns,
@@ -311,23 +312,23 @@ const GUEST: &str = "guest";
 
 /// The report's 32 cells, three times, on four emulated processors of a kernel with Xenomai where one is given, else with
 /// PREEMPT_RT, in one boot.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     let file = at.run_file(GUEST);
     let index = match cells::read_index(at.directory)? {
-        Some(index) if at.is_kept(&file) => index,
+        Some(index) if at.reuse_run_file(&file) => index,
         // Cells of this machine, which took their time.
         Some(_) => return Err(in_the_way(at.directory)),
-        None => emulated(at, kernels, &file)?,
+        None => measure_in_guest(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
-    finish(at, AthlonReproduction::new(machine, index.matrix(), Some(TURN_NS)), index)
+    write(at, AthlonReproduction::new(machine, index.matrix(), Some(TURN_NS)), index)
 }
 
-fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
+fn measure_in_guest(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
-    let system = System::like_xenomai(&kernels.systems());
+    let system = System::nearest_to_xenomai(&kernels.systems());
     let system = system.ok_or_else(|| Error::defect("no real-time system"))?;
-    let tasks = tasks(system.wake);
+    let tasks = report_tasks(system.wake);
     let mut command: Vec<String> = ["jitterlab", "matrix", "--json"].map(String::from).into();
     let mut option = |name: &str, value: &str| command.extend([name, value].map(String::from));
     option("--output", "/tmp/cells");
@@ -345,7 +346,7 @@ fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Ma
     let kernel = system.kernel.as_ref().unwrap_or(&kernels.preempt_rt);
     let guest = at.boot(system.name, kernel, machine, steps, &tasks)?;
     let said = guest.output(CELLS)?;
-    let index = measured_cells(said).ok_or_else(|| {
+    let index = parse_cells(said).ok_or_else(|| {
         let line = said.lines().next().unwrap_or_default();
         Error::defect(format!("the guest did not send the cells it measured but {line:?}"))
     })?;
@@ -355,7 +356,7 @@ fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Ma
 }
 
 /// The cells in the output of `matrix --json`.
-fn measured_cells(json: &str) -> Option<MatrixIndex> {
+fn parse_cells(json: &str) -> Option<MatrixIndex> {
     let mut printed: serde_json::Value = serde_json::from_slice(json.as_bytes()).ok()?;
     serde_json::from_value(printed.pointer_mut("/result/index")?.take()).ok()
 }
@@ -369,7 +370,7 @@ mod tests {
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
         let of = |today, turn_ns| AthlonReproduction::new(SystemFacts::default(), today, turn_ns);
-        let same = of(matrix(), None);
+        let same = of(printed_matrix(), None);
         let answers: Vec<_> =
             same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();
         assert_eq!(answers, [Some(Answer::Yes), Some(Answer::Yes), Some(Answer::Little), None]);
@@ -381,7 +382,7 @@ mod tests {
         // Turns make tasks apart wait, so "better together" may be theirs; that hogs help they do not do.
         assert!(same.observations.iter().all(|o| !o.turns_decide));
         let turns: Vec<bool> =
-            of(matrix(), Some(7_000)).observations.iter().map(|o| o.turns_decide).collect();
+            of(printed_matrix(), Some(7_000)).observations.iter().map(|o| o.turns_decide).collect();
         assert_eq!(turns, [true, true, false, false]);
     }
 
@@ -389,10 +390,10 @@ mod tests {
     fn but_for_cpu_0_the_base_thread_is_worse_than_under_rtai() {
         let but_0 = |servo: u16, base: u16| servo == base && servo != 0;
         let largest = [0, 1].map(|task| {
-            let of_series = SERIES.map(|series| period_errors(&matrix(), series, task, but_0));
+            let of_series = SERIES.map(|series| period_errors(&printed_matrix(), series, task, but_0));
             of_series.into_iter().flatten().reduce(f64::max).unwrap()
         });
-        let own = Paper::Athlon.own_evidence("as-good-as-rtai").unwrap().values;
+        let own = Paper::Athlon.printed_evidence("as-good-as-rtai").unwrap().values;
         assert_eq!(["servo", "base"].map(|name| own[name].as_f64().unwrap()), largest);
         for (number, ns) in largest.into_iter().enumerate() {
             let against = ns / [4_400.0, 2_400.0][number];
@@ -415,7 +416,7 @@ mod tests {
 
     #[test]
     fn the_report_s_author_is_confirmed() {
-        let m = matrix();
+        let m = printed_matrix();
         for condition in ["none", "hog@0-1"] {
             let same = same_cpu(&m, condition, CellStatistic::PeriodError).unwrap();
             assert_eq!(same.answer, Answer::Yes, "{same:?}");
@@ -449,7 +450,7 @@ mod tests {
             (0..4).filter(|&row| (0..4).all(|servo| base(row, row) <= base(row, servo))).collect();
         assert_eq!(lowest, [1, 3]);
         // Two processors alone decide nothing.
-        let mut two = matrix();
+        let mut two = printed_matrix();
         two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));
         let same = same_cpu(&two, "none", CellStatistic::PeriodError).unwrap();
         assert_eq!((same.answer, same.interval), (Answer::CannotTell, None));

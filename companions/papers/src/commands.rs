@@ -39,7 +39,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Of each measurement, where nothing else is asked for.
+/// Length of each measurement where no other is given.
 const DURATION_NS: i64 = 5_000_000_000;
 
 /// Repeats the document's experiments, and writes figures and `result.json` to the folder of the run files.
@@ -60,21 +60,21 @@ pub fn execute(args: &Args) -> Ending {
         _ => DURATION_NS,
     };
     let kernels = args.in_virtual_time.then_some(&args.kernels);
-    kernels.map_or(Ok(()), Kernels::check)?;
+    kernels.map_or(Ok(()), Kernels::check_images)?;
     let mut at = Workplace {
         directory: &directory,
-        machine: words::machine(paper, args.in_virtual_time, &facts::read(&Root::system())),
+        machine: words::machine_text(paper, args.in_virtual_time, &facts::read(&Root::system())),
         kernels,
         duration_ns: args.duration.unwrap_or(usual_ns),
         interrupted: &interrupted,
-        tell: &mut |words| output::note(words),
+        announce: &mut |words| output::note(words),
     };
     fs::create_dir_all(&directory).map_err(Error::file("make", &directory))?;
     let reproduction = match (paper, kernels) {
         (Paper::Athlon, None) => athlon::reproduce(&mut at),
-        (Paper::Athlon, Some(kernels)) => athlon::virtual_time(&mut at, kernels),
+        (Paper::Athlon, Some(kernels)) => athlon::reproduce_in_virtual_time(&mut at, kernels),
         (Paper::Epos, None) => epos::reproduce(&at, &output::progress(false)),
-        (Paper::Epos, Some(kernels)) => time_management::virtual_time(&mut at, kernels),
+        (Paper::Epos, Some(kernels)) => time_management::reproduce_in_virtual_time(&mut at, kernels),
         (Paper::Nist, _) => nist::reproduce(&mut at),
         (Paper::Twente, _) => twente::reproduce(&mut at),
     };

@@ -28,7 +28,7 @@ pub struct EarlyCalls {
     pub mean_polled_ns: i64,
 }
 
-/// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
+/// A call, from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Call {
     pub woken_ns: i64,
@@ -42,18 +42,18 @@ impl Call {
 }
 
 impl EarlyCalls {
-    /// The most ordinary of several activations: the one with the median of the calls' total time. `waits`
+    /// The calls of the activation with the median of its calls' total time. `waits`
     /// are the times at which each sleep was to end and did end, `starts` due time and start of each
     /// activation, both in order and by the same clock. `None` if no activation was called early.
-    pub fn most_ordinary(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
+    pub fn median(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();
         let mut rest = waits;
         for &(due_ns, start_ns) in starts {
             let (here, later) = rest.split_at(rest.partition_point(|(_, woken_ns)| *woken_ns <= start_ns));
             rest = later;
             let Some((_, last_ns)) = here.last() else { continue };
-            let returned = here.windows(2).map(|pair| call(due_ns, pair[0].1, pair[1].0)).collect();
-            let polled = call(due_ns, *last_ns, start_ns);
+            let returned = here.windows(2).map(|pair| call_from_due(due_ns, pair[0].1, pair[1].0)).collect();
+            let polled = call_from_due(due_ns, *last_ns, start_ns);
             all.push(EarlyCalls { every_ns, returned, polled, of: 0, mean_polled_ns: 0 });
         }
         all.sort_by_key(|calls| calls.returned.iter().chain([&calls.polled]).map(Call::took_ns).sum::<i64>());
@@ -67,7 +67,7 @@ impl EarlyCalls {
         self.mean_polled_ns as f64 / self.every_ns as f64
     }
 
-    /// S as the task itself sees it, without the switches to it and from it: the median of the calls that returned.
+    /// Service time S as the task itself sees it, without switches: the median of the calls that returned.
     pub fn service_ns(&self) -> Option<i64> {
         let mut took: Vec<i64> = self.returned.iter().map(Call::took_ns).collect();
         took.sort_unstable();
@@ -75,20 +75,21 @@ impl EarlyCalls {
     }
 }
 
-fn call(due_ns: i64, woken_ns: i64, done_ns: i64) -> Call {
+/// A call in times relative to its due time.
+fn call_from_due(due_ns: i64, woken_ns: i64, done_ns: i64) -> Call {
     Call { woken_ns: woken_ns - due_ns, done_ns: done_ns - due_ns }
 }
 
 /// Enough to have an ordinary one among them, in half a second at the paper's period.
 const ACTIVATIONS: u64 = 1_000;
 
-/// A sleep that notes when it was asked for and when it was over.
-struct Noting {
+/// A sleep that records its beginning and its end.
+struct RecordingSleep {
     sleep: Nanosleep,
     waits: SyncSender<(i64, i64)>,
 }
 
-impl WakeUp<Linux> for Noting {
+impl WakeUp<Linux> for RecordingSleep {
     fn wait(&mut self, system: &Linux, due_ns: i64) -> io::Result<Wake> {
         let asked_ns = system.now_ns();
         if self.sleep.wait(system, due_ns)? == Wake::Interrupted {
@@ -103,23 +104,24 @@ impl WakeUp<Linux> for Noting {
 
 /// Measures the task `spec` (policy, processor and period of it) with a call every `every_ns`, and gives its most ordinary
 /// activation; `None` where none was called early.
-pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
+pub fn measure_early_calls(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
     let room = ACTIVATIONS as usize * (spec.period_ns / every_ns.max(1) + 2) as usize;
     let (waits, noted) = sync_channel(room);
     let task = spec.clone();
     let thread = thread::Builder::new()
         .name(spec.name.clone())
-        .spawn(move || called(&task, every_ns, waits))
+        .spawn(move || run_task(&task, every_ns, waits))
         .map_err(no_thread);
     let starts = thread.and_then(|thread| thread.join().unwrap_or_else(|_| Err(broken())));
     let starts = starts.map_err(|error| error.within(format!("task {}", spec.name)))?;
     // The thread is over, and its end of the channel with it.
     let waits: Vec<(i64, i64)> = noted.iter().collect();
-    Ok(EarlyCalls::most_ordinary(every_ns, &waits, &starts))
+    Ok(EarlyCalls::median(every_ns, &waits, &starts))
 }
 
-fn called(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Result<Vec<(i64, i64)>, Error> {
-    let sleep = Box::new(Noting { sleep: Nanosleep::new(spec.clock), waits });
+/// Runs a task with a call every `every_ns`; returns due time and start of each activation.
+fn run_task(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Result<Vec<(i64, i64)>, Error> {
+    let sleep = Box::new(RecordingSleep { sleep: Nanosleep::new(spec.clock), waits });
     let period = Duration::from_nanos(spec.period_ns.unsigned_abs());
     let mut task = PeriodicLoop::every(period)
         .name(&spec.name)
@@ -156,7 +158,7 @@ mod tests {
             (4_300, 4_400),
         ];
         let starts = [(1_000, 1_001), (2_000, 2_001), (3_000, 3_002), (4_000, 4_200)];
-        let shown = EarlyCalls::most_ordinary(300, &waits, &starts).unwrap();
+        let shown = EarlyCalls::median(300, &waits, &starts).unwrap();
         assert_eq!(shown.of, 3);
         assert_eq!(shown.returned, [Call { woken_ns: -700, done_ns: -694 }]);
         assert_eq!(shown.polled, Call { woken_ns: -400, done_ns: 2 });
@@ -167,9 +169,9 @@ mod tests {
 
     #[test]
     fn nothing_is_made_up_where_no_call_came_early() {
-        assert_eq!(EarlyCalls::most_ordinary(300, &[], &[(1_000, 1_010)]), None);
-        assert_eq!(EarlyCalls::most_ordinary(300, &[(900, 980)], &[]), None);
-        let only = EarlyCalls::most_ordinary(300, &[(100, 900)], &[(1_000, 1_000)]).unwrap();
+        assert_eq!(EarlyCalls::median(300, &[], &[(1_000, 1_010)]), None);
+        assert_eq!(EarlyCalls::median(300, &[(900, 980)], &[]), None);
+        let only = EarlyCalls::median(300, &[(100, 900)], &[(1_000, 1_000)]).unwrap();
         assert_eq!((only.service_ns(), only.returned.len()), (None, 0));
     }
 }

@@ -36,15 +36,15 @@ pub const CLOCK_HZ: u32 = 7_372_800;
 const LED_CLOCK_HZ: f64 = 8e6;
 
 /// The paper's mean period for a cell of table 1; `None` for a strategy or cell it does not have.
-pub fn table_1_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<u32> {
-    let printed: BTreeMap<String, Vec<Vec<u32>>> = Paper::Epos.part("table_1");
+pub fn printed_period_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<u32> {
+    let printed: BTreeMap<String, Vec<Vec<u32>>> = Paper::Epos.data_part("table_1");
     let row = PERIODS_US.iter().position(|p| *p == period_us)?;
     let column = PRESCALERS.iter().position(|p| *p == prescaler)?;
     printed.get(strategy.name())?.get(row)?.get(column).copied()
 }
 
 fn printed_error_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<f64> {
-    Some(f64::from(table_1_us(strategy, prescaler, period_us)?) - f64::from(period_us))
+    Some(f64::from(printed_period_us(strategy, prescaler, period_us)?) - f64::from(period_us))
 }
 
 pub fn timer_hz(prescaler: u16) -> f64 {
@@ -53,7 +53,7 @@ pub fn timer_hz(prescaler: u16) -> f64 {
 
 /// Origin of the errors in a column of table 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ErrorSource {
     Printed,
     /// Measured with the period itself in the compare register, as the paper's equation 1 reads.
     AsPaper,
@@ -61,18 +61,18 @@ pub enum Source {
 }
 
 /// The columns in which the table is shown.
-pub const COLUMNS: [(Strategy, Source); 7] = [
-    (Strategy::Periodic, Source::Printed),
-    (Strategy::Periodic, Source::AsPaper),
-    (Strategy::Periodic, Source::Right),
-    (Strategy::SingleShot, Source::Printed),
-    (Strategy::SingleShot, Source::AsPaper),
-    (Strategy::SingleShot, Source::Right),
-    (Strategy::Anchored, Source::Right),
+pub const COLUMNS: [(Strategy, ErrorSource); 7] = [
+    (Strategy::Periodic, ErrorSource::Printed),
+    (Strategy::Periodic, ErrorSource::AsPaper),
+    (Strategy::Periodic, ErrorSource::Right),
+    (Strategy::SingleShot, ErrorSource::Printed),
+    (Strategy::SingleShot, ErrorSource::AsPaper),
+    (Strategy::SingleShot, ErrorSource::Right),
+    (Strategy::Anchored, ErrorSource::Right),
 ];
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct ErrorRow {
     pub period_us: u32,
     pub timer_hz: f64,
     /// Length of a count of the timer.
@@ -81,14 +81,14 @@ pub struct Row {
     pub errors_us: [Option<f64>; 7],
 }
 
-impl Row {
+impl ErrorRow {
     pub fn new(period_us: u32, timer_hz: f64) -> Self {
-        Row { period_us, timer_hz, count_us: 1e6 / timer_hz, errors_us: [None; 7] }
+        ErrorRow { period_us, timer_hz, count_us: 1e6 / timer_hz, errors_us: [None; 7] }
     }
 }
 
 /// Numbers that the paper prints for figure 7 under a strategy; null if it has not that one.
-pub fn printed_thread(strategy: Strategy) -> Value {
+pub fn printed_figure_7(strategy: Strategy) -> Value {
     Paper::Epos.entry("figure_7", strategy.name()).unwrap_or_default()
 }
 
@@ -135,19 +135,19 @@ impl Listings {
 
 impl LedThread {
     /// True if a round is longer than a tick alone makes it: an event takes the handler besides.
-    pub fn has_the_event(&self, round_ns: i64) -> bool {
+    pub fn contains_event(&self, round_ns: i64) -> bool {
         let ticking = self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0);
         round_ns as f64 * LED_CLOCK_HZ / 1e9 > ticking as f64 + 0.5
     }
 
     /// The rounds but for those that the alarm's own event lengthens, which in the paper hardly any did.
-    pub fn without_the_event(&self) -> Vec<f64> {
-        let rounds = self.rounds_ns.iter().filter(|ns| !self.has_the_event(**ns));
+    pub fn rounds_without_event(&self) -> Vec<f64> {
+        let rounds = self.rounds_ns.iter().filter(|ns| !self.contains_event(**ns));
         rounds.map(|ns| *ns as f64).collect()
     }
 
-    pub fn sd_without_the_event_ns(&self) -> Option<f64> {
-        Spread::from_values(&self.without_the_event()).map(|of| of.sd_ns)
+    pub fn sd_without_event_ns(&self) -> Option<f64> {
+        Spread::from_values(&self.rounds_without_event()).map(|of| of.sd_ns)
     }
 }
 
@@ -168,25 +168,25 @@ pub struct EposReproduction {
     pub quantum_cycles: Option<u64>,
     /// Cycles from an event to the first action of a function, a thread and a semaphore's thread; empty where not measured.
     pub handler_cycles: Vec<u64>,
-    /// Why Arduino's time service is not among them.
+    /// Reason why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
 }
 
 impl EposReproduction {
     /// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<ErrorRow> {
         let cells = PRESCALERS.into_iter().flat_map(|prescaler| PERIODS_US.map(|period| (prescaler, period)));
         let row = |(prescaler, period_us)| {
             let errors_us = COLUMNS.map(|(strategy, source)| {
-                if source == Source::Printed {
+                if source == ErrorSource::Printed {
                     return printed_error_us(strategy, prescaler, period_us);
                 }
-                let wanted = (strategy, source == Source::AsPaper, prescaler, period_us);
+                let wanted = (strategy, source == ErrorSource::AsPaper, prescaler, period_us);
                 let is_wanted =
                     |f: &&AlarmFigures| (f.strategy, f.compare_as_paper, f.prescaler, f.period_us) == wanted;
                 self.table_1.iter().find(is_wanted).map(AlarmFigures::mean_error_us)
             });
-            Row { errors_us, ..Row::new(period_us, timer_hz(prescaler)) }
+            ErrorRow { errors_us, ..ErrorRow::new(period_us, timer_hz(prescaler)) }
         };
         cells.map(row).collect()
     }
@@ -194,7 +194,7 @@ impl EposReproduction {
 
 /// Evidence on a column of table 1 that is known as printed and as measured, programmed alike: cells that differ by a count of the
 /// timer or less, and all.
-fn near(rows: &[Row], [printed, alike]: [usize; 2]) -> Value {
+fn agreement(rows: &[ErrorRow], [printed, alike]: [usize; 2]) -> Value {
     let pairs = rows.iter().filter_map(|row| {
         let (printed, alike) = row.errors_us[printed].zip(row.errors_us[alike])?;
         Some((printed - alike).abs() <= row.count_us)
@@ -217,10 +217,10 @@ impl EposReproduction {
 
     /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
     pub fn evidence(&self) -> Vec<Evidence> {
-        let mut all = self.of_table_1();
-        all.extend(time_management::evidence(&time_management::from_avr(&self.delays)));
-        all.extend(Paper::Epos.own_evidence("deviation"));
-        all.push(self.of_figure_7());
+        let mut all = self.table_1_evidence();
+        all.extend(time_management::delay_evidence(&time_management::delays_from_avr(&self.delays)));
+        all.extend(Paper::Epos.printed_evidence("deviation"));
+        all.push(self.figure_7_evidence());
         all.extend(self.listings.iter().flat_map(Listings::evidence));
         let (programming, tick) = (self.programming_cycles(), self.tick_cycles());
         let quantum = self.quantum_cycles.map(|cycles| json!({ "cycles": cycles, "plain": tick }));
@@ -234,24 +234,25 @@ impl EposReproduction {
         });
         let times = awake[0].zip(awake[1]).map(|(ticking, quiet)| ticking / quiet);
         all.push(Evidence::new("power", "times", json!({ "times": times, "awake": awake })));
-        all.extend(Paper::Epos.own_evidence("ticks"));
+        all.extend(Paper::Epos.printed_evidence("ticks"));
         all
     }
 
-    fn of_table_1(&self) -> Vec<Evidence> {
+    fn table_1_evidence(&self) -> Vec<Evidence> {
         let rows = self.rows();
         let usual = rows.iter().filter(|row| (10_000..=1_000_000).contains(&row.period_us));
         let differences: Option<Vec<f64>> =
             usual.map(|row| Some((row.errors_us[1]? - row.errors_us[0]?).abs() * 1e3)).collect();
         // Single shots at the fastest clock: programmed as in the paper, and rightly.
         let shots = |period_us: u32| {
-            let is_it = |row: &&Row| row.period_us == period_us && row.timer_hz == timer_hz(PRESCALERS[2]);
+            let is_it =
+                |row: &&ErrorRow| row.period_us == period_us && row.timer_hz == timer_hz(PRESCALERS[2]);
             rows.iter().find(is_it).and_then(|row| row.errors_us[4].zip(row.errors_us[5]))
         };
         let far = shots(10_000_000);
         // Errors in proportion to their periods, the second of which is a hundred times as long.
         let times = far.zip(shots(100_000)).map(|(far, near)| far.0 / near.0 / 100.0);
-        let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| near(&rows, columns));
+        let [mut periodic, mut shot] = [[0, 1], [3, 4]].map(|columns| agreement(&rows, columns));
         periodic["within"] = json!(differences.map(|all| all.into_iter().fold(0.0, f64::max)));
         shot["programming"] = json!(self.programming_cycles());
         let [far, right] = [far.map(|far| far.0 * 1e3), far.map(|far| far.1 * 1e3)];
@@ -263,20 +264,20 @@ impl EposReproduction {
         let short = rows
             .iter()
             .filter(|row| row.timer_hz == timer_hz(PRESCALERS[0]) && row.period_us <= PERIODS_US[1]);
-        let share = |row: &Row, column: usize| Some(row.errors_us[column]? / f64::from(row.period_us));
+        let share = |row: &ErrorRow, column: usize| Some(row.errors_us[column]? / f64::from(row.period_us));
         let shares: Vec<_> = short.flat_map(|row| [0, 3, 1, 4].map(|column| share(row, column))).collect();
         all.push(Evidence::new("short-periods", "shares", json!({ "shares": shares })));
         let own = ["equation-1", "in-every-case", "usually-better"];
-        all.extend(own.into_iter().filter_map(|statement| Paper::Epos.own_evidence(statement)));
+        all.extend(own.into_iter().filter_map(|statement| Paper::Epos.printed_evidence(statement)));
         let beyond = json!({ "times": times, "far": far, "right": right });
         all.push(Evidence::new("beyond-16-bits", "times", beyond));
         all
     }
 
-    fn of_figure_7(&self) -> Evidence {
+    fn figure_7_evidence(&self) -> Evidence {
         let find = |of| self.led_thread.iter().find(|thread| thread.figures.strategy == of);
         let sds = [Strategy::Periodic, Strategy::SingleShot]
-            .map(|strategy| find(strategy).and_then(LedThread::sd_without_the_event_ns));
+            .map(|strategy| find(strategy).and_then(LedThread::sd_without_event_ns));
         let more = sds[0].zip(sds[1]).map(|(ticking, quiet)| ticking - quiet);
         Evidence::new("figure-7", "more", json!({ "more": more, "sds": sds }))
     }
@@ -297,15 +298,15 @@ const SERVICES: u32 = 100;
 /// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
 pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, Error> {
     let names = Strategy::ALL.map(|strategy| format!("leds-{strategy}"));
-    at.replace(&names)?;
+    at.remove_old_runs(&names)?;
     let compiler = Compiler::new()?;
-    let results = sweep::measure_all(&cells(), &compiler, done)?;
+    let results = sweep::measure_all(&table_1_cells(), &compiler, done)?;
     let mut found = EposReproduction {
         table_1: results.into_iter().map(|result| result.figures).collect(),
         costs: cost::measure(cost::OF_THE_PAPER, &compiler)?,
-        listings: Some(listings(&compiler)?),
-        quantum_cycles: preemptive_tick_cycles(&compiler)?,
-        handler_cycles: handler_cycles(&compiler)?,
+        listings: Some(run_listings(&compiler)?),
+        quantum_cycles: measure_preemptive_tick(&compiler)?,
+        handler_cycles: measure_handlers(&compiler)?,
         ..EposReproduction::default()
     };
     match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
@@ -316,72 +317,72 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         found.nearby.push(epos_related_timers::measure(kind, &compiler)?);
     }
     for (strategy, name) in Strategy::ALL.into_iter().zip(&names) {
-        found.figure_3.push(time_services(strategy, &compiler)?);
+        found.figure_3.push(run_time_services(strategy, &compiler)?);
         found.delays.push(delays::measure(strategy, &compiler)?);
         let epos_figure7::LedThread { figures, run } = epos_figure7::measure(strategy, ROUNDS, &compiler)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         McuPins::from(run).save(&at.run_file(name))?;
-        found.led_thread.push(LedThread { figures, printed: printed_thread(strategy), rounds_ns });
+        found.led_thread.push(LedThread { figures, printed: printed_figure_7(strategy), rounds_ns });
     }
-    at.finish(&found, found.evidence())
+    at.write_results(&found, found.evidence())
 }
 
-fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, Error> {
-    let (board, program) = services(strategy);
+fn run_time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, Error> {
+    let (board, program) = services_program(strategy);
     // It stops its processor a period after the last event.
-    let said = output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
+    let said = serial_output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
     Ok(ServicesSaid { strategy, period_us: PERIOD_US, events: SERVICES, said })
 }
 
 /// The board of figures 3 and 4, and the program on it.
-fn services(strategy: Strategy) -> (Board, Program) {
+fn services_program(strategy: Strategy) -> (Board, Program) {
     let max_period_us = PERIOD_US * (SERVICES + 1);
     let board = Board { max_period_us, ..Board::ideal(strategy, 64, PERIOD_US) };
     (board, Program::with_events("time_services", PERIOD_US, SERVICES))
 }
 
 /// Text that a program prints within this number of periods.
-fn output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
+fn serial_output(firmware: &Firmware, board: &Board, periods: u32) -> Result<String, Error> {
     let cycles = u64::from(board.clock_hz) * u64::from(PERIOD_US) * u64::from(periods) / 1_000_000;
     let recording = simulate(&firmware.setup(&[], cycles)?)?;
     Ok(String::from_utf8_lossy(&recording.log.serial).into_owned())
 }
 
 /// Compiles and runs figures 3 and 4 as they are printed; figure 4 also with the handler's name and the chronometer's start mended.
-fn listings(compiler: &Compiler) -> Result<Listings, Error> {
+fn run_listings(compiler: &Compiler) -> Result<Listings, Error> {
     let hidden = FIGURE_4.replace("handler(&handler)", "handler(&::handler)");
     let mended =
         hidden.replace("    // Register the events", "    chron.start();\n    // Register the events");
     Ok(Listings {
-        figure_3: printed(compiler, FIGURE_3, SERVICES + 2)?,
-        figure_4: printed(compiler, FIGURE_4, 13)?,
-        figure_4_named: printed(compiler, &hidden, 13)?,
-        figure_4_mended: printed(compiler, &mended, 13)?,
+        figure_3: output_lines(compiler, FIGURE_3, SERVICES + 2)?,
+        figure_4: output_lines(compiler, FIGURE_4, 13)?,
+        figure_4_named: output_lines(compiler, &hidden, 13)?,
+        figure_4_mended: output_lines(compiler, &mended, 13)?,
     })
 }
 
 /// Lines that a program prints within this number of periods; `None` if it does not compile.
-fn printed(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec<String>>, Error> {
-    let (board, program) = services(Strategy::Anchored);
-    let firmware = match build(compiler, source, &program, &board) {
+fn output_lines(compiler: &Compiler, source: &str, periods: u32) -> Result<Option<Vec<String>>, Error> {
+    let (board, program) = services_program(Strategy::Anchored);
+    let firmware = match compile(compiler, source, &program, &board) {
         Ok(firmware) => firmware,
         Err(error) if is_missing(&error) => return Err(error),
         Err(_) => return Ok(None),
     };
-    let said = output(&firmware, &board, periods)?;
+    let said = serial_output(&firmware, &board, periods)?;
     Ok(Some(said.lines().map(|line| line.trim().to_owned()).collect()))
 }
 
-fn build(compiler: &Compiler, source: &str, program: &Program, board: &Board) -> Result<Firmware, Error> {
+fn compile(compiler: &Compiler, source: &str, program: &Program, board: &Board) -> Result<Firmware, Error> {
     let (_scratch, file) = scratch_file("program.cc", source)?;
     compiler.build_file(&file.display().to_string(), program, board)
 }
 
 /// Cycles by which a tick lengthens the led thread's rounds where it can preempt, and so saves all registers; `None` if no round was
 /// longer.
-fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
+fn measure_preemptive_tick(compiler: &Compiler) -> Result<Option<u64>, Error> {
     let board = Board::ideal(Strategy::Periodic, 64, 1_000).on("atmega128", 8_000_000);
-    let firmware = build(compiler, QUANTUM, &Program::EMPTY, &board)?;
+    let firmware = compile(compiler, QUANTUM, &Program::EMPTY, &board)?;
     let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 50)?)?;
     let begins: Vec<u64> = recording.log.edges_of(0, true).collect();
     let mut rounds: Vec<u64> = begins.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -393,20 +394,20 @@ fn preemptive_tick_cycles(compiler: &Compiler) -> Result<Option<u64>, Error> {
 }
 
 /// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
-fn handler_cycles(compiler: &Compiler) -> Result<Vec<u64>, Error> {
+fn measure_handlers(compiler: &Compiler) -> Result<Vec<u64>, Error> {
     let board = Board::ideal(Strategy::SingleShot, 64, 20_000).on("atmega128", 8_000_000);
-    let firmware = build(compiler, HANDLERS, &Program::EMPTY, &board)?;
+    let firmware = compile(compiler, HANDLERS, &Program::EMPTY, &board)?;
     let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 5)?)?;
     let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
     Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }
 
 /// Cells to measure for table 1's columns.
-fn cells() -> Vec<Cell> {
-    let measured = COLUMNS.into_iter().filter(|(_, source)| *source != Source::Printed);
+fn table_1_cells() -> Vec<Cell> {
+    let measured = COLUMNS.into_iter().filter(|(_, source)| *source != ErrorSource::Printed);
     let cells = measured.flat_map(|(strategy, source)| {
         let mut cells = sweep::cells(&[strategy], &PRESCALERS, &PERIODS_US, EVENTS);
-        cells.iter_mut().for_each(|cell| cell.board.compare_as_paper = source == Source::AsPaper);
+        cells.iter_mut().for_each(|cell| cell.board.compare_as_paper = source == ErrorSource::AsPaper);
         cells
     });
     cells.collect()
@@ -418,7 +419,7 @@ mod tests {
 
     /// The numbers of a statement that the paper's own decide, and the same computed.
     fn assert_own<const N: usize>(statement: &'static str, numbers: [(&str, f64); N]) {
-        let printed = Paper::Epos.own_evidence(statement).unwrap().values;
+        let printed = Paper::Epos.printed_evidence(statement).unwrap().values;
         for (name, computed) in numbers {
             let number = printed[name].as_f64().unwrap();
             assert!((number - computed).abs() < 0.002 * computed.abs(), "{statement}, {name}: {computed}");
@@ -429,7 +430,7 @@ mod tests {
     #[test]
     fn the_printed_percentages_agree_in_one_line_and_not_in_the_other() {
         let numbers = |strategy| {
-            let printed = printed_thread(strategy);
+            let printed = printed_figure_7(strategy);
             ["mean_us", "standard_deviation_us", "printed_percent"]
                 .map(|name| printed[name].as_f64().unwrap())
         };
@@ -452,7 +453,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            printed_thread(Strategy::SingleShot)["readings"],
+            printed_figure_7(Strategy::SingleShot)["readings"],
             format!("{sd_us} or {by_percent_us:.4}")
         );
     }
@@ -491,10 +492,10 @@ mod tests {
 
     #[test]
     fn cells_are_found_where_the_table_has_them() {
-        assert_eq!(table_1_us(Strategy::SingleShot, 64, 10_000_000), Some(10_921_704));
-        assert_eq!(table_1_us(Strategy::Periodic, 1024, 1_000), Some(1_944));
-        assert_eq!(table_1_us(Strategy::Anchored, 64, 100), None);
-        assert_eq!(table_1_us(Strategy::Periodic, 8, 100), None);
+        assert_eq!(printed_period_us(Strategy::SingleShot, 64, 10_000_000), Some(10_921_704));
+        assert_eq!(printed_period_us(Strategy::Periodic, 1024, 1_000), Some(1_944));
+        assert_eq!(printed_period_us(Strategy::Anchored, 64, 100), None);
+        assert_eq!(printed_period_us(Strategy::Periodic, 8, 100), None);
     }
 
     /// From 10 ms on, every error of the periodic column is one count for each hardware period: the compare register
@@ -514,6 +515,6 @@ mod tests {
 
     #[test]
     fn every_column_of_the_table_is_measured() {
-        assert_eq!(cells().len(), 5 * 18);
+        assert_eq!(table_1_cells().len(), 5 * 18);
     }
 }

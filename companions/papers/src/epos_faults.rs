@@ -2,7 +2,7 @@
 
 use jitterlab_mcu::Strategy;
 
-use crate::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
+use crate::epos::{PERIODS_US, PRESCALERS, printed_period_us, timer_hz};
 
 /// A way to program the timer wrongly.
 #[derive(Debug, Clone, Copy)]
@@ -36,35 +36,35 @@ pub struct FaultSearch {
     pub strategy: Strategy,
     pub timer_hz: f64,
     /// The one fault that gives most cells.
-    pub of_all: Fault,
-    pub given: usize,
+    pub common: Fault,
+    pub explained: usize,
     pub others: Vec<FaultyCell>,
 }
 
 /// Cells are printed in whole microseconds, means of ten intervals.
-const NEAR_US: f64 = 2.0;
+const TOLERANCE_US: f64 = 2.0;
 
 /// The longest delay of the search: below two counts of the slowest clock.
-const LONGEST_US: i32 = 40;
+const MAX_DELAY_US: i32 = 40;
 
 /// Numbers of times that the hardware may be programmed within a period that it does not time alone.
 const HARDWARE_PERIODS: [f64; 6] = [1.0, 2.0, 10.0, 20.0, 100.0, 1_000.0];
 
 impl Fault {
-    /// True if it gives this mean period.
-    fn gives(self, printed_us: f64, period_us: f64, hz: f64) -> bool {
+    /// True if the fault gives this printed mean period.
+    fn explains(self, printed_us: f64, period_us: f64, hz: f64) -> bool {
         let wanted = period_us * hz / 1e6;
         let counts = self.rounding.1(wanted);
         let exact_us = counts.max(1.0) * 1e6 / hz;
         let each_us = f64::from(self.excess) * 1e6 / hz + f64::from(self.late_us);
         let alone = wanted < 60_000.0;
-        let near = |periods: &f64| (exact_us + periods * each_us - printed_us).abs() <= NEAR_US;
+        let near = |periods: &f64| (exact_us + periods * each_us - printed_us).abs() <= TOLERANCE_US;
         HARDWARE_PERIODS.iter().take(if alone { 1 } else { HARDWARE_PERIODS.len() }).any(near)
     }
 }
 
 /// Every fault with these delays, the least delay and excess first.
-fn faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
+fn all_faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
     late_us.into_iter().flat_map(move |late_us| {
         let of_excess = move |excess| ROUNDINGS.map(|rounding| Fault { rounding, excess, late_us });
         (0..=most_excess).flat_map(of_excess)
@@ -74,27 +74,27 @@ fn faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
 /// Searches each column for the fault that gives most of its cells, and for one of its own for each other cell.
 pub fn search() -> Vec<FaultSearch> {
     let columns = Strategy::ALL.into_iter().flat_map(|strategy| PRESCALERS.map(|clock| (strategy, clock)));
-    columns.filter_map(|(strategy, prescaler)| of_column(strategy, prescaler)).collect()
+    columns.filter_map(|(strategy, prescaler)| search_column(strategy, prescaler)).collect()
 }
 
-fn of_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
-    let hz = timer_hz(prescaler);
-    let printed = |us: u32| Some((us, f64::from(table_1_us(strategy, prescaler, us)?)));
+fn search_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
+    let timer_hz = timer_hz(prescaler);
+    let printed = |us: u32| Some((us, f64::from(printed_period_us(strategy, prescaler, us)?)));
     let cells: Vec<(u32, f64)> = PERIODS_US.into_iter().filter_map(printed).collect();
     let gives = |fault: &Fault, (period_us, printed_us): (u32, f64)| {
-        fault.gives(printed_us, f64::from(period_us), hz)
+        fault.explains(printed_us, f64::from(period_us), timer_hz)
     };
-    let delays_us = (0..=LONGEST_US).flat_map(|us| [us, -us]).collect();
-    let counted =
-        faults(2, delays_us).map(|fault| (cells.iter().filter(|cell| gives(&fault, **cell)).count(), fault));
+    let delays_us = (0..=MAX_DELAY_US).flat_map(|us| [us, -us]).collect();
+    let counted = all_faults(2, delays_us)
+        .map(|fault| (cells.iter().filter(|cell| gives(&fault, **cell)).count(), fault));
     // Of those that give as many the first, which is the least.
-    let (given, of_all) = counted.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    let others = cells.iter().filter(|cell| !gives(&of_all, **cell)).map(|cell| FaultyCell {
+    let (explained, common) = counted.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let others = cells.iter().filter(|cell| !gives(&common, **cell)).map(|cell| FaultyCell {
         period_us: cell.0,
-        counts: cell.1 * hz / 1e6,
-        fault: faults(8, vec![0, of_all.late_us]).find(|fault| gives(fault, *cell)),
+        counts: cell.1 * timer_hz / 1e6,
+        fault: all_faults(8, vec![0, common.late_us]).find(|fault| gives(fault, *cell)),
     });
-    (given > 0).then(|| FaultSearch { strategy, timer_hz: hz, of_all, given, others: others.collect() })
+    (explained > 0).then(|| FaultSearch { strategy, timer_hz, common, explained, others: others.collect() })
 }
 
 #[cfg(test)]
@@ -106,9 +106,9 @@ mod tests {
         let found = search();
         let (periodic, shots) = found.split_at(3);
         for column in periodic {
-            assert_eq!((column.of_all.excess, column.of_all.late_us), (1, 0), "{column:?}");
+            assert_eq!((column.common.excess, column.common.late_us), (1, 0), "{column:?}");
             assert!(
-                column.given >= 4 && column.others.iter().all(|cell| cell.period_us <= 1_000),
+                column.explained >= 4 && column.others.iter().all(|cell| cell.period_us <= 1_000),
                 "{column:?}"
             );
             assert!(column.others.iter().all(|cell| cell.fault.is_some()), "{column:?}");
@@ -120,6 +120,6 @@ mod tests {
             .map(|cell| cell.period_us)
             .collect();
         assert_eq!(open, [10_000_000, 10_000_000, 1_000_000, 10_000_000]);
-        assert_eq!(found.iter().map(|column| column.given + column.others.len()).sum::<usize>(), 36);
+        assert_eq!(found.iter().map(|column| column.explained + column.others.len()).sum::<usize>(), 36);
     }
 }

@@ -51,30 +51,30 @@ pub struct Workplace<'a> {
     pub duration_ns: i64,
     /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
-    /// Gets each step as it begins.
-    pub tell: &'a mut dyn FnMut(&str),
+    /// Called with each step in words as it begins.
+    pub announce: &'a mut dyn FnMut(&str),
 }
 
 impl Workplace<'_> {
     fn systems(&self) -> Vec<System> {
-        self.kernels.map_or_else(System::of_this_machine, Kernels::systems)
+        self.kernels.map_or_else(System::all_of_this_machine, Kernels::systems)
     }
 
     fn run_file(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{name}.parquet"))
     }
 
-    /// True if a run file is there from before, which is then told.
-    fn is_kept(&mut self, file: &Path) -> bool {
+    /// True if a run file is there from before, which is then announced and not measured again.
+    fn reuse_run_file(&mut self, file: &Path) -> bool {
         let is_there = file.exists();
         if is_there {
-            (self.tell)(&words::kept(file));
+            (self.announce)(&words::kept_file_text(file));
         }
         is_there
     }
 
     /// Removes run files of an earlier repetition that ended with a result, which this one replaces.
-    fn replace(&self, names: &[String]) -> Result<(), Error> {
+    fn remove_old_runs(&self, names: &[String]) -> Result<(), Error> {
         let files = names.iter().map(|name| self.run_file(name)).filter(|file| file.exists());
         for file in files {
             if !self.directory.join(RESULT).exists() {
@@ -85,16 +85,17 @@ impl Workplace<'_> {
         Ok(())
     }
 
-    /// Tells the steps of an experiment as they begin.
-    fn progress(&mut self) -> impl FnMut(&Progress) {
+    /// A callback that announces the steps of an experiment as they begin.
+    fn announce_steps(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
-                (self.tell)(&progress::left(&now.step, now.remaining_ns));
+                (self.announce)(&progress::left(&now.step, now.remaining_ns));
             }
         }
     }
 
-    fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
+    /// Writes figures as SVG and PNG, with the machine in their captions.
+    fn write_figures(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
             let mut charts = charts.clone();
             let measured = format!(" Measured on {}.", self.machine);
@@ -108,9 +109,9 @@ impl Workplace<'_> {
         Ok(())
     }
 
-    /// Writes the figures that the results hold, and all of them as JSON.
-    fn finish<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
-        self.draw(&results.figures())?;
+    /// Writes the figures of the results, and all results as JSON; returns them with their verdicts.
+    fn write_results<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
+        self.write_figures(&results.figures())?;
         let reproduction = Reproduction::new(self.directory, results, evidence)?;
         let json = json::result(&reproduction)?;
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
@@ -127,7 +128,7 @@ fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
     Ok((scratch, file))
 }
 
-fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
+fn read_runs(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
     page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)
 }

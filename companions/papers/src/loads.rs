@@ -12,8 +12,8 @@ pub const STRETCHES: usize = 20;
 /// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
 pub const TURNS: usize = 3;
 
-/// The values of a run's activations that a document speaks of, in order: [`latencies`] or [`loop_durations`].
-pub type Timing = fn(&[Activation]) -> Vec<f64>;
+/// A function that takes a document's values from a run's activations: [`latencies`], [`loop_durations`], [`execution_times`].
+pub type Extract = fn(&[Activation]) -> Vec<f64>;
 
 pub fn latencies(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.latency_ns() as f64).collect()
@@ -23,7 +23,7 @@ pub fn loop_durations(activations: &[Activation]) -> Vec<f64> {
     activations.windows(2).map(|pair| (pair[1].start_ns - pair[0].start_ns) as f64).collect()
 }
 
-pub fn executions(activations: &[Activation]) -> Vec<f64> {
+pub fn execution_times(activations: &[Activation]) -> Vec<f64> {
     activations.iter().map(|one| one.execution_ns() as f64).collect()
 }
 
@@ -39,7 +39,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of the values of a measurement without missed activations; `None` of fewer than two.
+    /// Timing by the values of a measurement without missed activations; `None` for fewer than two.
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let mean_ns = values.iter().sum::<f64>() / n;
@@ -62,9 +62,9 @@ pub fn stretches(values: &[f64]) -> impl Iterator<Item = Spread> {
     values.chunks_exact(length).take(STRETCHES).filter_map(Spread::from_values)
 }
 
-/// One measurement of a document, repeated.
+/// Result of a system under one load, all its runs together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct UnderLoad {
+pub struct LoadResult {
     pub condition: String,
     /// The load of the measurement, as `--load` takes it.
     pub load: String,
@@ -80,73 +80,74 @@ pub struct UnderLoad {
     pub first: Vec<f64>,
 }
 
-/// A system under the loads of a document, from none to most.
+/// Results of a system under the loads of a document, from none to most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SystemUnderLoads {
+pub struct SystemResults {
     pub system: String,
-    pub loads: Vec<UnderLoad>,
+    pub loads: Vec<LoadResult>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LoadFigures {
-    pub systems: Vec<SystemUnderLoads>,
+    pub systems: Vec<SystemResults>,
     /// Time of an instruction in virtual time; `None` for real time.
     pub ns_per_instruction: Option<u32>,
 }
 
-/// A number of a measurement or of a stretch.
-pub type Number = fn(&Spread) -> f64;
+/// A statistic of a measurement or of a stretch: [`MEAN`], [`SD`], [`RANGE`].
+pub type Statistic = fn(&Spread) -> f64;
 
-pub const MEAN: Number = |of| of.mean_ns;
-pub const SD: Number = |of| of.sd_ns;
-pub const RANGE: Number = |of| of.range_ns() as f64;
+pub const MEAN: Statistic = |of| of.mean_ns;
+pub const SD: Statistic = |of| of.sd_ns;
+pub const RANGE: Statistic = |of| of.range_ns() as f64;
 
-/// Compares a number in the stretches of two loads: [`factor`] or [`change`].
-type Comparison = fn(&UnderLoad, &UnderLoad, Number) -> Option<MedianInterval>;
+/// Compares a statistic in the stretches of two loads: [`ratio`] or [`difference`].
+type Comparison = fn(&LoadResult, &LoadResult, Statistic) -> Option<MedianInterval>;
 
-impl UnderLoad {
-    pub fn number(&self, number: Number) -> Option<f64> {
+impl LoadResult {
+    pub fn statistic(&self, number: Statistic) -> Option<f64> {
         self.found.as_ref().map(number)
     }
 }
 
-impl SystemUnderLoads {
-    pub fn each(&self, number: Number) -> Vec<Option<f64>> {
-        self.loads.iter().map(|load| load.number(number)).collect()
+impl SystemResults {
+    /// The statistic under each load.
+    pub fn by_load(&self, number: Statistic) -> Vec<Option<f64>> {
+        self.loads.iter().map(|load| load.statistic(number)).collect()
     }
 
-    pub fn under(&self, condition: &str) -> Option<&UnderLoad> {
+    pub fn find_load(&self, condition: &str) -> Option<&LoadResult> {
         self.loads.iter().find(|load| load.condition == condition)
     }
 
-    /// Compares a number in the stretches of each load with that of the first, load by load.
-    pub fn against_first(&self, compare: Comparison, number: Number) -> Vec<Option<MedianInterval>> {
+    /// Compares a statistic in the stretches of each load with that of the first, load by load.
+    pub fn compare_with_first(&self, compare: Comparison, number: Statistic) -> Vec<Option<MedianInterval>> {
         let Some((first, others)) = self.loads.split_first() else { return Vec::new() };
         others.iter().map(|load| compare(first, load, number)).collect()
     }
 }
 
-/// Factor of a number in the stretches of `to` over that in the stretches of `of`, stretch by stretch.
-pub fn factor(of: &UnderLoad, to: &UnderLoad, number: Number) -> Option<MedianInterval> {
+/// Median ratio of a statistic in the stretches of `to` to that in the stretches of `of`, with its interval.
+pub fn ratio(of: &LoadResult, to: &LoadResult, number: Statistic) -> Option<MedianInterval> {
     let pairs = of.stretches.iter().zip(&to.stretches).map(|(of, to)| (number(of), number(to)));
     MedianInterval::from_values(pairs.filter(|(of, _)| *of > 0.0).map(|(of, to)| to / of))
 }
 
-/// Difference of a number in the stretches of `to` from that in the stretches of `of`, stretch by stretch.
-pub fn change(of: &UnderLoad, to: &UnderLoad, number: Number) -> Option<MedianInterval> {
+/// Median difference of a statistic in the stretches of `to` from that in the stretches of `of`, with its interval.
+pub fn difference(of: &LoadResult, to: &LoadResult, number: Statistic) -> Option<MedianInterval> {
     let pairs = of.stretches.iter().zip(&to.stretches);
     MedianInterval::from_values(pairs.map(|(of, to)| number(to) - number(of)))
 }
 
 #[cfg(test)]
-pub(crate) use tests::under;
+pub(crate) use tests::example_load;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A measurement with this standard deviation and range, for tests; `None` for one that failed.
-    pub(crate) fn under(condition: &str, sd_ns: Option<f64>) -> UnderLoad {
+    pub(crate) fn example_load(condition: &str, sd_ns: Option<f64>) -> LoadResult {
         let found = |sd_ns: f64| Spread {
             min_ns: 900_000,
             mean_ns: 1e6,
@@ -155,7 +156,7 @@ mod tests {
             executed: 5_000,
             missed: 0,
         };
-        UnderLoad {
+        LoadResult {
             condition: condition.into(),
             load: "none".into(),
             done: Vec::new(),

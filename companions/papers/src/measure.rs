@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::loads::{LoadFigures, Spread, SystemUnderLoads, TURNS, Timing, UnderLoad, stretches};
-use crate::systems::{Case, DIVIDED, System};
-use crate::words::{again, without_devices};
-use crate::{Workplace, read};
+use crate::loads::{Extract, LoadFigures, LoadResult, Spread, SystemResults, TURNS, stretches};
+use crate::systems::{DIVIDED, LoadCase, System};
+use crate::words::{boot_again_text, boot_without_devices_text};
+use crate::{Workplace, read_runs};
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::{Request, record_to};
 use jitterlab_kernel::devices::{DISK, PEER};
@@ -27,7 +27,7 @@ const MEMORY_MIB: u32 = 3_072;
 /// A boot with all its measurements takes less.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
 
-pub(crate) struct Measured {
+pub(crate) struct LoadRuns {
     pub figures: LoadFigures,
     pub runs: Vec<Vec<PageRun>>,
 }
@@ -52,10 +52,10 @@ impl Workplace<'_> {
 
     fn record(&mut self, name: &str, load: &str, request: Request) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
-        if self.is_kept(&file) {
+        if self.reuse_run_file(&file) {
             return Ok(file);
         }
-        (self.tell)(&format!("measuring {name}, load {load}"));
+        (self.announce)(&format!("measuring {name}, load {load}"));
         let not_measured =
             |why: &dyn Display| Error::not_measured(format!("{name} could not be measured: {why}"));
         let failed = match record_to(request, &file, self.interrupted)?.run.stop {
@@ -73,7 +73,7 @@ impl Workplace<'_> {
     }
 
     /// Measures series of a task on a system, with the kernel's events.
-    pub(crate) fn traced(
+    pub(crate) fn measure_traced(
         &mut self,
         system: &System,
         task: &TaskSpec,
@@ -83,23 +83,23 @@ impl Workplace<'_> {
         if system.kernel.is_some() {
             let options = ["--why".into(), "--duration".into(), Exact(duration_ns).to_string()];
             let runs = names.into_iter().map(|name| (name, options.to_vec()));
-            return self.in_guest(system, runs.collect(), Devices::default(), task);
+            return self.measure_in_guest(system, runs.collect(), Devices::default(), task);
         }
         let request =
             |task| Request { duration_ns: Some(duration_ns), why: true, ..Request::for_tasks(vec![task]) };
-        names.iter().map(|name| self.record(name, "none", request(system.task(task)))).collect()
+        names.iter().map(|name| self.record(name, "none", request(system.adapt(task)))).collect()
     }
 
     /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
     /// Existing run files are kept.
-    pub(crate) fn under_loads(
+    pub(crate) fn measure_loads(
         &mut self,
         systems: &[System],
-        loads: &[Case],
+        loads: &[LoadCase],
         task: &TaskSpec,
-        timing: Timing,
-    ) -> Result<Measured, Error> {
-        let name = |system: &System, case: &Case, turn: usize| match turn {
+        timing: Extract,
+    ) -> Result<LoadRuns, Error> {
+        let name = |system: &System, case: &LoadCase, turn: usize| match turn {
             0 => format!("{}-{}", system.name, case.name),
             turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
         };
@@ -109,8 +109,8 @@ impl Workplace<'_> {
         for turn in 0..turns {
             for system in &here {
                 for case in loads {
-                    let (name, tasks) = (name(system, case, turn), vec![system.task(task)]);
-                    self.measure(&name, tasks, &system.load(case), self.duration_ns)?;
+                    let (name, tasks) = (name(system, case, turn), vec![system.adapt(task)]);
+                    self.measure(&name, tasks, &system.load_text(case), self.duration_ns)?;
                 }
             }
         }
@@ -118,41 +118,42 @@ impl Workplace<'_> {
         boots.sort_by_key(|system| !system.has_core());
         for system in boots {
             // Each of several processors is as slow as all of them.
-            let duration = Exact(self.duration_ns / if system.apart { 5 } else { 1 }).to_string();
-            let runs = |load: &dyn Fn(&Case) -> String| -> GuestRuns {
+            let duration = Exact(self.duration_ns / if system.is_divided { 5 } else { 1 }).to_string();
+            let runs = |load: &dyn Fn(&LoadCase) -> String| -> GuestRuns {
                 let options = |case| ["--load", &load(case), "--duration", &duration].map(String::from);
                 loads.iter().map(|case| (name(system, case, 0), options(case).into())).collect()
             };
-            let found = self.in_guest(system, runs(&|case| system.load(case)), devices(loads), task);
+            let devices = guest_devices(loads);
+            let found = self.measure_in_guest(system, runs(&|case| system.load_text(case)), devices, task);
             match found {
                 // A kernel of the user's own may have no drivers for them.
-                Err(error) if error.is(JobRefused) && !devices(loads).is_empty() => {
-                    (self.tell)(&without_devices(&error));
+                Err(error) if error.is(JobRefused) && !guest_devices(loads).is_empty() => {
+                    (self.announce)(&boot_without_devices_text(&error));
                     let plain = runs(&|case| case.load.split(',').next().unwrap_or_default().into());
-                    self.in_guest(system, plain, Devices::default(), task)?;
+                    self.measure_in_guest(system, plain, Devices::default(), task)?;
                 }
                 found => _ = found?,
             }
         }
         let ns_per_instruction = GuestTime::default().ns_per_instruction().filter(|_| in_virtual_time);
         let figures = LoadFigures { ns_per_instruction, ..LoadFigures::default() };
-        let mut all = Measured { figures, runs: Vec::new() };
+        let mut all = LoadRuns { figures, runs: Vec::new() };
         for system in systems {
             let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
                 let files: Vec<PathBuf> =
                     (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
-                found.push(under_load(case, &files, timing)?);
+                found.push(load_result(case, &files, timing)?);
                 firsts.extend(files.into_iter().next());
             }
-            all.figures.systems.push(SystemUnderLoads { system: system.name.into(), loads: found });
-            all.runs.push(read(&firsts)?);
+            all.figures.systems.push(SystemResults { system: system.name.into(), loads: found });
+            all.runs.push(read_runs(&firsts)?);
         }
         Ok(all)
     }
 
     /// Measures the missing runs of a task on the kernel of a system, in one boot.
-    fn in_guest(
+    fn measure_in_guest(
         &mut self,
         system: &System,
         runs: GuestRuns,
@@ -161,15 +162,15 @@ impl Workplace<'_> {
     ) -> Result<Vec<PathBuf>, Error> {
         let files: Vec<PathBuf> = runs.iter().map(|(name, _)| self.run_file(name)).collect();
         let runs = runs.into_iter().zip(&files);
-        let missing: Vec<_> = runs.filter(|(_, file)| !self.is_kept(file)).collect();
+        let missing: Vec<_> = runs.filter(|(_, file)| !self.reuse_run_file(file)).collect();
         let (Some(kernel), false) = (&system.kernel, missing.is_empty()) else { return Ok(files) };
-        let task = system.task(task);
+        let task = system.adapt(task);
         let step = |(name, options): &(String, Vec<String>)| {
             let task = ["--task".into(), task.to_string()];
             run_step(name, &[&task[..], &options[..]].concat())
         };
         let mut machine = Machine { memory_mib: MEMORY_MIB, devices, ..Machine::default() };
-        if system.apart {
+        if system.is_divided {
             machine.cpus = DIVIDED.0;
             machine.parameters.push(format!("isolcpus={}-{}", DIVIDED.2, DIVIDED.0 - 1));
         }
@@ -181,7 +182,7 @@ impl Workplace<'_> {
         Ok(files)
     }
 
-    /// Boots a kernel, told under a name, for these steps, in which these tasks run.
+    /// Boots a kernel, announced under a name, for these steps, in which these tasks run.
     pub(crate) fn boot(
         &mut self,
         name: &str,
@@ -199,13 +200,13 @@ impl Workplace<'_> {
             steps,
         };
         session.bring_cores(tasks);
-        (self.tell)(&format!("booting {name} ({kernel})"));
-        let mut answer = session.on(kernel, &mut *self.tell, &mut |_| ());
+        (self.announce)(&format!("booting {name} ({kernel})"));
+        let mut answer = session.on(kernel, &mut *self.announce, &mut |_| ());
         if let Err(lost) = answer.as_ref()
             && lost.is(LostAnswer)
         {
-            (self.tell)(&again(name));
-            answer = session.on(kernel, &mut *self.tell, &mut |_| ());
+            (self.announce)(&boot_again_text(name));
+            answer = session.on(kernel, &mut *self.announce, &mut |_| ());
         }
         answer.map_err(|error| error.within(name))
     }
@@ -220,15 +221,16 @@ pub(crate) fn save_run(guest: &GuestRun, step: &str, file: &Path) -> Result<(), 
     Ok(())
 }
 
-fn devices(loads: &[Case]) -> Devices {
+fn guest_devices(loads: &[LoadCase]) -> Devices {
     let is_named = |what: &str| loads.iter().any(|case| case.load.ends_with(what));
     let network = is_named(&PEER.to_string()).then_some(NetworkCard::E1000);
     Devices { disk: is_named(DISK), network }
 }
 
-pub(crate) fn under_load(case: &Case, files: &[PathBuf], timing: Timing) -> Result<UnderLoad, Error> {
+/// Result of a load from the run files of all its turns.
+pub(crate) fn load_result(case: &LoadCase, files: &[PathBuf], timing: Extract) -> Result<LoadResult, Error> {
     let (condition, load) = (case.name.into(), case.load.into());
-    let mut all = UnderLoad { condition, load, ..UnderLoad::default() };
+    let mut all = LoadResult { condition, load, ..LoadResult::default() };
     let (mut values, mut executed, mut missed) = (Vec::new(), 0, 0);
     for file in files {
         let run = Run::open(file, &Hints::default())?;

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::loads::{LoadFigures, MEAN, Number, RANGE, SystemUnderLoads, UnderLoad, factor, latencies};
-use crate::measure::Measured;
+use crate::loads::{LoadFigures, LoadResult, MEAN, RANGE, Statistic, SystemResults, latencies, ratio};
+use crate::measure::LoadRuns;
 use crate::nist_control::NistControl;
 use crate::nist_jitter::{NistJitter, PERIOD_NS};
 use crate::statement::Evidence;
-use crate::systems::{Case, System};
+use crate::systems::{LoadCase, System};
 use crate::torques::{self, TorqueRow};
 use crate::words::Reproduction;
 use crate::{Workplace, nist_control, nist_jitter};
@@ -40,12 +40,12 @@ pub struct ClusterCauses {
 
 impl ClusterCauses {
     /// Share of the errors in guessing a sample's cluster that knowing its path avoids, over the series with several clusters.
-    pub fn explained(&self) -> Option<MedianInterval> {
+    pub fn explained_share(&self) -> Option<MedianInterval> {
         MedianInterval::from_values(self.each.iter().filter_map(|series| series.lambda))
     }
 
     /// The series whose clusters are explained to the median extent.
-    pub fn typical(&self) -> Option<&ClustersWithPaths> {
+    pub fn median_series(&self) -> Option<&ClustersWithPaths> {
         let with_several = self.each.iter().filter_map(|series| Some((series.lambda?, series)));
         let mut each: Vec<(f64, &ClustersWithPaths)> = with_several.collect();
         each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -63,56 +63,58 @@ impl ClusterCauses {
         Evidence::new("service-time", "is_shorter", values)
     }
 
-    pub fn evidence(&self) -> Evidence {
+    /// Evidence on the paper's statement that code paths make the clusters.
+    pub fn code_paths(&self) -> Evidence {
         let several = self.each.iter().filter(|series| series.lambda.is_some()).count();
-        let values = json!({ "explained": self.explained(), "series": self.each.len(), "several": several });
+        let values =
+            json!({ "explained": self.explained_share(), "series": self.each.len(), "several": several });
         Evidence::new("code-paths", "explained", values)
     }
 }
 
-/// A number under each of some loads.
-fn each(system: &SystemUnderLoads, conditions: &[&str], number: Number) -> Vec<Option<f64>> {
-    conditions.iter().map(|name| system.under(name)?.number(number)).collect()
+/// A statistic of a system under each of these loads.
+fn statistics(system: &SystemResults, conditions: &[&str], number: Statistic) -> Vec<Option<f64>> {
+    conditions.iter().map(|name| system.find_load(name)?.statistic(number)).collect()
 }
 
-fn hard(found: &LoadFigures) -> impl Iterator<Item = &SystemUnderLoads> {
+fn real_time_systems(found: &LoadFigures) -> impl Iterator<Item = &SystemResults> {
     found.systems.iter().filter(|system| system.system != ORDINARY)
 }
 
 /// Evidence on the paper's statements about figure 3, the latencies of real-time systems under normal, network and disk load (the
 /// first two correspond to figures 3a and 3b), about the cache, and about an ordinary system.
-pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
-    let against = |system: &SystemUnderLoads, from: &str, to: &str, number| {
-        factor(system.under(from)?, system.under(to)?, number)
+pub fn load_evidence(found: &LoadFigures) -> Vec<Evidence> {
+    let against = |system: &SystemResults, from: &str, to: &str, number| {
+        ratio(system.find_load(from)?, system.find_load(to)?, number)
     };
     let [normal, network, disk] = CONDITIONS;
-    let grows = |system: &SystemUnderLoads| {
+    let grows = |system: &SystemResults| {
         let growth = [network, disk].map(|load| against(system, normal, load, RANGE));
-        let ranges = each(system, &CONDITIONS, RANGE);
+        let ranges = statistics(system, &CONDITIONS, RANGE);
         let values = json!({ "system": system.system, "growth": growth, "ranges": ranges });
         Evidence::new("range-grows", "growth", values)
     };
-    let dirtied = |system: &SystemUnderLoads| {
+    let dirtied = |system: &SystemResults| {
         let [computing, cache] = CACHE;
-        system.under(cache)?;
-        let (later, means) = (against(system, computing, cache, MEAN), each(system, &CACHE, MEAN));
+        system.find_load(cache)?;
+        let (later, means) = (against(system, computing, cache, MEAN), statistics(system, &CACHE, MEAN));
         let values = json!({ "system": system.system, "later": later, "means": means });
         Some(Evidence::new("cache-dirtied", "later", values))
     };
-    let systems = || hard(found);
-    let under_disk: Vec<&UnderLoad> = systems().filter_map(|system| system.under(disk)).collect();
+    let systems = || real_time_systems(found);
+    let under_disk: Vec<&LoadResult> = systems().filter_map(|system| system.find_load(disk)).collect();
     let between = |number| match under_disk[..] {
-        [first, second, ..] => factor(first, second, number),
+        [first, second, ..] => ratio(first, second, number),
         _ => None,
     };
-    let of_both = |number| under_disk.iter().map(|load| load.number(number)).collect::<Vec<_>>();
+    let of_both = |number| under_disk.iter().map(|load| load.statistic(number)).collect::<Vec<_>>();
     let apart = between(MEAN);
     let differs = apart.and_then(|of| of.interval).is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     // Means that are alike do not show that the patterns are.
     let differs = differs.then_some(true);
     let patterns = json!({ "differs": differs, "factor": apart, "means": of_both(MEAN) });
     let comparable = json!({ "factor": between(RANGE), "ranges": of_both(RANGE) });
-    let worst = systems().flat_map(|system| each(system, &CONDITIONS, |of| of.max_ns as f64));
+    let worst = systems().flat_map(|system| statistics(system, &CONDITIONS, |of| of.max_ns as f64));
     let mut all: Vec<Evidence> = systems().map(grows).collect();
     all.push(Evidence::new("comparable", "factor", comparable));
     all.push(Evidence::new("different-patterns", "differs", patterns));
@@ -120,29 +122,29 @@ pub fn of_loads(found: &LoadFigures) -> Vec<Evidence> {
     all.push(Evidence::new("worst-ten-us", "worst", json!({ "worst": worst })));
     all.extend(systems().filter_map(dirtied));
     let soft = found.systems.iter().find(|system| system.system == ORDINARY);
-    let soft = soft.map(|system| json!({ "ranges": system.each(RANGE) }));
+    let soft = soft.map(|system| json!({ "ranges": system.by_load(RANGE) }));
     all.extend(soft.map(|soft| Evidence::new("soft-jitter", "ranges", soft)));
     all
 }
 
 /// Loads used for each; for the cache, tasks fill the idle time of every processor.
-const LOADS: [Case; 5] = [
-    Case { name: CONDITIONS[0], load: "none" },
-    Case { name: CONDITIONS[1], load: "net:2" },
-    Case { name: CONDITIONS[2], load: "disk:2" },
-    Case { name: CACHE[0], load: "cpu:4@all" },
-    Case { name: CACHE[1], load: "cache:4@all" },
+const LOADS: [LoadCase; 5] = [
+    LoadCase { name: CONDITIONS[0], load: "none" },
+    LoadCase { name: CONDITIONS[1], load: "net:2" },
+    LoadCase { name: CONDITIONS[2], load: "disk:2" },
+    LoadCase { name: CACHE[0], load: "cpu:4@all" },
+    LoadCase { name: CACHE[1], load: "cache:4@all" },
 ];
 
 /// Name of the ordinary system, and its load: tasks that compute and take memory on its processor.
 const ORDINARY: &str = "ordinary";
-const STRESS: [Case; 1] = [Case { name: "stress", load: "twente@all" }];
+const STRESS: [LoadCase; 1] = [LoadCase { name: "stress", load: "twente@all" }];
 
 /// The paper's conditions in a guest, with the guest's own devices; virtual time has no cache.
-const GUEST_LOADS: [Case; 3] = [
-    Case { name: CONDITIONS[0], load: "none" },
-    Case { name: CONDITIONS[1], load: "net:2,10.0.0.2" },
-    Case { name: CONDITIONS[2], load: "disk:2,/disk" },
+const GUEST_LOADS: [LoadCase; 3] = [
+    LoadCase { name: CONDITIONS[0], load: "none" },
+    LoadCase { name: CONDITIONS[1], load: "net:2,10.0.0.2" },
+    LoadCase { name: CONDITIONS[2], load: "disk:2,/disk" },
 ];
 
 /// Steps of a wake-up that an oscilloscope on the timer's interrupt and on the task's pin has between its edges.
@@ -172,67 +174,67 @@ impl NistReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some(MachineResults { jitter, control, .. }) = &self.machine else {
             // Hard real time: none of the systems of a machine may be.
-            let hard = hard(&self.loads).map(|system| {
-                let ranges = each(system, &CONDITIONS, RANGE);
+            let hard = real_time_systems(&self.loads).map(|system| {
+                let ranges = statistics(system, &CONDITIONS, RANGE);
                 let values = json!({ "system": system.system, "ranges": ranges });
                 Evidence::new("hard-jitter", "ranges", values)
             });
-            let clusters = std::iter::once(self.clusters.evidence());
-            return clusters.chain(of_loads(&self.loads)).chain(hard).collect();
+            let clusters = std::iter::once(self.clusters.code_paths());
+            return clusters.chain(load_evidence(&self.loads)).chain(hard).collect();
         };
         let mut all: Vec<Evidence> = torques::evidence().collect();
         all.extend(jitter.evidence());
-        all.extend([self.clusters.evidence(), self.clusters.service_time(jitter.service.often_ns)]);
-        all.extend(of_loads(&self.loads));
+        all.extend([self.clusters.code_paths(), self.clusters.service_time(jitter.service.often_ns)]);
+        all.extend(load_evidence(&self.loads));
         all.extend(control.evidence());
         all
     }
 }
 
-/// The report on this machine, or what of it is possible on kernels in virtual time.
+/// Repeats the report on this machine, or the parts of it that are possible on kernels in virtual time.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let on_machine = at.kernels.is_none();
     if on_machine {
-        at.replace(&nist_jitter::RUN_FILES.map(String::from))?;
+        at.remove_old_runs(&nist_jitter::RUN_FILES.map(String::from))?;
     }
     let mut systems = at.systems();
     systems.retain(|system| !system.is_ordinary());
     // First the loads: a core that does not run is found at once.
-    let mut loads = measured(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
-    let clusters = clusters(at, &systems)?;
+    let mut loads = run_loads(at, &systems, if on_machine { &LOADS } else { &GUEST_LOADS })?;
+    let clusters = measure_clusters(at, &systems)?;
     let mut machine = None;
     if on_machine {
         let control = nist_control::measure(at, &loads, CONDITIONS[2])?;
-        loads.systems.extend(ordinary(at)?);
+        loads.systems.extend(measure_ordinary(at)?);
         // At last, since it begins anew where the others go on after an interruption.
         let jitter = nist_jitter::measure(at)?;
-        machine = Some(MachineResults { torques: torques::compute(), jitter, control });
+        machine = Some(MachineResults { torques: torques::compute_rows(), jitter, control });
     }
     if !on_machine {
-        loads.systems.extend(ordinary(at)?);
+        loads.systems.extend(measure_ordinary(at)?);
     }
     let found = NistReproduction { machine, clusters, loads };
-    at.finish(&found, found.evidence())
+    at.write_results(&found, found.evidence())
 }
 
-/// The task as an ordinary one, which is no real-time system.
-fn ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemUnderLoads>, Error> {
+/// Measures the task as an ordinary one, which is no real-time system.
+fn measure_ordinary(at: &mut Workplace<'_>) -> Result<Vec<SystemResults>, Error> {
     let mut systems = at.systems();
     systems.retain(System::is_ordinary);
-    Ok(at.under_loads(&systems, &STRESS, &task(), latencies)?.figures.systems)
+    Ok(at.measure_loads(&systems, &STRESS, &nist_task(), latencies)?.figures.systems)
 }
 
-fn task() -> TaskSpec {
+fn nist_task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
 }
 
 /// The clusters of figures 1 and 2, with the paths that make them. Events of Linux say nothing about tasks on a core beside it, and
 /// the first system has none.
-fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
+fn measure_clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses, Error> {
     let Some(system) = systems.first() else { return Ok(ClusterCauses::default()) };
     let mut found = ClusterCauses { system: system.name.into(), ..ClusterCauses::default() };
     let names = (1..=TRACED).map(|number| format!("{}-traced-{number}", system.name)).collect();
-    let files = match at.traced(system, &task(), names, at.duration_ns / TRACED_PART) {
+    let files = match at.measure_traced(system, &nist_task(), names, at.duration_ns / TRACED_PART) {
         Err(error) if !at.interrupted.load(Ordering::Relaxed) => {
             return Ok(ClusterCauses { refused: Some(error.to_string()), ..ClusterCauses::default() });
         }
@@ -250,9 +252,9 @@ fn clusters(at: &mut Workplace<'_>, systems: &[System]) -> Result<ClusterCauses,
     Ok(found)
 }
 
-/// Each of these systems under all loads; the first two are those of figures 3a and 3b.
-fn measured(at: &mut Workplace<'_>, systems: &[System], loads: &[Case]) -> Result<LoadFigures, Error> {
-    let Measured { figures, mut runs } = at.under_loads(systems, loads, &task(), latencies)?;
+/// Measures these systems under all loads and draws their histograms; the first two are figures 3a and 3b.
+fn run_loads(at: &mut Workplace<'_>, systems: &[System], loads: &[LoadCase]) -> Result<LoadFigures, Error> {
+    let LoadRuns { figures, mut runs } = at.measure_loads(systems, loads, &nist_task(), latencies)?;
     runs.iter_mut().for_each(|runs| runs.truncate(CONDITIONS.len()));
     for ((number, system), runs) in systems.iter().enumerate().zip(&runs) {
         let figure = match number {
@@ -260,22 +262,22 @@ fn measured(at: &mut Workplace<'_>, systems: &[System], loads: &[Case]) -> Resul
             1 => "figure-3b".into(),
             _ => format!("figure-3-{}", system.name),
         };
-        draw(at, &figure, runs)?;
+        write_histogram(at, &figure, runs)?;
     }
     let disk: Vec<PageRun> = runs.into_iter().filter_map(|mut runs| runs.pop()).collect();
-    draw(at, "figure-3c", &disk)?;
+    write_histogram(at, "figure-3c", &disk)?;
     Ok(figures)
 }
 
-fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
+fn write_histogram(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
     let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
-    at.draw(&[(name.into(), charts)])
+    at.write_figures(&[(name.into(), charts)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loads::under;
+    use crate::loads::example_load;
     use crate::paper::Paper;
     use crate::statement::StatementVerdict::{CannotBeTold, DoesNotHold, Holds};
 
@@ -284,17 +286,21 @@ mod tests {
         let statements = Paper::Nist.statements();
         let verdicts = |systems: [[Option<f64>; 3]; 2], more_ns: i64| {
             let loads = |[normal, network, disk]: [Option<f64>; 3]| {
-                let mut loads = vec![under("normal", normal), under("network", network), under("disk", disk)];
+                let mut loads = vec![
+                    example_load("normal", normal),
+                    example_load("network", network),
+                    example_load("disk", disk),
+                ];
                 loads.iter_mut().filter_map(|load| load.found.as_mut()).for_each(|of| of.max_ns += more_ns);
                 loads
             };
-            let systems = systems.map(|ranges| SystemUnderLoads { system: "a".into(), loads: loads(ranges) });
+            let systems = systems.map(|ranges| SystemResults { system: "a".into(), loads: loads(ranges) });
             let found = LoadFigures { systems: systems.into(), ..LoadFigures::default() };
             let verdict = |evidence: &Evidence| {
                 let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
                 statement.verdict(evidence)
             };
-            of_loads(&found).iter().map(verdict).collect::<Vec<_>>()
+            load_evidence(&found).iter().map(verdict).collect::<Vec<_>>()
         };
         let known = |ranges: [[f64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         let grows = known([[4e3, 9e3, 11e3], [5e3, 7e3, 8e3]]);
@@ -311,9 +317,9 @@ mod tests {
     fn an_ordinary_system_takes_milliseconds_or_does_not() {
         let statements = Paper::Nist.statements();
         let verdict = |range_ns| {
-            let loads = vec![under("stress", Some(range_ns))];
-            let systems = vec![SystemUnderLoads { system: ORDINARY.into(), loads }];
-            let evidence = of_loads(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
+            let loads = vec![example_load("stress", Some(range_ns))];
+            let systems = vec![SystemResults { system: ORDINARY.into(), loads }];
+            let evidence = load_evidence(&LoadFigures { systems, ..LoadFigures::default() }).pop().unwrap();
             statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
         };
         assert_eq!([5e6, 5e3].map(verdict), [Holds, DoesNotHold]);
@@ -328,7 +334,7 @@ mod tests {
             let statements = Paper::Nist.statements();
             let statement = statements.iter().find(|of| of.name == "code-paths").unwrap();
             assert_eq!(found.service_time(5e3).values["processor"], 5e3);
-            (statement.verdict(&found.evidence()), found.typical().and_then(|series| series.lambda))
+            (statement.verdict(&found.code_paths()), found.median_series().and_then(|series| series.lambda))
         };
         assert_eq!(verdict(&[Some(0.9); 8]), (Holds, Some(0.9)));
         assert_eq!(verdict(&[Some(0.1); 8]), (DoesNotHold, Some(0.1)));
@@ -338,13 +344,13 @@ mod tests {
     #[test]
     fn a_cache_that_others_rewrite_makes_the_start_later_or_not() {
         let verdict = |clean_ns: f64, dirtied_ns: f64| {
-            let mut loads = vec![under("computing", Some(100.0)), under("cache", Some(100.0))];
+            let mut loads = vec![example_load("computing", Some(100.0)), example_load("cache", Some(100.0))];
             for (load, ns) in loads.iter_mut().zip([clean_ns, dirtied_ns]) {
                 load.stretches.iter_mut().for_each(|stretch| stretch.mean_ns = ns);
             }
-            let systems = vec![SystemUnderLoads { system: "fifo".into(), loads }];
+            let systems = vec![SystemResults { system: "fifo".into(), loads }];
             let found = LoadFigures { systems, ..LoadFigures::default() };
-            let evidence = of_loads(&found).pop().unwrap();
+            let evidence = load_evidence(&found).pop().unwrap();
             let statements = Paper::Nist.statements();
             statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(&evidence)
         };

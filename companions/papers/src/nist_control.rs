@@ -8,7 +8,7 @@ use crate::Workplace;
 use crate::loads::LoadFigures;
 use crate::nist_jitter::PERIOD_NS;
 use crate::statement::Evidence;
-use crate::torques::table_1;
+use crate::torques::printed_motors;
 use jitterlab_mcu::{Compiler, is_missing, polled_wait};
 use jitterlab_model::{Error, TimingStats};
 use jitterlab_motion::catalog;
@@ -18,7 +18,7 @@ use jitterlab_runs::{Hints, OneTask, Run};
 /// Smallest increase of a loop's cost that counts as one.
 const LEAST_COST: f64 = 1e-6;
 
-/// One computer: its jitter, and what that takes.
+/// Jitter of a computer, and its cost for a motor and a loop.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ControlRow {
     pub computer: String,
@@ -63,7 +63,7 @@ pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<Ni
         let file = at.run_file(&format!("{}-{load}", system.system));
         let task = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| ())?;
         let jitter_ns = task.stats.latency.peak_to_peak_ns().unwrap_or_default();
-        found.rows.push(row(format!("{}, {load} load", system.system), jitter_ns, &task)?);
+        found.rows.push(evaluate(format!("{}, {load} load", system.system), jitter_ns, &task)?);
     }
     let compiler = match Compiler::new() {
         Err(error) if is_missing(&error) => {
@@ -78,17 +78,17 @@ pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<Ni
         let jitter_ns = stats.latency.peak_to_peak_ns().unwrap_or_default();
         let interrupts = if locked { "off" } else { "on" };
         let name = format!("ATmega328P at 16 MHz, interrupts {interrupts}");
-        found.rows.push(row(name, jitter_ns, run.activations.as_slice())?);
+        found.rows.push(evaluate(name, jitter_ns, run.activations.as_slice())?);
         found.polled_ns.push(jitter_ns as f64);
     }
     Ok(found)
 }
 
-fn row<R: Record + ?Sized>(computer: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
+fn evaluate<R: Record + ?Sized>(computer: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
     let plant: Plant = catalog::known("dc-servo")?;
     let evaluation = Question::new(plant, PERIOD_NS).evaluate(record)?;
-    let motor = table_1().into_iter().next();
-    let torque = motor.map_or(0.0, |motor| motor.percent(jitter_ns as f64 * 1e-9) / 100.0);
+    let motor = printed_motors().into_iter().next();
+    let torque = motor.map_or(0.0, |motor| motor.torque_percent(jitter_ns as f64 * 1e-9) / 100.0);
     Ok(ControlRow { computer, jitter_ns: jitter_ns as f64, torque, loop_cost: evaluation.loss().jitter })
 }
 

@@ -103,30 +103,31 @@ const SHORT: usize = 100;
 const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
-/// The line through the first samples.
-fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
+/// Deviations of the first samples from the line through them.
+fn fit_line(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
     Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few)
 }
 
-fn series(block: &Block) -> impl Iterator<Item = Deviations> {
+/// Deviations of each successive series of samples in a block.
+fn split_series(block: &Block) -> impl Iterator<Item = Deviations> {
     block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series)
 }
 
 /// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
 fn jitter_ns(block: &Block) -> Option<f64> {
-    MedianInterval::from_values(series(block).map(|d| d.residual.peak_to_peak())).map(|m| m.median)
+    MedianInterval::from_values(split_series(block).map(|d| d.residual.peak_to_peak())).map(|m| m.median)
 }
 
-/// Of all series of samples the one with the median jitter: neither the luckiest nor one that an interrupt spoiled.
-fn typical(blocks: &[Block]) -> Result<Deviations, Error> {
-    let mut all: Vec<Deviations> = blocks.iter().flat_map(series).collect();
+/// The series of samples with the median jitter: neither the luckiest nor one that an interrupt spoiled.
+fn median_series(blocks: &[Block]) -> Result<Deviations, Error> {
+    let mut all: Vec<Deviations> = blocks.iter().flat_map(split_series).collect();
     all.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
     let middle = all.len() / 2;
     all.into_iter().nth(middle).ok_or_else(too_few)
 }
 
 /// Size of the first deviation of a block, whose thread has just begun, over the median size of the others in its first series.
-fn first_sample(block: &Block) -> Option<f64> {
+fn first_sample_factor(block: &Block) -> Option<f64> {
     let series = Deviations::from_series(block.activations.get(..SHORT)?)?;
     let (first, others) = series.each_ns.split_first()?;
     let others = MedianInterval::from_values(others.iter().map(|ns| ns.abs()))?;
@@ -138,7 +139,7 @@ pub const RUN_FILES: [&str; 3] = ["series", "uncompensated", "compensated"];
 pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let (duration_ns, interrupted) = (at.duration_ns, at.interrupted);
     let files = RUN_FILES.map(|name| at.run_file(name));
-    let mut progress = at.progress();
+    let mut progress = at.announce_steps();
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
@@ -151,12 +152,11 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     bench.begin_step(TrialStep::NistSeries);
     let short = bench.measure_whole_block(&plain, PERIOD_NS * SHORT as i64)?;
     let long = [bench.measure_whole_block(&plain, duration_ns.max(3 * PERIOD_NS))?];
-    let (first, second) =
-        (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
+    let (first, second) = (fit_line(&short.activations, SHORT)?, fit_line(&long[0].activations, usize::MAX)?);
 
     bench.begin_step(TrialStep::NistCalls);
-    let early_calls = early_calls::measure(&plain, PRINTED_EVERY_NS)?;
-    let unaligned = early_calls::measure(&plain, UNALIGNED_NS)?;
+    let early_calls = early_calls::measure_early_calls(&plain, PRINTED_EVERY_NS)?;
+    let unaligned = early_calls::measure_early_calls(&plain, UNALIGNED_NS)?;
     let polled_shares = [&early_calls, &unaligned].map(|calls| calls.as_ref().map(EarlyCalls::polled_share));
 
     bench.begin_step(TrialStep::NistLoad);
@@ -189,15 +189,15 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         short_clusters: latency_clusters(&first.distribution()),
         long_clusters: latency_clusters(&second.distribution()),
         series: first_samples.len(),
-        first_sample: MedianInterval::from_values(first_samples.into_iter().filter_map(first_sample)),
+        first_sample: MedianInterval::from_values(first_samples.into_iter().filter_map(first_sample_factor)),
         short: first,
         long: second,
         early_calls,
         polled_shares,
         service,
         load_curve,
-        uncompensated: typical(&blocks[0])?,
-        compensated: typical(&blocks[1])?,
+        uncompensated: median_series(&blocks[0])?,
+        compensated: median_series(&blocks[1])?,
         margin_ns,
         uncompensated_jitter_ns: median(|jitters| jitters.0),
         compensated_jitter_ns: median(|jitters| jitters.1),
@@ -209,7 +209,7 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         bench.save(spec, blocks, file)?;
     }
     drop(progress);
-    missing.iter().for_each(|part| (at.tell)(&note(part)));
+    missing.iter().for_each(|part| (at.announce)(&note(part)));
     Ok(result)
 }
 

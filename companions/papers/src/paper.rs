@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::statement::{Evidence, Statement, StatementVerdict};
-use crate::values::{cell, filled, value};
+use crate::values::{fill, fill_cell, to_json};
 use jitterlab_report::chart::{Chart, Layer};
 use jitterlab_report::section::{Cell, Piece};
 
@@ -37,11 +37,11 @@ pub enum Paper {
 pub enum Reproducibility {
     /// The command measures or computes it, and prints the verdict.
     HasCommand,
-    /// It is wrong: by the document's own numbers, by a test, or by documentation.
+    /// The statement is wrong: by the document's own numbers, by a test, or by documentation.
     Refuted,
-    /// It needs a kernel image that does not come with jitterlab.
+    /// A kernel image is needed that does not come with jitterlab.
     NeedsImage,
-    /// It needs a machine or a part that not everybody has.
+    /// A machine or a part is needed that not everybody has.
     NeedsHardware,
     /// No means of jitterlab can decide it.
     CannotBeTested,
@@ -51,17 +51,18 @@ pub enum Reproducibility {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// Its name within the document: `figure-3a`, `hogs`.
+    /// Name within the document: `figure-3a`, `hogs`.
     #[serde(skip_serializing)]
     pub name: String,
-    /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
+    /// Name among all documents, which never changes: `nist/figure-3a`, `athlon/hogs`.
     #[serde(skip_deserializing)]
     pub id: String,
     #[serde(skip_deserializing)]
     pub document: Paper,
     pub says: String,
-    pub stands: Reproducibility,
-    /// Reason for this, or the result to expect.
+    #[serde(rename(serialize = "stands"))]
+    pub reproducibility: Reproducibility,
+    /// Reason for the reproducibility, or the result to expect.
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
@@ -77,7 +78,8 @@ pub struct Item {
 pub struct ItemResult {
     pub in_virtual_time: bool,
     /// Verdict on the statement; `None` for an item that is shown and states nothing.
-    pub standing: Option<StatementVerdict>,
+    #[serde(rename = "standing")]
+    pub verdict: Option<StatementVerdict>,
 }
 
 /// A result of the document as a section.
@@ -108,7 +110,7 @@ struct TableText {
 
 impl Paper {
     pub fn name(self) -> &'static str {
-        self.parts().0
+        self.name_and_data().0
     }
 
     /// Name of a repetition, and of the folder that it is written to unless another is chosen.
@@ -116,7 +118,7 @@ impl Paper {
         format!("{}{}", self.name(), if in_virtual_time { "-virtual" } else { "" })
     }
 
-    fn parts(self) -> (&'static str, &'static str) {
+    fn name_and_data(self) -> (&'static str, &'static str) {
         match self {
             Paper::Athlon => ("athlon", include_str!("../data/athlon.toml")),
             Paper::Epos => ("epos", include_str!("../data/epos.toml")),
@@ -126,13 +128,13 @@ impl Paper {
     }
 
     /// Reads a part of the document's data; the default if the file lacks it, which the tests of each part show.
-    pub(crate) fn part<T: DeserializeOwned + Default>(self, name: &str) -> T {
-        let data: Option<toml::Table> = toml::from_str(self.parts().1).ok();
+    pub(crate) fn data_part<T: DeserializeOwned + Default>(self, name: &str) -> T {
+        let data: Option<toml::Table> = toml::from_str(self.name_and_data().1).ok();
         data.and_then(|mut data| data.remove(name)?.try_into().ok()).unwrap_or_default()
     }
 
     pub fn items(self) -> Vec<Item> {
-        let mut items: Vec<Item> = self.part("items");
+        let mut items: Vec<Item> = self.data_part("items");
         for item in &mut items {
             item.id = format!("{}/{}", self.name(), item.name);
             item.document = self;
@@ -141,51 +143,52 @@ impl Paper {
     }
 
     pub fn statements(self) -> Vec<Statement> {
-        self.part("statements")
+        self.data_part("statements")
     }
 
     /// Evidence on a statement that the document's own numbers decide, which its data hold.
-    pub(crate) fn own_evidence(self, name: &'static str) -> Option<Evidence> {
+    pub(crate) fn printed_evidence(self, name: &'static str) -> Option<Evidence> {
         let statement = self.statements().into_iter().find(|statement| statement.name == name)?;
         Some(Evidence::new(name, &statement.decides, statement.printed))
     }
 
     /// The entry of this name in a part of the data.
     pub(crate) fn entry<T: DeserializeOwned>(self, part: &str, name: &str) -> Option<T> {
-        self.part::<BTreeMap<String, T>>(part).remove(name)
+        self.data_part::<BTreeMap<String, T>>(part).remove(name)
     }
 
     pub(crate) fn heading(self, result: &str) -> Heading {
         self.entry("sections", result).unwrap_or_default()
     }
 
-    /// A paragraph of its results, with these values in its fields.
-    pub(crate) fn words(self, name: &str, values: impl Serialize) -> String {
-        filled(&self.entry::<String>("words", name).unwrap_or_default(), &value(values))
+    /// A paragraph of the document's results, with these values in its fields.
+    pub(crate) fn paragraph(self, name: &str, values: impl Serialize) -> String {
+        fill(&self.entry::<String>("words", name).unwrap_or_default(), &to_json(values))
     }
 
-    /// A table of its results with these values, its note behind it; nothing without rows.
+    /// A table of the document's results with these values, the note behind it; nothing without rows.
     pub(crate) fn table(self, name: &str, values: impl Serialize) -> Vec<Piece> {
         let text: TableText = self.entry("tables", name).unwrap_or_default();
-        let values = value(values);
-        let cells = |texts: &Vec<String>, of| texts.iter().map(|text| cell(text, of)).collect::<Vec<Cell>>();
+        let values = to_json(values);
+        let cells =
+            |texts: &Vec<String>, of| texts.iter().map(|text| fill_cell(text, of)).collect::<Vec<Cell>>();
         let each = values.as_array().filter(|_| !text.each.is_empty()).into_iter().flatten();
         let each = each.map(|of| cells(&text.each, of));
         let rows: Vec<_> = each.chain(text.rows.iter().map(|texts| cells(texts, &values))).collect();
         if rows.is_empty() {
             return Vec::new();
         }
-        let title = filled(&text.title, &values);
+        let title = fill(&text.title, &values);
         let caption = if text.folded { "" } else { &title };
         let mut pieces = vec![Piece::table(caption, &text.header, rows)];
-        pieces.extend(text.note.map(|note| Piece::text(filled(&note, &values))));
+        pieces.extend(text.note.map(|note| Piece::text(fill(&note, &values))));
         if text.folded { vec![Piece::details(title, pieces)] } else { pieces }
     }
 
-    /// A figure of its results with these layers, and these values in the fields of its caption.
+    /// A figure of the document's results with these layers, and these values in the fields of the caption.
     pub(crate) fn chart(self, name: &str, values: impl Serialize, layers: Vec<Layer>) -> Option<Chart> {
         let chart: Chart = self.entry("charts", name)?;
-        Some(Chart { caption: filled(&chart.caption, &value(values)), layers, ..chart })
+        Some(Chart { caption: fill(&chart.caption, &to_json(values)), layers, ..chart })
     }
 }
 
@@ -208,7 +211,7 @@ mod tests {
     #[test]
     fn every_table_has_a_heading_for_each_of_its_cells_and_every_figure_is_read() {
         for paper in Paper::value_variants() {
-            let tables: BTreeMap<String, TableText> = paper.part("tables");
+            let tables: BTreeMap<String, TableText> = paper.data_part("tables");
             assert_eq!(tables.is_empty(), *paper == Paper::Athlon);
             for (name, table) in tables {
                 assert!(
@@ -220,7 +223,10 @@ mod tests {
                     "{name}"
                 );
             }
-            assert_eq!(paper.part::<BTreeMap<String, Chart>>("charts").is_empty(), *paper == Paper::Athlon);
+            assert_eq!(
+                paper.data_part::<BTreeMap<String, Chart>>("charts").is_empty(),
+                *paper == Paper::Athlon
+            );
         }
     }
 }

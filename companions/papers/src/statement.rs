@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::values::filled;
+use crate::values::fill;
 
 /// A statement as the data file of its document has it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Statement {
     /// The document's item that it belongs to, where that has another name.
     #[serde(default)]
     item: Option<String>,
-    /// Its words, with the names of values in braces.
+    /// The statement in words, with the names of values in braces.
     pub says: String,
     /// The numbers in words, with the names and kinds of values in braces.
     pub numbers: String,
@@ -25,7 +25,7 @@ pub struct Statement {
     pub decides: String,
     above: Option<f64>,
     below: Option<f64>,
-    /// It holds from the first to the second value, both included.
+    /// Limits that the deciding values lie between, both included.
     between: Option<[f64; 2]>,
 }
 
@@ -42,8 +42,8 @@ pub enum StatementVerdict {
 impl StatementVerdict {
     pub const ALL: [Self; 3] = [Self::DoesNotHold, Self::CannotBeTold, Self::Holds];
 
-    /// Of a statement that holds or not; `None` where that is open.
-    fn new(holds: Option<bool>) -> Self {
+    /// Verdict on a statement that holds or not; `None` where that is open.
+    fn from_answer(holds: Option<bool>) -> Self {
         match holds {
             Some(false) => Self::DoesNotHold,
             None => Self::CannotBeTold,
@@ -67,13 +67,13 @@ pub struct Evidence {
     pub statement: &'static str,
     pub values: Value,
     /// Numbers and medians that the statement's limits decide, or an answer that was found otherwise.
-    decides: Value,
+    deciding_values: Value,
 }
 
 impl Evidence {
     /// These values, of which the one of this name decides.
     pub fn new(statement: &'static str, decides: &str, values: Value) -> Self {
-        Evidence { statement, decides: values[decides].clone(), values }
+        Evidence { statement, deciding_values: values[decides].clone(), values }
     }
 }
 
@@ -82,27 +82,27 @@ impl Statement {
         self.item.as_deref().unwrap_or(&self.name)
     }
 
-    /// Its verdict: it holds if all deciding values do, and does not if one does not.
+    /// Verdict on the statement: it holds if all deciding values do, and does not if one does not.
     pub fn verdict(&self, evidence: &Evidence) -> StatementVerdict {
-        self.of_values(&evidence.decides).unwrap_or(StatementVerdict::CannotBeTold)
+        self.gravest_verdict(&evidence.deciding_values).unwrap_or(StatementVerdict::CannotBeTold)
     }
 
     /// The gravest verdict of these values; `None` if there are none.
-    fn of_values(&self, value: &Value) -> Option<StatementVerdict> {
+    fn gravest_verdict(&self, value: &Value) -> Option<StatementVerdict> {
         let is_within = match value {
             Value::Bool(answer) => Some(*answer),
-            Value::Array(all) => return all.iter().filter_map(|one| self.of_values(one)).min(),
+            Value::Array(all) => return all.iter().filter_map(|one| self.gravest_verdict(one)).min(),
             Value::Object(_) => {
                 let [low, high] = [0, 1].map(|end| value["interval"][end].as_f64());
-                low.zip(high).and_then(|(low, high)| self.decide(low, high))
+                low.zip(high).and_then(|(low, high)| self.within_limits(low, high))
             }
-            value => value.as_f64().and_then(|value| self.decide(value, value)),
+            value => value.as_f64().and_then(|value| self.within_limits(value, value)),
         };
-        Some(StatementVerdict::new(is_within))
+        Some(StatementVerdict::from_answer(is_within))
     }
 
-    /// True if every value in these bounds is within the limits, false if none is.
-    fn decide(&self, low: f64, high: f64) -> Option<bool> {
+    /// True if the whole interval is within the statement's limits, false if it is outside, `None` if it crosses one.
+    fn within_limits(&self, low: f64, high: f64) -> Option<bool> {
         let is_within = self.above.is_none_or(|limit| low > limit)
             && self.below.is_none_or(|limit| high < limit)
             && self.between.is_none_or(|[from, to]| low >= from && high <= to);
@@ -114,23 +114,24 @@ impl Statement {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tested {
+pub struct TestedStatement {
     /// The item of the document with the statement.
     pub item: String,
     pub says: String,
-    pub standing: StatementVerdict,
+    #[serde(rename = "standing")]
+    pub verdict: StatementVerdict,
     pub numbers: String,
     pub values: Value,
 }
 
-impl Tested {
+impl TestedStatement {
     /// The statement among these that there is evidence on.
     pub fn new(statements: &[Statement], evidence: Evidence) -> Option<Self> {
         let statement = statements.iter().find(|statement| statement.name == evidence.statement)?;
         let standing = statement.verdict(&evidence);
         let values = evidence.values;
-        let [says, numbers] = [&statement.says, &statement.numbers].map(|text| filled(text, &values));
-        Some(Tested { item: statement.item().into(), says, standing, numbers, values })
+        let [says, numbers] = [&statement.says, &statement.numbers].map(|text| fill(text, &values));
+        Some(TestedStatement { item: statement.item().into(), says, verdict: standing, numbers, values })
     }
 }
 

@@ -38,32 +38,32 @@ pub struct System {
     pub kernel: Option<KernelChoice>,
     pub policy: Policy,
     pub wake: WakeMethod,
-    /// True if its task has processors of its own: of four, loads get the first two, and the other two are isolated where they
+    /// True if the task has processors of its own: of four, loads get the first two, and the other two are isolated where they
     /// are emulated.
-    pub apart: bool,
+    pub is_divided: bool,
 }
 
 /// Processors of a machine that is divided, the load's ones, and the first one of the task.
 pub const DIVIDED: (u16, &str, u16) = (4, "0-1", 2);
 
-/// Of the documents' tasks, which compute for less in each period.
+/// Policy for the documents' tasks, which compute for less than this runtime in each period.
 const DEADLINE: Policy = Policy::Deadline { runtime_ns: 200_000 };
 
 impl System {
     fn new(name: &'static str, policy: Policy, wake: WakeMethod) -> Self {
-        System { name, kernel: None, policy, wake, apart: false }
+        System { name, kernel: None, policy, wake, is_divided: false }
     }
 
-    fn on(self, kernel: &KernelChoice) -> Self {
+    fn kernel(self, kernel: &KernelChoice) -> Self {
         System { kernel: Some(kernel.clone()), ..self }
     }
 
-    /// All systems of this machine, the ordinary policy first.
-    pub fn of_this_machine() -> Vec<System> {
-        Self::all_on(&facts::read(&Root::system()))
+    /// Ordinary and real-time systems of this machine, the ordinary policy first.
+    pub fn all_of_this_machine() -> Vec<System> {
+        Self::all_of_machine(&facts::read(&Root::system()))
     }
 
-    pub fn all_on(machine: &SystemFacts) -> Vec<System> {
+    pub fn all_of_machine(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let is_real_time = machine.kernel.preemption == Some(Preemption::RealTime);
         let mut all = vec![
@@ -77,29 +77,29 @@ impl System {
         all
     }
 
-    /// The same with processors of its own, under another name.
-    pub fn apart(self, name: &'static str) -> System {
-        System { name, apart: true, ..self }
+    /// The system under another name, whose task has processors of its own.
+    pub fn into_divided(self, name: &'static str) -> System {
+        System { name, is_divided: true, ..self }
     }
 
-    /// A load as this system is under it.
-    pub(crate) fn load(&self, case: &Case) -> String {
-        if self.apart && case.load != "none" {
+    /// The load of a case as `--load` takes it; for a system with own processors, on the others.
+    pub(crate) fn load_text(&self, case: &LoadCase) -> String {
+        if self.is_divided && case.load != "none" {
             format!("{}@{}", case.load, DIVIDED.1)
         } else {
             case.load.into()
         }
     }
 
-    /// A task of the documents as this system has it.
-    pub fn task(&self, task: &TaskSpec) -> TaskSpec {
+    /// A task of the documents with this system's policy, wake-up method and processor.
+    pub fn adapt(&self, task: &TaskSpec) -> TaskSpec {
         let emulated = self.kernel.is_some().then_some(0);
-        let cpu = if self.apart { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
+        let cpu = if self.is_divided { Some(DIVIDED.2) } else { emulated.or(task.cpu) };
         TaskSpec { cpu, policy: Some(self.policy), wake: self.wake, ..task.clone() }
     }
 
-    /// Of several, the one that is nearest to Xenomai 2: on a core of it, else the first real-time one.
-    pub fn like_xenomai(all: &[System]) -> Option<System> {
+    /// The system that is nearest to Xenomai 2: on a core of it, else the first real-time one.
+    pub fn nearest_to_xenomai(all: &[System]) -> Option<System> {
         let mut real_time = all.iter().filter(|system| !system.is_ordinary());
         let on_core = real_time.clone().find(|system| system.has_core());
         on_core.or_else(|| real_time.next()).cloned()
@@ -120,20 +120,20 @@ impl Kernels {
     pub fn systems(&self) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let mut all = vec![
-            System::new("ordinary", Policy::Other, WakeMethod::Nanosleep).on(&self.ordinary),
-            System::new("preempt-rt", fifo, WakeMethod::Nanosleep).on(&self.preempt_rt),
+            System::new("ordinary", Policy::Other, WakeMethod::Nanosleep).kernel(&self.ordinary),
+            System::new("preempt-rt", fifo, WakeMethod::Nanosleep).kernel(&self.preempt_rt),
         ];
-        all.extend(self.cobalt.iter().map(|of| System::new("cobalt", fifo, WakeMethod::Cobalt).on(of)));
-        all.extend(self.evl.iter().map(|of| System::new("evl", fifo, WakeMethod::Evl).on(of)));
+        all.extend(self.cobalt.iter().map(|of| System::new("cobalt", fifo, WakeMethod::Cobalt).kernel(of)));
+        all.extend(self.evl.iter().map(|of| System::new("evl", fifo, WakeMethod::Evl).kernel(of)));
         if all.len() == 2 {
             let deadline = System::new("preempt-rt-deadline", DEADLINE, WakeMethod::Deadline);
-            all.push(deadline.on(&self.preempt_rt));
+            all.push(deadline.kernel(&self.preempt_rt));
         }
         all
     }
 
     /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check_images(&self) -> Result<(), Error> {
         let libraries = LibraryPath::of_this_machine();
         for file in &self.with {
             initramfs::find(file, &libraries)?;
@@ -148,7 +148,7 @@ impl Kernels {
             let image = kernel.image(&mut |_| ())?;
             let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
-            if version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
+            if kernel_version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
                 return Err(without_core(&image.name, &image.release, core));
             }
             let brought = |name: &str| self.with.iter().any(|file| Path::new(file).ends_with(name));
@@ -161,13 +161,13 @@ impl Kernels {
 }
 
 /// The first two numbers of a kernel's release.
-fn version(release: &str) -> (u32, u32) {
+fn kernel_version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Case {
+pub struct LoadCase {
     /// Name in tables and files.
     pub name: &'static str,
     /// The load of the measurement, as `--load` takes it.
@@ -180,14 +180,15 @@ mod tests {
 
     #[test]
     fn every_system_of_a_machine_is_measured_as_itself() {
-        let names =
-            |machine: &SystemFacts| System::all_on(machine).iter().map(|of| of.name).collect::<Vec<_>>();
+        let names = |machine: &SystemFacts| {
+            System::all_of_machine(machine).iter().map(|of| of.name).collect::<Vec<_>>()
+        };
         let mut machine = SystemFacts::default();
         assert_eq!(names(&machine), ["ordinary", "fifo", "deadline"]);
         machine.kernel.preemption = Some(Preemption::RealTime);
         machine.real_time_cores.cobalt = Some("3.2.4".into());
         machine.real_time_cores.evl = Some("35".into());
         assert_eq!(names(&machine), ["ordinary", "preempt-rt", "deadline", "cobalt", "evl"]);
-        assert_eq!(System::all_on(&machine).iter().filter(|system| system.is_ordinary()).count(), 1);
+        assert_eq!(System::all_of_machine(&machine).iter().filter(|system| system.is_ordinary()).count(), 1);
     }
 }

@@ -35,20 +35,20 @@ pub struct ManagedDelay {
 const LINUX: [&str; 4] =
     ["highres=off nohz=off", "highres=off nohz=on", "highres=on nohz=off", "highres=on nohz=on"];
 
-fn on_avr(strategy: Strategy) -> String {
+fn avr_name(strategy: Strategy) -> String {
     format!("AVR, {strategy}")
 }
 
-fn on_linux(parameters: &str) -> String {
+fn linux_name(parameters: &str) -> String {
     format!("Linux, {parameters}")
 }
 
 #[derive(Debug, Serialize)]
 pub struct ManagedDelays(pub Vec<ManagedDelay>);
 
-pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
+pub fn delays_from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
     let one = |of: &DelayFigures| ManagedDelay {
-        system: on_avr(of.strategy),
+        system: avr_name(of.strategy),
         tick_us: of.tick_us.map(f64::from),
         delays: of.delays,
         shortest_us: of.shortest_us,
@@ -59,12 +59,12 @@ pub fn from_avr(all: &[DelayFigures]) -> Vec<ManagedDelay> {
 }
 
 /// Evidence on the paper's statements about delays and ticks, for the microcontroller and for Linux as far as each was measured.
-pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
+pub fn delay_evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
     let find = |system: String| all.iter().find(|of| of.system == system);
-    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(on_avr(of)));
-    let [old, .., new] = LINUX.map(|parameters| find(on_linux(parameters)));
-    let mut evidence = of_ticks("8-bit AVR", ticking, quiet);
-    evidence.extend(of_ticks("Linux", old, new));
+    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(|of| find(avr_name(of)));
+    let [old, .., new] = LINUX.map(|parameters| find(linux_name(parameters)));
+    let mut evidence = tick_evidence("8-bit AVR", ticking, quiet);
+    evidence.extend(tick_evidence("Linux", old, new));
     evidence.extend(old.zip(new).map(|(old, new)| {
         let late = [old, new].map(|of| (of.longest_us - ASKED_US) * 1e3);
         let times = late[0] / late[1].max(1.0);
@@ -73,7 +73,8 @@ pub fn evidence(all: &[ManagedDelay]) -> Vec<Evidence> {
     evidence
 }
 
-fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDelay>) -> Vec<Evidence> {
+/// Evidence on delays and overhead with a tick, against a system without one.
+fn tick_evidence(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDelay>) -> Vec<Evidence> {
     let Some(ticking) = ticking else { return Vec::new() };
     let ticks = ticking.tick_us.map(|tick_us| (ticking.longest_us - ASKED_US) / tick_us);
     let tick = ticking.tick_us.map(|us| us * 1e3);
@@ -87,35 +88,35 @@ fn of_ticks(name: &str, ticking: Option<&ManagedDelay>, quiet: Option<&ManagedDe
 
 /// Work before a delay, so that each is asked for at another place between two ticks, in microseconds.
 const PLACES_US: [i64; 8] = [200, 700, 1_200, 1_700, 2_200, 2_700, 3_200, 3_700];
-const EACH: u64 = 6;
+const DELAYS_PER_PLACE: u64 = 6;
 /// Delays of a run without work, few and many: what starting and closing a run interrupts is in both, once the guest has run it.
 const FEW_AND_MANY: [u64; 2] = [4, 260];
 /// Counts of interrupts: before both runs, between them, and behind them.
 const COUNTED: [&str; 3] = ["counted-0", "counted-1", "counted-2"];
 
 /// The paper's delay on the microcontroller, and on an ordinary kernel that is booted four times.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
+pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Reproduction, Error> {
     if kernels.cobalt.is_some() || kernels.evl.is_some() {
-        (at.tell)(WITHOUT_CORES);
+        (at.announce)(WITHOUT_CORES);
     }
     let compiler = Compiler::new()?;
     let avr: Result<Vec<_>, Error> =
         Strategy::ALL.into_iter().map(|strategy| delays::measure(strategy, &compiler)).collect();
-    let mut all = from_avr(&avr?);
+    let mut all = delays_from_avr(&avr?);
     for parameters in LINUX {
         all.push(measure_linux(at, kernels, parameters)?);
     }
     let found = ManagedDelays(all);
-    at.finish(&found, evidence(&found.0))
+    at.write_results(&found, delay_evidence(&found.0))
 }
 
 fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) -> Result<ManagedDelay, Error> {
     let machine =
         Machine { parameters: parameters.split(' ').map(String::from).collect(), ..Machine::default() };
-    let measured = at.boot(parameters, &kernels.ordinary, machine, steps(), &[])?;
+    let measured = at.boot(parameters, &kernels.ordinary, machine, guest_steps(), &[])?;
     let mut took_us = Vec::new();
     for place in PLACES_US {
-        took_us.extend(delays_us(&measured, &place_name(place))?);
+        took_us.extend(delays_us(&measured, &place_step_name(place))?);
     }
     // The shortest distance of two starts that are asked for sooner than any tick comes.
     let starts_us = delays_us(&measured, "tick")?.into_iter();
@@ -125,7 +126,7 @@ fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) ->
     let more = || Some((behind? - between?) - (between? - before?));
     let [few, many] = FEW_AND_MANY;
     Ok(ManagedDelay {
-        system: on_linux(parameters),
+        system: linux_name(parameters),
         tick_us,
         delays: took_us.len() as u64,
         shortest_us: took_us.iter().copied().fold(f64::INFINITY, f64::min),
@@ -134,12 +135,12 @@ fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) ->
     })
 }
 
-fn place_name(place_us: i64) -> String {
+fn place_step_name(place_us: i64) -> String {
     format!("place-{place_us}")
 }
 
 /// The steps of a boot: interrupts counted around a short and a long run, delays at each place, and the shortest ones.
-fn steps() -> Vec<Step> {
+fn guest_steps() -> Vec<Step> {
     let run = |name: &str, period_ns: i64, work: Work, count: u64| {
         let task = TaskSpec {
             period_ns,
@@ -167,9 +168,9 @@ fn steps() -> Vec<Step> {
         behind,
         run("tick", 100_000, Work::None, 32),
     ];
-    steps.extend(
-        PLACES_US.map(|us| run(&place_name(us), asked_ns, Work::Spin { time_ns: us * 1_000 }, EACH + 1)),
-    );
+    steps.extend(PLACES_US.map(|us| {
+        run(&place_step_name(us), asked_ns, Work::Spin { time_ns: us * 1_000 }, DELAYS_PER_PLACE + 1)
+    }));
     steps
 }
 
@@ -215,12 +216,12 @@ mod tests {
             let verdict = |of: &Evidence| {
                 statements.iter().find(|one| one.name == of.statement).map(|one| one.verdict(of))
             };
-            evidence(all).iter().filter_map(verdict).collect()
+            delay_evidence(all).iter().filter_map(verdict).collect()
         };
-        let [old, _, _, new] = LINUX.map(on_linux);
+        let [old, _, _, new] = LINUX.map(linux_name);
         let mut all = vec![
-            one(on_avr(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
-            one(on_avr(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
+            one(avr_name(Strategy::Periodic), Some(10_000.0), 30_040.0, Some(2.5)),
+            one(avr_name(Strategy::SingleShot), None, 15_060.0, Some(1.0)),
         ];
         assert_eq!(verdicts(&all), [Holds, Holds]);
         all.extend([one(old, Some(4_000.0), 18_950.0, Some(4.0)), one(new, None, 15_005.0, None)]);

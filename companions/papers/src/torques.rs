@@ -27,8 +27,8 @@ pub struct Motor {
     pub compensated_percent: f64,
 }
 
-pub fn table_1() -> Vec<Motor> {
-    Paper::Nist.part("motors")
+pub fn printed_motors() -> Vec<Motor> {
+    Paper::Nist.data_part("motors")
 }
 
 /// The jitter the text states for the uncompensated task, in seconds.
@@ -49,10 +49,10 @@ pub struct TorqueRow {
     pub equations: [f64; 5],
 }
 
-pub fn compute() -> Vec<TorqueRow> {
+pub fn compute_rows() -> Vec<TorqueRow> {
     let row = |printed: Motor| {
         let jitters_s = [STATED_UNCOMPENSATED_S, FOUND_UNCOMPENSATED_S, STATED_COMPENSATED_S];
-        let computed = jitters_s.map(|s| (printed.torque_oz_in(s), printed.percent(s)));
+        let computed = jitters_s.map(|s| (printed.torque_oz_in(s), printed.torque_percent(s)));
         let speed = 2.0 * PI * printed.rev_per_s;
         let displacement = speed * STATED_UNCOMPENSATED_S;
         let spring_oz_in = PI / 2.0 * printed.holding_oz_in / printed.step_deg.to_radians();
@@ -60,14 +60,14 @@ pub fn compute() -> Vec<TorqueRow> {
         let equations = [speed, displacement * 1e6, spring_oz_in, torques[0], torques[1]];
         TorqueRow { printed, computed, equations }
     };
-    table_1().into_iter().map(row).collect()
+    printed_motors().into_iter().map(row).collect()
 }
 
 /// Evidence on the paper's statements about the table, which its own numbers decide.
 pub fn evidence() -> impl Iterator<Item = Evidence> {
     let statements =
         ["table-1-compensated", "table-1-uncompensated", "below-ten-percent", "below-one-percent"];
-    statements.into_iter().filter_map(|statement| Paper::Nist.own_evidence(statement))
+    statements.into_iter().filter_map(|statement| Paper::Nist.printed_evidence(statement))
 }
 
 impl Motor {
@@ -75,13 +75,13 @@ impl Motor {
         self.rev_per_s * 360.0 / self.step_deg
     }
 
-    /// Equation 7 for this motor, in oz-in.
+    /// Torque due to a jitter by equation 7, in oz-in.
     pub fn torque_oz_in(&self, jitter_s: f64) -> f64 {
         linear_torque_nm(self.holding_oz_in, self.steps_per_s(), jitter_s)
     }
 
-    /// Its share of half the holding torque in %.
-    pub fn percent(&self, jitter_s: f64) -> f64 {
+    /// Torque due to a jitter, as a share of half the holding torque in %.
+    pub fn torque_percent(&self, jitter_s: f64) -> f64 {
         100.0 * linear_share(self.steps_per_s(), jitter_s)
     }
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_table_is_the_one_of_the_source_document() {
         let csv = include_str!("../tests/data/nist-table1.csv");
-        for (line, row) in csv.lines().skip(1).zip(table_1()) {
+        for (line, row) in csv.lines().skip(1).zip(printed_motors()) {
             let n: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
             assert_eq!(
                 [n[0], n[1], n[2], n[3]],
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn compensated_torques_follow_from_the_stated_jitter_and_uncompensated_ones_do_not() {
-        for row in table_1() {
+        for row in printed_motors() {
             assert!(cut(row.compensated_oz_in, row.torque_oz_in(STATED_COMPENSATED_S)));
             assert!(!cut(row.uncompensated_oz_in, row.torque_oz_in(STATED_UNCOMPENSATED_S)));
             assert!(cut(row.uncompensated_oz_in, row.torque_oz_in(4.08e-6)));
-            assert!(row.percent(4.11e-6) < 10.0, "the paper's conclusion holds either way");
+            assert!(row.torque_percent(4.11e-6) < 10.0, "the paper's conclusion holds either way");
         }
     }
 
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn the_columns_come_from_these_ranges() {
-        let (from, to) = jitter_behind(&table_1(), |row| row.uncompensated_oz_in);
+        let (from, to) = jitter_behind(&printed_motors(), |row| row.uncompensated_oz_in);
         assert!((from * 1e6 - 4.060).abs() < 1e-3 && (to * 1e6 - 4.106).abs() < 1e-3, "{from} {to}");
-        let (from, to) = jitter_behind(&table_1(), |row| row.compensated_oz_in);
+        let (from, to) = jitter_behind(&printed_motors(), |row| row.compensated_oz_in);
         assert!((from * 1e6 - 0.09799).abs() < 1e-5 && (to * 1e6 - 0.09974).abs() < 1e-5, "{from} {to}");
     }
 
@@ -150,10 +150,10 @@ mod tests {
             statements.iter().find(|of| of.name == evidence.statement).unwrap().verdict(evidence)
         };
         assert_eq!(all.iter().map(verdict).collect::<Vec<_>>(), [Holds, DoesNotHold, Holds, Holds]);
-        let motors = table_1();
+        let motors = printed_motors();
         let compensated = jitter_behind(&motors, |motor| motor.compensated_oz_in);
         let uncompensated = jitter_behind(&motors, |motor| motor.uncompensated_oz_in);
-        let largest = |s| motors.iter().map(|motor| motor.percent(s)).fold(0.0, f64::max);
+        let largest = |s| motors.iter().map(|motor| motor.torque_percent(s)).fold(0.0, f64::max);
         // Distance of the stated jitter from those that give the printed torques.
         let off = |stated_s: f64, (from_s, to_s): (f64, f64)| {
             (from_s - stated_s).max(stated_s - to_s).max(0.0) * 1e9
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn printed_percentages_are_cut_ratios_of_the_printed_torques() {
-        for row in table_1() {
+        for row in printed_motors() {
             let ratio = 100.0 * row.uncompensated_oz_in.0 / (row.holding_oz_in / 2.0);
             assert_eq!((ratio * 10.0 + 1e-9).floor() / 10.0, row.uncompensated_percent);
         }

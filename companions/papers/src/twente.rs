@@ -8,14 +8,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::loads::{
-    LoadFigures, MEAN, SD, STRETCHES, SystemUnderLoads, UnderLoad, change, executions, factor, loop_durations,
+    LoadFigures, LoadResult, MEAN, SD, STRETCHES, SystemResults, difference, execution_times, loop_durations,
+    ratio,
 };
-use crate::measure::{Measured, under_load};
+use crate::measure::{LoadRuns, load_result};
 use crate::statement::Evidence;
-use crate::systems::{Case, DIVIDED, System};
+use crate::systems::{DIVIDED, LoadCase, System};
 use crate::values::UNBOUNDED;
 use crate::words::{Reproduction, twente_figures};
-use crate::{Workplace, read, scratch_file};
+use crate::{Workplace, read_runs, scratch_file};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_host::facts::{self, Root};
@@ -49,8 +50,8 @@ impl WorkTime {
         WorkTime { divisions, median_ns, p99_ns, of_period }
     }
 
-    /// Decides a statement about the work: both the median and the 99th percentile have to lie on one side.
-    fn decides(&self, statement: &'static str) -> Evidence {
+    /// Evidence on a statement about the work: both the median and the 99th percentile have to lie on one side.
+    fn evidence(&self, statement: &'static str) -> Evidence {
         let both = self.median_ns.zip(self.p99_ns);
         let took = both.map(|both| json!({"median": both.0, "interval": both}));
         let values = json!({ "took": took, "median": self.median_ns, "p99": self.p99_ns });
@@ -65,17 +66,17 @@ pub struct TwenteReproduction {
     /// only.
     pub work: Vec<WorkTime>,
     /// Execution times of the loop on the ordinary system under each load; on a machine only.
-    pub executions: Option<SystemUnderLoads>,
+    pub executions: Option<SystemResults>,
     pub listing: Option<ListingRun>,
     /// Each system's loop under the larger load, judged for control.
-    pub control: Vec<ControlFit>,
+    pub control: Vec<ControlCost>,
     /// An ordinary thread beside one of priority 99; `None` where it was not measured.
     pub starvation: Option<Starvation>,
 }
 
-/// A loop judged for the control of the report's robot.
+/// Cost of a system's timing for the control of the report's robot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ControlFit {
+pub struct ControlCost {
     pub system: String,
     /// Cost of its timing, as a share of the cost with ideal timing; without an interval where the run is too short.
     pub loss: MedianInterval,
@@ -86,12 +87,12 @@ pub struct ControlFit {
 pub struct Starvation {
     pub ordinary: f64,
     pub fifo_99: f64,
-    /// How much larger the second is than the first, stretch by stretch.
+    /// Difference of the second from the first, stretch by stretch.
     pub more: Option<MedianInterval>,
 }
 
 /// Name of the system whose task and load have two processors each.
-pub const APART: &str = "two-plus-two";
+pub const DIVIDED_SYSTEM: &str = "two-plus-two";
 
 /// Jitters, in ns, that the report's histograms under Xenomai lie between.
 const CONCENTRATED_NS: [f64; 2] = [5e4, 1.5e5];
@@ -108,27 +109,28 @@ pub struct ListingRun {
 impl TwenteReproduction {
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
-        let mut all = of_ordinary(ordinary);
+        let mut all = ordinary_evidence(ordinary);
         let (apart, real_time): (Vec<_>, Vec<_>) =
-            real_time.iter().partition(|system| system.system == APART);
-        all.extend(real_time.into_iter().flat_map(|system| of_real_time(system, ordinary)));
+            real_time.iter().partition(|system| system.system == DIVIDED_SYSTEM);
+        all.extend(real_time.into_iter().flat_map(|system| real_time_evidence(system, ordinary)));
         all.extend(apart.into_iter().map(|system| {
-            let values = json!({ "changes": system.against_first(change, SD), "sds": system.each(SD) });
+            let values =
+                json!({ "changes": system.compare_with_first(difference, SD), "sds": system.by_load(SD) });
             Evidence::new("two-plus-two", "changes", values)
         }));
         // Sections 2.1.5 and 2.2.3: an ordinary loop is not fit, a real-time one is.
-        all.extend(self.control.iter().map(|ControlFit { system, loss }| {
+        all.extend(self.control.iter().map(|ControlCost { system, loss }| {
             let is_ordinary = *system == ordinary.system;
             let statement = if is_ordinary { "not-for-control" } else { "for-control" };
             Evidence::new(statement, "loss", json!({ "system": system, "loss": loss }))
         }));
         all.extend(self.starvation.map(|found| Evidence::new("priority-99", "more", json!(found))));
         all.extend(self.executions.as_ref().map(|took| {
-            let longer = took.against_first(factor, MEAN);
-            Evidence::new("sleep-smaller", "longer", json!({ "longer": longer, "took": took.each(MEAN) }))
+            let longer = took.compare_with_first(ratio, MEAN);
+            Evidence::new("sleep-smaller", "longer", json!({ "longer": longer, "took": took.by_load(MEAN) }))
         }));
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
-            all.extend([most.decides("long-work"), least.decides("little-work")]);
+            all.extend([most.evidence("long-work"), least.evidence("little-work")]);
         }
         all.extend(self.listing.as_ref().map(|listing| {
             let mut values = json!(listing);
@@ -140,16 +142,16 @@ impl TwenteReproduction {
 }
 
 /// Sections 2.1 and 2.2 on ordinary Linux.
-fn of_ordinary(system: &SystemUnderLoads) -> Vec<Evidence> {
-    let (sds, means) = (system.each(SD), system.each(MEAN));
-    let grown: Vec<_> = system.loads.windows(2).map(|pair| factor(&pair[0], &pair[1], SD)).collect();
+fn ordinary_evidence(system: &SystemResults) -> Vec<Evidence> {
+    let (sds, means) = (system.by_load(SD), system.by_load(MEAN));
+    let grown: Vec<_> = system.loads.windows(2).map(|pair| ratio(&pair[0], &pair[1], SD)).collect();
     let risen = json!({
-        "growth": system.against_first(factor, MEAN).pop().flatten(),
+        "growth": system.compare_with_first(ratio, MEAN).pop().flatten(),
         "idle": means.first(),
         "stressed": means.last(),
         "missed": system.loads.last().and_then(|load| Some(load.found?.missed)),
     });
-    let enlarged = system.against_first(factor, SD);
+    let enlarged = system.compare_with_first(ratio, SD);
     vec![
         Evidence::new("stress-enlarges", "growth", json!({ "growth": enlarged, "sds": sds })),
         Evidence::new("proportional", "growth", json!({ "growth": grown, "sds": sds })),
@@ -159,15 +161,15 @@ fn of_ordinary(system: &SystemUnderLoads) -> Vec<Evidence> {
 }
 
 /// Sections 2.2 and 2.2.2 on a real-time system.
-fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evidence; 5] {
-    let sds = system.each(SD);
-    let pairs = sds.iter().zip(ordinary.each(SD));
+fn real_time_evidence(system: &SystemResults, ordinary: &SystemResults) -> [Evidence; 5] {
+    let sds = system.by_load(SD);
+    let pairs = sds.iter().zip(ordinary.by_load(SD));
     let factors: Vec<_> = pairs.map(|(here, there)| Some(there? / (*here)?)).collect();
-    let changes = system.against_first(change, SD);
+    let changes = system.compare_with_first(difference, SD);
     let loads = system.loads.iter().zip(&ordinary.loads);
-    let of_stretches: Vec<_> = loads.map(|(here, there)| factor(here, there, SD)).collect();
-    let concentrated: Vec<_> = system.loads.iter().map(concentrated).collect();
-    let (name, means) = (&system.system, system.each(MEAN));
+    let of_stretches: Vec<_> = loads.map(|(here, there)| ratio(here, there, SD)).collect();
+    let concentrated: Vec<_> = system.loads.iter().map(concentrated_share).collect();
+    let (name, means) = (&system.system, system.by_load(MEAN));
     let changes = json!({ "system": name, "changes": changes, "sds": sds });
     let accurate = json!({ "system": name, "of_stretches": of_stretches, "factors": factors });
     [
@@ -179,22 +181,22 @@ fn of_real_time(system: &SystemUnderLoads, ordinary: &SystemUnderLoads) -> [Evid
     ]
 }
 
-/// How far the duration of each loop of the first run is from the period.
-pub fn jitters(load: &UnderLoad) -> impl Iterator<Item = f64> {
+/// Distance of each loop's duration from the period in ns, in the first run.
+pub fn loop_jitters_ns(load: &LoadResult) -> impl Iterator<Item = f64> {
     load.first.iter().map(|ns| (ns - PERIOD_NS as f64).abs())
 }
 
 /// Share of the loops whose jitter lies where the report has it; `None` if nothing was measured.
-fn concentrated(load: &UnderLoad) -> Option<f64> {
+fn concentrated_share(load: &LoadResult) -> Option<f64> {
     let [from, to] = CONCENTRATED_NS;
-    let there = jitters(load).filter(|ns| (from..=to).contains(ns)).count();
+    let there = loop_jitters_ns(load).filter(|ns| (from..=to).contains(ns)).count();
     load.found.map(|_| there as f64 / load.first.len().max(1) as f64)
 }
 
-const LOADS: [Case; 3] = [
-    Case { name: "idle", load: "none" },
-    Case { name: "stress-4-2", load: "stress -c 4 -m 2" },
-    Case { name: "stress-4-6", load: "stress -c 4 -m 6" },
+const LOADS: [LoadCase; 3] = [
+    LoadCase { name: "idle", load: "none" },
+    LoadCase { name: "stress-4-2", load: "stress -c 4 -m 2" },
+    LoadCase { name: "stress-4-6", load: "stress -c 4 -m 6" },
 ];
 
 /// The report's robot, a head with two axes.
@@ -204,7 +206,7 @@ const CONTROL_NS: i64 = 15_000_000_000;
 
 const LISTING: &str = include_str!("../data/twente-listing.c");
 
-fn task() -> TaskSpec {
+fn loop_task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
@@ -217,27 +219,29 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
     let mut systems = judged.clone();
     let usable = facts::read(&Root::system()).usable();
     if !on_machine || (0..DIVIDED.0).all(|cpu| usable.contains(cpu)) {
-        systems.extend(System::like_xenomai(&judged).map(|system| system.apart(APART)));
+        systems.extend(System::nearest_to_xenomai(&judged).map(|system| system.into_divided(DIVIDED_SYSTEM)));
     }
-    let Measured { figures: loops, runs } = at.under_loads(&systems, &LOADS, &task(), loop_durations)?;
+    let LoadRuns { figures: loops, runs } =
+        at.measure_loads(&systems, &LOADS, &loop_task(), loop_durations)?;
     let mut figures = Vec::new();
     for (system, found) in systems.iter().zip(&loops.systems) {
         let each = found.loads.iter().zip(0..);
         figures.extend(each.flat_map(|(load, number)| twente_figures(system, load, number)));
     }
-    at.draw(&figures)?;
-    let control = judged.iter().map(|system| control(at, system)).collect::<Result<_, _>>()?;
+    at.write_figures(&figures)?;
+    let control = judged.iter().map(|system| judge_control(at, system)).collect::<Result<_, _>>()?;
     let mut found = TwenteReproduction { loops, control, ..TwenteReproduction::default() };
     if on_machine {
-        found.starvation = starvation(at, &usable)?;
+        found.starvation = measure_starvation(at, &usable)?;
         let ordinary = judged[0].name;
-        let took = |case| under_load(case, &[at.run_file(&format!("{ordinary}-{}", case.name))], executions);
+        let took =
+            |case| load_result(case, &[at.run_file(&format!("{ordinary}-{}", case.name))], execution_times);
         let loads = LOADS.iter().map(took).collect::<Result<_, _>>()?;
-        found.executions = Some(SystemUnderLoads { system: ordinary.into(), loads });
-        found.work = work(at)?;
-        found.listing = listing()?;
+        found.executions = Some(SystemResults { system: ordinary.into(), loads });
+        found.work = measure_work(at)?;
+        found.listing = run_listing()?;
     }
-    let reproduction = at.finish(&found, found.evidence())?;
+    let reproduction = at.write_results(&found, found.evidence())?;
     let mut document = Document::new(&reproduction);
     if let Some(section) = document.sections.first_mut() {
         section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
@@ -250,25 +254,25 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Reproduction, Error> {
 
 /// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
 /// largest may take longer than the period.
-fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
+fn measure_work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {
-        let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
+        let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..loop_task() };
         files.push(at.measure(&format!("work-{divisions}"), vec![task], "none", at.duration_ns)?);
     }
-    let runs = read(&files)?;
+    let runs = read_runs(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
     let times = summaries.map(|summary| [P50, P99].map(|at| summary.execution.at(at).exactly()));
     Ok(DIVISIONS.into_iter().zip(times).map(|(divisions, times)| WorkTime::new(divisions, times)).collect())
 }
 
 /// Judges the loop of a system under the larger load by what its timing costs, on this machine by a run that is long enough.
-fn control(at: &mut Workplace<'_>, system: &System) -> Result<ControlFit, Error> {
+fn judge_control(at: &mut Workplace<'_>, system: &System) -> Result<ControlCost, Error> {
     let (name, [.., most]) = (system.name, &LOADS);
     let file = match system.kernel {
         Some(_) => at.run_file(&format!("{name}-{}", most.name)),
         None => {
-            let (tasks, duration_ns) = (vec![system.task(&task())], at.duration_ns.max(CONTROL_NS));
+            let (tasks, duration_ns) = (vec![system.adapt(&loop_task())], at.duration_ns.max(CONTROL_NS));
             at.measure(&format!("control-{name}"), tasks, most.load, duration_ns)?
         }
     };
@@ -286,7 +290,7 @@ fn control(at: &mut Workplace<'_>, system: &System) -> Result<ControlFit, Error>
             MedianInterval { median, interval: interval.map(|of| (of.low, of.high)) }
         }
     };
-    Ok(ControlFit { system: name.into(), loss })
+    Ok(ControlCost { system: name.into(), loss })
 }
 
 /// Part of the time that the thread of priority 99 computes, less than the kernel's own limit for such threads: the machine stays
@@ -296,10 +300,10 @@ const WORK_PERIOD_NS: i64 = 100_000_000;
 
 /// Measures an ordinary thread beside one that computes on the same processor, with the ordinary policy and with priority 99;
 /// `None` where that is not permitted, or where no processor is left for everything else.
-fn starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
+fn measure_starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<Starvation>, Error> {
     let (Some(cpu), true) = (usable.iter().last(), usable.len() > 1) else { return Ok(None) };
-    let ordinary = missed_beside(at, cpu, "beside-ordinary", Policy::Other)?;
-    let fifo_99 = missed_beside(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
+    let ordinary = measure_missed_share(at, cpu, "beside-ordinary", Policy::Other)?;
+    let fifo_99 = measure_missed_share(at, cpu, "beside-fifo-99", Policy::Fifo(99))?;
     Ok(ordinary.zip(fifo_99).map(|((ordinary, each), (fifo_99, each_of_99))| {
         let more = each.iter().zip(each_of_99).map(|(ordinary, fifo_99)| fifo_99 - ordinary);
         Starvation { ordinary, fifo_99, more: MedianInterval::from_values(more) }
@@ -308,7 +312,7 @@ fn starvation(at: &mut Workplace<'_>, usable: &CpuSet) -> Result<Option<Starvati
 
 /// Share of the due times that an ordinary thread misses beside one that computes with this policy, and the shares in equal
 /// stretches; `None` if that is refused.
-fn missed_beside(
+fn measure_missed_share(
     at: &mut Workplace<'_>,
     cpu: u16,
     name: &str,
@@ -342,7 +346,7 @@ fn missed_beside(
 }
 
 /// Compiles and runs the listing; `None` without a C compiler.
-fn listing() -> Result<Option<ListingRun>, Error> {
+fn run_listing() -> Result<Option<ListingRun>, Error> {
     let (scratch, source) = scratch_file("listing.c", LISTING)?;
     let program = scratch.path().join("listing");
     let mut compiler = Command::new("cc");
@@ -360,15 +364,15 @@ fn listing() -> Result<Option<ListingRun>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loads::under;
+    use crate::loads::example_load;
     use crate::paper::Paper;
     use crate::statement::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
 
-    fn system(name: &str, sds_ns: [Option<f64>; 3]) -> SystemUnderLoads {
-        SystemUnderLoads { system: name.into(), loads: sds_ns.map(|sd_ns| under("idle", sd_ns)).into() }
+    fn system(name: &str, sds_ns: [Option<f64>; 3]) -> SystemResults {
+        SystemResults { system: name.into(), loads: sds_ns.map(|sd_ns| example_load("idle", sd_ns)).into() }
     }
 
-    fn verdicts(systems: Vec<SystemUnderLoads>, work: Vec<WorkTime>) -> Vec<StatementVerdict> {
+    fn verdicts(systems: Vec<SystemResults>, work: Vec<WorkTime>) -> Vec<StatementVerdict> {
         let loops = LoadFigures { systems, ..LoadFigures::default() };
         let statements = Paper::Twente.statements();
         let verdict = |evidence: &Evidence| {
@@ -403,7 +407,7 @@ mod tests {
     #[test]
     fn a_loop_is_fit_or_not_and_priority_99_starves_or_not() {
         let idle = system("ordinary", [None; 3]);
-        let judged = |system: &str, interval| ControlFit {
+        let judged = |system: &str, interval| ControlCost {
             system: system.into(),
             loss: MedianInterval { median: 0.1, interval },
         };
@@ -460,7 +464,7 @@ mod tests {
 
     #[test]
     fn the_listing_s_thread_keeps_its_creator_s_policy() {
-        let Some(found) = listing().unwrap() else {
+        let Some(found) = run_listing().unwrap() else {
             assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "no C compiler");
             return;
         };

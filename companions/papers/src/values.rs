@@ -11,64 +11,64 @@ use serde_json::Value;
 pub const UNBOUNDED: f64 = f64::MAX;
 
 /// A result as JSON has it; null for one that JSON cannot hold.
-pub fn value(of: impl Serialize) -> Value {
+pub fn to_json(of: impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or_default()
 }
 
-pub fn filled(text: &str, values: &Value) -> String {
+pub fn fill(text: &str, values: &Value) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, (field, after))) =
         rest.split_once('{').and_then(|(before, behind)| Some((before, behind.split_once('}')?)))
     {
-        let (value, kind) = find(field, values);
+        let (value, kind) = find_field(field, values);
         out.push_str(before);
-        out.push_str(&words(value, kind));
+        out.push_str(&format_value(value, kind));
         rest = after;
     }
     out + rest
 }
 
 /// Fills a cell of a table. The value of a single field is left to the renderers where they know its kind.
-pub fn cell(text: &str, values: &Value) -> Cell {
+pub fn fill_cell(text: &str, values: &Value) -> Cell {
     let field = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let Some(field) = field.filter(|field| !field.contains('}')) else { return filled(text, values).into() };
-    let (value, kind) = find(field, values);
+    let Some(field) = field.filter(|field| !field.contains('}')) else { return fill(text, values).into() };
+    let (value, kind) = find_field(field, values);
     match (kind, value.as_f64()) {
         _ if value.is_null() => Cell::Nothing,
         ("time", Some(ns)) => Cell::time(ns),
         ("us", Some(us)) => Cell::time(us * 1e3),
         ("share", Some(share)) => Cell::Share(share),
         ("count", Some(number)) => Cell::Count(number.round() as u64),
-        _ => words(value, kind).into(),
+        _ => format_value(value, kind).into(),
     }
 }
 
 /// The value of a field, null where there is none, and its kind.
-fn find<'a>(field: &'a str, values: &'a Value) -> (&'a Value, &'a str) {
+fn find_field<'a>(field: &'a str, values: &'a Value) -> (&'a Value, &'a str) {
     let (path, kind) = field.split_once(':').unwrap_or((field, ""));
     (values.pointer(&format!("/{}", path.replace('.', "/"))).unwrap_or(&Value::Null), kind)
 }
 
 /// Words of a value, of several one after the other, of a median with its interval: `1 µs, unknown, 3 µs (2 µs to 4 µs)`.
-fn words(value: &Value, kind: &str) -> String {
+fn format_value(value: &Value, kind: &str) -> String {
     match value {
         Value::Null => "unknown".into(),
         Value::String(text) => text.clone(),
-        Value::Array(all) => all.iter().map(|one| words(one, kind)).collect::<Vec<_>>().join(", "),
+        Value::Array(all) => all.iter().map(|one| format_value(one, kind)).collect::<Vec<_>>().join(", "),
         Value::Object(_) => match (&value["median"], &value["interval"]) {
             (middle, _) if middle.as_f64() == Some(UNBOUNDED) => "an unbounded amount".into(),
-            (middle, Value::Null) => format!("{} (no interval)", words(middle, kind)),
+            (middle, Value::Null) => format!("{} (no interval)", format_value(middle, kind)),
             (middle, interval) => {
-                let [low, high] = [0, 1].map(|end| words(&interval[end], kind));
-                format!("{} ({low} to {high})", words(middle, kind))
+                let [low, high] = [0, 1].map(|end| format_value(&interval[end], kind));
+                format!("{} ({low} to {high})", format_value(middle, kind))
             }
         },
-        _ => number(value.as_f64().unwrap_or_default(), kind),
+        _ => format_number(value.as_f64().unwrap_or_default(), kind),
     }
 }
 
-fn number(value: f64, kind: &str) -> String {
+fn format_number(value: f64, kind: &str) -> String {
     let digits = |digits: usize| format!("{value:.digits$}");
     match kind {
         "time" => time(value),
@@ -82,7 +82,7 @@ fn number(value: f64, kind: &str) -> String {
         "percent3" => format!("{:.3}%", value * 100.0),
         "count" => count(value as u64),
         "plain" => value.to_string(),
-        "signed" => signed(value),
+        "signed" => format_signed(value),
         "few" => jitterlab_mcu::words::number(value),
         "tenth" => digits(1),
         "factor" => digits(2),
@@ -92,7 +92,7 @@ fn number(value: f64, kind: &str) -> String {
 }
 
 /// A difference with few digits, and its sign always.
-fn signed(value: f64) -> String {
+fn format_signed(value: f64) -> String {
     match value.abs() {
         size if size < 0.005 => "0".into(),
         size if size < 99.995 => format!("{value:+.2}"),
@@ -114,7 +114,7 @@ mod tests {
             "of": {"system": "evl", "end": {"median": UNBOUNDED, "interval": [1.0, UNBOUNDED]}},
         });
         assert_eq!(
-            filled(
+            fill(
                 "{of.system}: {sds:time}; {growth:factor}, {none:ms} ms, 1.05 or not, {of.end:share}",
                 &values
             ),
@@ -129,7 +129,7 @@ mod tests {
             ["{ns:time}", "{us:us}", "{rounds:count}", "{none:time}", "{error:signed}", "{ns:us3} to {us:1}"];
         let text = |text: &str| Cell::Text(text.into());
         assert_eq!(
-            cells.map(|text| cell(text, &values)),
+            cells.map(|text| fill_cell(text, &values)),
             [
                 Cell::time(1_500.0),
                 Cell::time(1_500.0),

@@ -12,7 +12,7 @@ use jitterlab_fleet::asking::{self, QUERIES};
 use jitterlab_fleet::calendar;
 use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::Fleet;
-use jitterlab_fleet::results::{FleetPage, FleetWorst, List, OneMachine};
+use jitterlab_fleet::results::{FleetPage, FleetWorst, ListResult, OneMachine};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
 use jitterlab_report::document::{Document, Present};
@@ -20,7 +20,7 @@ use jitterlab_report::page::render;
 
 use super::keep::status;
 
-/// Which fleet, of what time, by which engine.
+/// Options for the fleet, the time and the engine.
 #[derive(clap::Args)]
 pub struct FleetArgs {
     /// Folder of the fleet
@@ -30,7 +30,7 @@ pub struct FleetArgs {
     by: ByArgs,
 }
 
-/// Of what time, by which engine.
+/// Options for the time and the engine.
 #[derive(clap::Args)]
 pub struct ByArgs {
     /// Only the days (UTC) since then: 90d, or a date such as 2026-11-26 [default: all]
@@ -49,15 +49,15 @@ impl FleetArgs {
 }
 
 impl ByArgs {
-    /// The fleet, and what sums it. Names what is left out.
+    /// Opens the fleet and finds the engine; warns of files that are left out.
     fn open(&self, folder: &Path) -> Result<(Fleet, Engine), Error> {
         let fleet = Fleet::open(folder, self.since)?;
-        fleet.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
+        fleet.left_out.iter().for_each(|file| output::warn(&words::left_out_text(file)));
         Ok((fleet, Engine::find(self.engine.as_deref())?))
     }
 }
 
-/// The question of no command: what about the fleet?
+/// Options of the answer about the whole fleet, which needs no command.
 #[derive(clap::Args)]
 pub struct AnswerArgs {
     /// Folder of the fleet
@@ -74,7 +74,7 @@ pub struct AnswerArgs {
     show: OutputArgs,
 }
 
-/// Question about a fleet.
+/// Options of a list.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -119,19 +119,19 @@ pub struct SqlArgs {
     query: Option<String>,
 }
 
-/// A date, or how long ago.
+/// Parses a date, or a length of time before now, as seconds of the Unix epoch.
 fn since(text: &str) -> Result<i64, Error> {
     let ago = || {
         let time = SystemTime::now().checked_sub(humantime::parse_duration(text).ok()?)?;
         i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
     };
-    calendar::begin(text).or_else(ago).ok_or_else(|| {
+    calendar::day_start_s(text).or_else(ago).ok_or_else(|| {
         Error::bad_use(format!("{text:?} is neither a date nor a length of time"))
             .remedy("write 90d or 2026-11-26")
     })
 }
 
-/// Shows a result. The exit status says, too, that it does not rest on all files.
+/// Shows a result; the exit status says, too, if files are left out.
 fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
     Ok(match Status::from_fitness(show.show(result)?) {
         Status::Fine => status(&fleet.left_out),
@@ -139,7 +139,7 @@ fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
     })
 }
 
-/// The answer in three lines, and the worst machines.
+/// Shows the answer in three lines, and the worst machines.
 pub fn answer(args: &AnswerArgs) -> Ending {
     let folder = args.folder.as_deref().ok_or_else(|| Error::bad_use("which fleet? name its folder"))?;
     let (fleet, engine) = args.by.open(folder)?;
@@ -152,27 +152,27 @@ pub fn answer(args: &AnswerArgs) -> Ending {
     show(&fleet, args.show, &answer)
 }
 
-/// All machines.
+/// Shows all machines, the worst first.
 pub fn worst(args: &WorstArgs) -> Ending {
     let (fleet, engine) = args.fleet.open()?;
     let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
     show(&fleet, args.show, &FleetWorst(FleetAnswer::new(&asked, args.purpose.purpose)?))
 }
 
-/// One machine.
+/// Shows one machine.
 pub fn machine(args: &MachineArgs) -> Ending {
     let (fleet, engine) = args.fleet.open()?;
     let asked = asking::ask(&fleet, &engine, &OneMachine::QUESTION, Some(&args.name))?;
     show(&fleet, args.show, &OneMachine::new(&asked, &args.name, args.purpose.purpose)?)
 }
 
-/// A list of changes, causes or days.
-pub fn list<R: List + Present>(args: &Args) -> Ending {
+/// Shows a list of changes, causes or days.
+pub fn list<R: ListResult + Present>(args: &Args) -> Ending {
     let (fleet, engine) = args.fleet.open()?;
     show(&fleet, args.show, &R::new(&asking::ask(&fleet, &engine, &R::QUESTION, None)?)?)
 }
 
-/// Prints the queries, or an answer.
+/// Prints the answer to SQL of the user's own; without it, the queries of all commands.
 pub fn sql(args: &SqlArgs) -> Ending {
     let Some(query) = &args.query else {
         let all = QUERIES.iter().map(|query| format!("-- {}\n{};\n", query.name, query.sql.trim_end()));
@@ -180,7 +180,7 @@ pub fn sql(args: &SqlArgs) -> Ending {
         return Ok(Status::Fine);
     };
     let (fleet, engine) = args.fleet.open()?;
-    let answer = asking::print(&fleet, &engine, query)?;
+    let answer = asking::run_user_sql(&fleet, &engine, query)?;
     io::stdout().write_all(&answer).map_err(Error::from)?;
     Ok(status(&fleet.left_out))
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output;
-use jitterlab_fleet::adding::{self, Added, Intake};
 use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::{DAYS, IN, LeftOut};
+use jitterlab_fleet::intake::{self, Intake, IntakeResult};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
 
@@ -48,14 +48,14 @@ pub struct PackArgs {
     to: PathBuf,
 }
 
-/// Takes all of it in; what cannot be is named, and the rest is taken in.
+/// Takes in files and folders; warns of those that cannot be taken in.
 pub fn add(args: &AddArgs) -> Ending {
     let mut intake = Intake::new(&args.folder, args.machine.as_deref())?;
     let hosts = intake.add_all(&args.from)?;
-    intake.settle()?;
-    let ending = say_added(&intake.finish());
-    if let Some((host, runs)) = hosts.only() {
-        output::note(&words::one_host(host, runs));
+    intake.date_and_compact()?;
+    let ending = say_added(&intake.into_result());
+    if let Some((host, runs)) = hosts.single_host() {
+        output::note(&words::one_host_text(host, runs));
     }
     if let Err(missing) = Engine::find(None) {
         output::warn(&missing.to_string());
@@ -63,13 +63,13 @@ pub fn add(args: &AddArgs) -> Ending {
     ending
 }
 
-/// Checks all files.
+/// Checks all files of a fleet, and prints how many are whole.
 pub fn check(args: &CheckArgs) -> Ending {
-    let (whole, left_out) = adding::check(&args.folder, args.repair)?;
-    say(&left_out, &words::checked(whole, left_out.len()))
+    let (whole, left_out) = intake::check_files(&args.folder, args.repair)?;
+    say(&left_out, &words::check_text(whole, left_out.len()))
 }
 
-/// Copies, compares with the hashes, and gets it to the disk.
+/// Copies what another folder has not yet, and syncs it to the disk.
 pub fn pack(args: &PackArgs) -> Ending {
     let inbox = args.folder.join(IN);
     if !inbox.is_dir() {
@@ -80,20 +80,20 @@ pub fn pack(args: &PackArgs) -> Ending {
     let parts = [days, inbox].map(|part| part.is_dir().then_some(part));
     intake.add_all(&parts.into_iter().flatten().collect::<Vec<_>>())?;
     fs::File::open(&args.to).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", &args.to))?;
-    say_added(&intake.finish())
+    say_added(&intake.into_result())
 }
 
-fn say_added(added: &Added) -> Ending {
-    say(&added.left_out, &words::added(added))
+fn say_added(added: &IntakeResult) -> Ending {
+    say(&added.left_out, &words::added_text(added))
 }
 
 fn say(left_out: &[LeftOut], words: &str) -> Ending {
-    left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
+    left_out.iter().for_each(|file| output::warn(&words::left_out_text(file)));
     output::print(&format!("{words}\n"))?;
     Ok(status(left_out))
 }
 
-/// The status of a command that did the rest.
+/// Exit status of a command that left out these files.
 pub fn status(left_out: &[LeftOut]) -> Status {
     if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed }
 }

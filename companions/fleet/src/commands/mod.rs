@@ -7,7 +7,7 @@ use clap::Subcommand;
 use jitterlab_console::exit::Ending;
 use jitterlab_fleet::results::{CauseList, DayList, KernelList};
 
-/// What is done with a fleet.
+/// Commands on a fleet.
 #[derive(Subcommand)]
 pub enum Action {
     Add(keep::AddArgs),
@@ -24,7 +24,7 @@ pub enum Action {
     Sql(ask::SqlArgs),
 }
 
-/// Does it; without a command it answers about the fleet.
+/// Executes a command; answers about the whole fleet without one.
 pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> Ending {
     match action {
         Some(Action::Add(args)) => keep::add(args),

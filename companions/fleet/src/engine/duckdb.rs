@@ -10,16 +10,15 @@ use jitterlab_model::Error;
 
 use crate::error::OTHER_VERSION;
 
-use super::job::{Job, quoted};
+use super::job::{Job, quote_sql};
 
-/// Where packages put it.
+/// Path of the program that packages install.
 const INSTALLED: &str = "/usr/lib/jitterlab/duckdb";
-/// Memory that it may take.
+/// Memory that DuckDB may take.
 const MEMORY: &str = "1GB";
-/// Python that does what the program does.
+/// Python script that does what the program does.
 const SCRIPT: &str = include_str!("ask.py");
 
-/// DuckDB.
 #[derive(Debug, Clone)]
 pub struct DuckDb {
     program: PathBuf,
@@ -27,11 +26,11 @@ pub struct DuckDb {
 }
 
 impl DuckDb {
-    /// The one of this path, else the first that is found.
+    /// DuckDB at this path, else the first that is found.
     pub(super) fn find(asked: Option<&str>) -> Result<Self, Error> {
         if let Some(path) = asked {
             let program = DuckDb { program: path.into(), is_python: false };
-            return match program.answers() {
+            return match program.is_working() {
                 true => Ok(program),
                 false => {
                     Err(Error::bad_use(format!("--engine {path} is neither DuckDB nor a master of Spark"))
@@ -45,10 +44,10 @@ impl DuckDb {
         let programs = beside.into_iter().chain([PathBuf::from(INSTALLED)]).chain(in_path);
         let mut found = programs.filter(|path| path.is_file());
         let program =
-            found.find_map(|program| Some(DuckDb { program, is_python: false }).filter(DuckDb::answers));
+            found.find_map(|program| Some(DuckDb { program, is_python: false }).filter(DuckDb::is_working));
         let python = || {
             let python = env::var_os("JITTERLAB_PYTHON").unwrap_or_else(|| "python3".into());
-            Some(DuckDb { program: python.into(), is_python: true }).filter(DuckDb::answers)
+            Some(DuckDb { program: python.into(), is_python: true }).filter(DuckDb::is_working)
         };
         program.or_else(python).ok_or_else(|| {
             Error::not_measured("fleet sums with DuckDB, which is not here")
@@ -56,7 +55,8 @@ impl DuckDb {
         })
     }
 
-    fn answers(&self) -> bool {
+    /// True if the program runs and answers a query.
+    fn is_working(&self) -> bool {
         let mut command = Command::new(&self.program);
         match self.is_python {
             true => command.args(["-c", "import duckdb"]),
@@ -71,7 +71,7 @@ impl DuckDb {
     pub(super) fn run(&self, job: &Job<'_>, out: &Path) -> Result<Vec<u8>, Error> {
         let mut command = Command::new(&self.program);
         match self.is_python {
-            true => command.args(["-c", SCRIPT]).args(job.own.map(|_| "csv")),
+            true => command.args(["-c", SCRIPT]).args(job.user_sql.map(|_| "csv")),
             false => command.args(["-init", "/dev/null", "-batch", "-bail", "-csv", ":memory:"]),
         };
         command.current_dir(job.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -79,7 +79,7 @@ impl DuckDb {
             Error::refused(format!("cannot run {}", self.program.display())).because(error)
         };
         let mut child = command.spawn().map_err(cannot)?;
-        let (input, sql) = (child.stdin.take(), script(job, out));
+        let (input, sql) = (child.stdin.take(), sql_script(job, out));
         // Where it reads no further, its own message explains why.
         let output = thread::scope(|scope| {
             scope.spawn(|| input.map(|mut input| input.write_all(sql.as_bytes())));
@@ -88,14 +88,14 @@ impl DuckDb {
         let output = output.map_err(cannot)?;
         match output.status.success() {
             true => Ok(output.stdout),
-            false => Err(job.failed("DuckDB", &output, OTHER_VERSION)),
+            false => Err(job.failure("DuckDB", &output, OTHER_VERSION)),
         }
     }
 }
 
-/// Settings, tables and questions.
-fn script(job: &Job<'_>, out: &Path) -> String {
-    let path = |name: &str| quoted(&out.join(name).to_string_lossy());
+/// SQL of settings, tables and queries of a job.
+fn sql_script(job: &Job<'_>, out: &Path) -> String {
+    let path = |name: &str| quote_sql(&out.join(name).to_string_lossy());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut sql = format!(
         "SET memory_limit='{MEMORY}';\nSET threads={threads};\n\
@@ -103,7 +103,7 @@ fn script(job: &Job<'_>, out: &Path) -> String {
         path("spilled")
     );
     for view in job.views {
-        let files: Vec<String> = view.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
+        let files: Vec<String> = view.files.iter().map(|file| quote_sql(&file.to_string_lossy())).collect();
         let rows =
             format!("read_parquet([{}], union_by_name=true, hive_partitioning=false)", files.join(","));
         let _ = writeln!(sql, "CREATE VIEW {} AS {};", view.name, view.select.replace("{rows}", &rows));
@@ -114,6 +114,6 @@ fn script(job: &Job<'_>, out: &Path) -> String {
     for query in job.queries {
         let _ = writeln!(sql, "COPY (\n{}\n) TO {} (FORMAT json);", query.sql.trim_end(), path(query.name));
     }
-    let own = job.own.map(|own| format!("{};\n", own.trim_end().trim_end_matches(';')));
+    let own = job.user_sql.map(|own| format!("{};\n", own.trim_end().trim_end_matches(';')));
     sql + &own.unwrap_or_default()
 }

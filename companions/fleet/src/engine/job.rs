@@ -12,7 +12,7 @@ use crate::error::{MORE_ROOM, OTHER_QUERY};
 #[derive(Debug, Clone)]
 pub struct View {
     pub name: &'static str,
-    /// Its files, from the folder on; their names hold nothing that SQL would read.
+    /// Files of the table, from the folder on; their names hold nothing that SQL would read.
     pub files: Vec<PathBuf>,
     /// Selection from the files' rows: `SELECT ... FROM {rows}`.
     pub select: String,
@@ -35,18 +35,18 @@ pub struct Job<'a> {
     pub steps: &'a [Query],
     pub queries: &'a [Query],
     /// SQL of the user's own, whose answer is printed as CSV.
-    pub own: Option<&'a str>,
+    pub user_sql: Option<&'a str>,
 }
 
 impl Job<'_> {
-    /// Failure of a program that ended badly: its last words, and what to do where it had no room, or else.
-    pub(super) fn failed(&self, program: &str, output: &Output, otherwise: &str) -> Error {
+    /// Error of a program that failed: the last line that it printed, and a remedy, `otherwise` unless it had no room.
+    pub(super) fn failure(&self, program: &str, output: &Output, otherwise: &str) -> Error {
         let said = String::from_utf8_lossy(&output.stderr);
         let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
         let last = lines().find(|line| line.contains("Error")).or_else(|| lines().next_back()).unwrap_or("");
         let lacks_room =
             ["memory", "Memory", "space", "bad_alloc", "too large"].iter().any(|word| last.contains(word));
-        let remedy = match self.own {
+        let remedy = match self.user_sql {
             // The kernel kills where memory runs out.
             _ if lacks_room || output.status.signal().is_some() => MORE_ROOM,
             Some(_) => OTHER_QUERY,
@@ -58,6 +58,6 @@ impl Job<'_> {
 }
 
 /// A text as SQL has it: quoted, with quotes doubled.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_sql(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

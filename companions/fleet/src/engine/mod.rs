@@ -25,11 +25,11 @@ pub enum Engine {
     Spark(spark::Spark),
 }
 
-/// Answers of an engine, as files that go with this.
+/// Answers of an engine, as files that are removed with this value.
 pub struct Answers {
     folder: TempDir,
     /// The answer to SQL of the user's own.
-    pub printed: Vec<u8>,
+    pub user_output: Vec<u8>,
 }
 
 impl Engine {
@@ -44,17 +44,17 @@ impl Engine {
 
     /// Answers all questions or none.
     pub fn answer(&self, job: &Job<'_>) -> Result<Answers, Error> {
-        let folder = folder_beside()?;
+        let folder = temporary_folder()?;
         let printed = match self {
             Engine::DuckDb(duckdb) => duckdb.run(job, folder.path()),
             Engine::Spark(spark) => spark.run(job, folder.path()),
         }?;
-        Ok(Answers { folder, printed })
+        Ok(Answers { folder, user_output: printed })
     }
 }
 
-/// Folder for what goes to an engine or comes from it.
-pub fn folder_beside() -> Result<TempDir, Error> {
+/// Makes a temporary folder for files that go to an engine or come from it.
+pub fn temporary_folder() -> Result<TempDir, Error> {
     tempfile::tempdir().map_err(Error::file("create a folder in", std::env::temp_dir()))
 }
 

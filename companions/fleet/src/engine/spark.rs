@@ -19,9 +19,9 @@ pub struct Spark {
     master: String,
 }
 
-/// Program of the driver.
+/// Task of the driver, as JSON.
 #[derive(Serialize)]
-struct Task<'a> {
+struct DriverTask<'a> {
     folder: &'a Path,
     views: Vec<(&'a str, Vec<String>, &'a str)>,
     steps: Vec<(&'a str, &'a str)>,
@@ -30,7 +30,7 @@ struct Task<'a> {
     own: Option<&'a str>,
 }
 
-/// Whether this names a master of Spark.
+/// True if this names a master of Spark.
 pub(super) fn is_master(name: &str) -> bool {
     name == "yarn"
         || ["spark://", "k8s://", "local[", "local-cluster["]
@@ -57,13 +57,13 @@ impl Spark {
         let view = |view: &View| {
             view.files.iter().map(|file| folder.join(file).to_string_lossy().into_owned()).collect()
         };
-        let task = Task {
+        let task = DriverTask {
             folder: &folder,
             views: job.views.iter().map(|of| (of.name, view(of), of.select.as_str())).collect(),
             steps: job.steps.iter().map(|query| (query.name, query.sql)).collect(),
             queries: job.queries.iter().map(|query| (query.name, query.sql)).collect(),
             out,
-            own: job.own,
+            own: job.user_sql,
         };
         let (driver, asked) = (out.join("driver.py"), out.join("task.json"));
         let task = serde_json::to_vec(&task).map_err(jitterlab_report::json::not_written)?;
@@ -87,7 +87,7 @@ impl Spark {
         // A driver that was killed leaves no mark that it finished.
         match output.status.success() && out.join("finished").is_file() {
             true => Ok(output.stdout),
-            false => Err(job.failed("Spark", &output, LOOK_AT_LOG)),
+            false => Err(job.failure("Spark", &output, LOOK_AT_LOG)),
         }
     }
 }

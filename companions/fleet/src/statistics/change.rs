@@ -22,7 +22,7 @@ pub struct GroupChange {
 }
 
 impl GroupChange {
-    /// Whether the interval excludes that nothing changed.
+    /// True if the interval excludes no change.
     pub fn is_shown(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
@@ -55,13 +55,13 @@ pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
     })
 }
 
-/// Frequency of shifts of this size or more at restarts without a change, which are `placebos` (Phipson & Smyth 2010).
-pub fn placebo_p(shift: f64, placebos: &[f64]) -> f64 {
+/// Permutation p value of a shift against those at restarts without a change, the `placebos` (Phipson & Smyth 2010).
+pub fn placebo_p_value(shift: f64, placebos: &[f64]) -> f64 {
     let as_large = placebos.iter().filter(|placebo| **placebo >= shift).count();
     (1 + as_large) as f64 / (1 + placebos.len()) as f64
 }
 
-/// Marks the tests that are discoveries, of which at most the share `rate` is false (Benjamini & Hochberg 1995).
+/// Marks the p values that are discoveries at this false discovery rate (Benjamini & Hochberg 1995).
 pub fn false_discoveries(p: &[f64], rate: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

@@ -2,9 +2,9 @@
 //! independent they accuse innocent changes.
 
 mod change;
-mod course;
+mod daily_series;
 mod rate;
 
-pub use change::{GroupChange, false_discoveries, group_change, placebo_p};
-pub use course::{Course, CourseModel, first_alarm};
-pub use rate::{Rates, ShiftShare};
+pub use change::{GroupChange, false_discoveries, group_change, placebo_p_value};
+pub use daily_series::{DailyModel, DailySeries, first_alarm};
+pub use rate::{GammaRates, ShiftShare};

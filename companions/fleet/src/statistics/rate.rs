@@ -3,9 +3,9 @@
 use jitterlab_analysis::exact_binomial::{binomial_lower, binomial_upper, chi_squared};
 use serde::Serialize;
 
-/// Of each end of an interval.
+/// Confidence of each end of an interval.
 const CONFIDENCE: f64 = 0.975;
-/// A machine is ranked by the rate that it has at least with 95 %.
+/// Level of the lower bound of a rate, by which machines are ranked.
 const LOWER: f64 = 0.05;
 
 /// Share of shifts with a late start: starts come in bursts, so that a shift is the unit.
@@ -22,7 +22,7 @@ pub struct ShiftShare {
 }
 
 impl ShiftShare {
-    /// Of so many shifts; `None` of none.
+    /// Share of late shifts with its interval; `None` without shifts.
     pub fn new(late: u64, shifts: u64) -> Option<Self> {
         let (k, n) = (late as f64, shifts as f64);
         let upper = if late == 0 { 1.0 - LOWER } else { CONFIDENCE };
@@ -35,15 +35,15 @@ impl ShiftShare {
     }
 }
 
-/// Rates of all machines: a gamma law, of which each machine's own rate is drawn.
+/// Gamma prior of all machines' rates, from which each machine's own rate is drawn (empirical Bayes).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rates {
+pub struct GammaRates {
     shape: f64,
     rate: f64,
 }
 
-impl Rates {
-    /// Of machines with so many events in so many shifts each; `None` where nothing happened.
+impl GammaRates {
+    /// Fits the prior to the events and shifts of each machine; `None` without events.
     pub fn new(machines: &[(f64, f64)]) -> Option<Self> {
         let (events, shifts) = machines.iter().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         if events <= 0.0 || shifts <= 0.0 {
@@ -56,10 +56,10 @@ impl Rates {
         // Variance of the machines' rates beyond that of counting alone (Clayton & Kaldor 1987).
         let between =
             ((spread - (machines.len() as f64 - 1.0) * mean) / size.max(1.0)).max(1e-3 * mean * mean);
-        Some(Rates { shape: mean * mean / between, rate: mean / between })
+        Some(GammaRates { shape: mean * mean / between, rate: mean / between })
     }
 
-    /// The rate that a machine has at least with 95 %.
+    /// Lower bound (95 %) of the posterior rate of a machine with these events and shifts.
     pub fn lower(&self, events: f64, shifts: f64) -> f64 {
         chi_squared(2.0 * (self.shape + events), LOWER) / 2.0 / (self.rate + shifts)
     }

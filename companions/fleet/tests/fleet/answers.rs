@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use jitterlab_analysis::Summary;
 use jitterlab_fleet::Delivery;
-use jitterlab_fleet::delivery::list;
+use jitterlab_fleet::delivery::list_slices_files;
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TaskSpec};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunWriter;
@@ -161,7 +161,7 @@ fn what_cannot_be_summed_is_named_and_the_rest_is_answered() {
     assert_eq!(added.status.code(), Some(1), "{}", said(&added));
     assert!(said(&added).contains("left out") && said(&added).contains("2 machines"), "{}", said(&added));
     let inbox = Path::new(&all).join("in");
-    let files = list(&inbox).unwrap();
+    let files = list_slices_files(&inbox).unwrap();
     let bins = PathBuf::from(files[0].display().to_string().replace(".slices.", ".bins."));
     let whole = fs::read(&bins).unwrap();
     fs::write(&bins, &whole[..whole.len() / 2]).unwrap();
@@ -188,7 +188,7 @@ fn what_cannot_be_summed_is_named_and_the_rest_is_answered() {
     assert!(said(&repaired).contains("of 2 machines"), "{}", said(&repaired));
     let packed = fleet(&["pack", &all, &path("stick")]);
     assert_eq!(packed.status.code(), Some(0), "{}", said(&packed));
-    assert_eq!(list(&Path::new(&path("stick")).join("in")).unwrap().len(), 2);
+    assert_eq!(list_slices_files(&Path::new(&path("stick")).join("in")).unwrap().len(), 2);
 }
 
 #[test]
@@ -280,13 +280,13 @@ fn a_host_whose_name_stands_for_several_machines_is_refused_until_they_are_named
             "{}",
             said(&refused)
         );
-        assert!(list(&Path::new(&all).join("in")).unwrap().is_empty(), "nothing is taken in");
+        assert!(list_slices_files(&Path::new(&all).join("in")).unwrap().is_empty(), "nothing is taken in");
         for (pattern, machines) in [("{host}", 1), ("{file}", 3), ("cell-{folder}", 3), ("{x}", 1)] {
             let added = add(&["--machine", pattern]);
             let machines = format!("3 slices of {machines} machine");
             assert!(added.status.code() == Some(0) && said(&added).contains(&machines), "{}", said(&added));
         }
-        let names = list(&Path::new(&all).join("in")).unwrap();
+        let names = list_slices_files(&Path::new(&all).join("in")).unwrap();
         let has = |name: &str| names.iter().any(|path| path.display().to_string().contains(name));
         assert!(has("/cell-line2.") && has("/vm-line3.") && has("/_x_."), "{names:?}");
         // One machine that was started again, and then measured: nothing is wrong with that.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jitterlab_fleet::delivery::list;
+use jitterlab_fleet::delivery::list_slices_files;
 use jitterlab_fleet::{Delivery, Tables};
 
 use crate::answers::{engine, fleet, said};
@@ -36,7 +36,7 @@ fn write(tables: &Tables, folder: &Path, wanted: impl Fn(i64) -> bool) -> PathBu
 }
 
 fn times(folder: &Path) -> Vec<(i64, Option<i64>)> {
-    let files = list(&folder.join("in")).unwrap();
+    let files = list_slices_files(&folder.join("in")).unwrap();
     let rows = files.iter().flat_map(|file| Delivery::read(file).unwrap().tables.slices);
     let mut times: Vec<(i64, Option<i64>)> =
         rows.filter(|row| row.quantity == 0).map(|row| (row.seq, row.start_s)).collect();

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jitterlab_analysis::Summary;
-use jitterlab_fleet::adding::check;
-use jitterlab_fleet::delivery::list;
+use jitterlab_fleet::delivery::list_slices_files;
 use jitterlab_fleet::folder::Fleet;
+use jitterlab_fleet::intake::check_files;
 use jitterlab_fleet::sums::TaskSum;
 use jitterlab_fleet::{Delivery, Tables};
 
@@ -38,7 +38,7 @@ fn inbox(folder: &Path, tables: &[Tables]) -> Vec<PathBuf> {
 fn figures(folder: &Path) -> Vec<Summary> {
     let fleet = Fleet::open(folder, None).unwrap();
     assert!(fleet.left_out.is_empty(), "{:?}", fleet.left_out);
-    let mut all = Tables::new();
+    let mut all = Tables::default();
     for file in fleet.deliveries.iter().chain(&fleet.sums) {
         all.append(Delivery::read(&folder.join(file)).unwrap().tables);
     }
@@ -56,7 +56,7 @@ fn add(folder: &Path, from: &Path) -> String {
 }
 
 fn files(folder: &Path) -> usize {
-    list(folder).map_or(0, |files| files.len())
+    list_slices_files(folder).map_or(0, |files| files.len())
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn finished_days_become_sums_and_a_late_hour_counts_once() {
     part.bins.retain(|row| row.seq == 1);
     part.limits.retain(|row| row.seq == 1);
     inbox(&all.join("in"), &[part]);
-    let (_, left_out) = check(&all, true).unwrap();
+    let (_, left_out) = check_files(&all, true).unwrap();
     assert!(left_out.len() == 1 && left_out[0].why.to_string().contains("repeats"), "{left_out:?}");
     assert_eq!(figures(&all), whole);
     // Sums go on a stick as a whole.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::Summary;
-use jitterlab_fleet::cut::cut;
+use jitterlab_fleet::run_slices::cut_run;
 use jitterlab_fleet::sums::TaskSum;
 use jitterlab_fleet::{Delivery, Interval, Stream, Tables, TaskSlice};
 use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec, TimingStats};
@@ -49,11 +49,11 @@ proptest! {
         let rows = activations(seed, count, period_ns);
         let keep = if spikes { Keep::Spikes { above_ns: 100_000 } } else { Keep::All };
         let run = run_file(folder.path(), &rows, period_ns, keep);
-        let tables = cut(&run, None).unwrap();
+        let tables = cut_run(&run, None).unwrap();
         prop_assert_eq!(of_slices(&tables), summaries(&run));
         let parts = Delivery::split(tables.clone());
         let inbox = folder.path().join("in");
-        let mut again = Tables::new();
+        let mut again = Tables::default();
         for part in parts.iter().rev() {
             let path = part.write(&inbox).unwrap();
             prop_assert_eq!(part.write(&inbox).unwrap(), path.clone());
@@ -83,7 +83,7 @@ proptest! {
         let mut parts: BTreeMap<String, Tables> = BTreeMap::new();
         for (seq, edge) in edges.windows(2).enumerate() {
             running.push_all(&rows[edge[0]..edge[1]]);
-            let mut slice = Tables::new();
+            let mut slice = Tables::default();
             let interval = Interval { seq: seq as i64, ..Interval::default() };
             slice.push(&stream, &interval, &TaskSlice {
                 task: &info.tasks[0],
@@ -96,7 +96,7 @@ proptest! {
             });
             let delivery = Delivery::split(slice).remove(0);
             delivery.check().unwrap();
-            parts.insert(delivery.name().file("slices"), delivery.tables);
+            parts.insert(delivery.name().file_name("slices"), delivery.tables);
         }
         let mut left: Vec<(String, Tables)> = parts.into_iter().collect();
         let mut taken = BTreeMap::new();
@@ -105,7 +105,7 @@ proptest! {
             taken.insert(name.clone(), tables.clone());
         }
         taken.extend(left.drain(..));
-        let mut all = Tables::new();
+        let mut all = Tables::default();
         taken.into_values().rev().for_each(|tables| all.append(tables));
         let expected = Summary::new(&info.tasks[0], &whole);
         prop_assert_eq!(of_slices(&all), vec![expected]);

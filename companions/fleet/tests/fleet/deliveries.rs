@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use jitterlab_fleet::delivery::{Delivery, DeliveryName, list};
+use jitterlab_fleet::delivery::{Delivery, DeliveryName, list_slices_files};
 use jitterlab_fleet::rows;
 
 use crate::samples::sample;
@@ -18,9 +18,9 @@ fn a_delivery_comes_back_and_the_same_rows_have_the_same_name() {
         assert_eq!(part.write(folder.path()).unwrap(), path);
         assert_eq!(&Delivery::read(&path).unwrap(), part);
     }
-    assert_eq!(list(folder.path()).unwrap().len(), 2);
+    assert_eq!(list_slices_files(folder.path()).unwrap().len(), 2);
     let name = parts[0].name();
-    assert_eq!(DeliveryName::from_path(Path::new(&name.file("bins"))), Some((name, "bins")));
+    assert_eq!(DeliveryName::from_path(Path::new(&name.file_name("bins"))), Some((name, "bins")));
     assert_eq!(DeliveryName::from_path(Path::new("a.parquet")), None);
 }
 
@@ -30,11 +30,11 @@ fn what_is_cut_changed_newer_or_contradicts_is_refused() {
     let part = Delivery::split(sample("cnc", 1)).remove(0);
     let path = part.write(folder.path()).unwrap();
     let said = |path: &Path| Delivery::read(path).unwrap_err().to_string();
-    let bins = path.with_file_name(part.name().file("bins"));
+    let bins = path.with_file_name(part.name().file_name("bins"));
     let bytes = fs::read(&bins).unwrap();
     fs::write(&bins, &bytes[..bytes.len() / 2]).unwrap();
     assert!(said(&path).contains("cut short"), "{}", said(&path));
-    let newer = rows::table(&part.tables.bins).to_parquet(&[(rows::FORMAT_KEY, "2".into())]).unwrap();
+    let newer = rows::to_table(&part.tables.bins).to_parquet(&[(rows::FORMAT_KEY, "2".into())]).unwrap();
     fs::write(&bins, newer).unwrap();
     assert!(said(&path).contains("format 2"), "{}", said(&path));
     fs::remove_file(&bins).unwrap();

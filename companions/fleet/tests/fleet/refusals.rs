@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jitterlab_fleet::delivery::list;
+use jitterlab_fleet::delivery::list_slices_files;
 use jitterlab_fleet::{BinRow, CauseRow, Delivery, rows};
 
 use crate::answers::{engine, fleet, said};
@@ -19,7 +19,7 @@ fn two(folder: &Path) -> (PathBuf, Vec<PathBuf>) {
         tables.set_stream(&format!("{number:016x}"));
         Delivery::split(tables).iter().for_each(|part| drop(part.write(&all.join("in")).unwrap()));
     }
-    let files = list(&all.join("in")).unwrap();
+    let files = list_slices_files(&all.join("in")).unwrap();
     (all, files)
 }
 
@@ -106,13 +106,14 @@ fn files_that_cannot_be_are_left_out_by_name_and_the_rest_is_answered() {
         ("empty", |slices| fs::write(slices, []).unwrap(), "cut short"),
         (
             "foreign",
-            |slices| fs::write(slices, rows::table::<BinRow>(&[]).to_parquet(&[]).unwrap()).unwrap(),
+            |slices| fs::write(slices, rows::to_table::<BinRow>(&[]).to_parquet(&[]).unwrap()).unwrap(),
             "no slices of a fleet",
         ),
         (
             "newer",
             |slices| {
-                let newer = rows::table::<BinRow>(&[]).to_parquet(&[(rows::FORMAT_KEY, "2".into())]).unwrap();
+                let newer =
+                    rows::to_table::<BinRow>(&[]).to_parquet(&[(rows::FORMAT_KEY, "2".into())]).unwrap();
                 fs::write(slices, newer).unwrap();
             },
             "update jitterlab",
@@ -148,7 +149,7 @@ fn files_that_cannot_be_are_left_out_by_name_and_the_rest_is_answered() {
     let (all, files) = two(folder.path());
     let mut tables = Delivery::read(&files[0]).unwrap().tables;
     tables.bins[0].high_ns += 1;
-    let changed = rows::table(&tables.bins).to_parquet(&[(rows::FORMAT_KEY, "1".into())]).unwrap();
+    let changed = rows::to_table(&tables.bins).to_parquet(&[(rows::FORMAT_KEY, "1".into())]).unwrap();
     fs::write(bins(&files[0]), changed).unwrap();
     let output = fleet(&["check", &all.display().to_string()]);
     assert!(

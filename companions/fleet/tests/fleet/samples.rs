@@ -9,7 +9,7 @@ pub fn sample(machine: &str, hours: i64) -> Tables {
     let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
     let info = RunInfo::new(Bench::Host, "monotonic", [spec]);
     let stream = Stream::new("0123456789abcdef".into(), String::new(), machine, &info);
-    let mut tables = Tables::new();
+    let mut tables = Tables::default();
     let mut stats = TimingStats::new(1_000_000);
     let mut limits = LimitCounts::new(1_000_000);
     for seq in 0..hours {
@@ -28,7 +28,7 @@ pub fn sample(machine: &str, hours: i64) -> Tables {
         }
         let start_s = Some(1_795_730_400 + 3_600 * seq);
         let interval = Interval { seq, start_s, length_ms: 3_600_000, ..Interval::default() };
-        let (stats, limits) = (stats.take(), limits.take());
+        let (stats, limits) = (stats.take(), limits.take_counts());
         tables.push(
             &stream,
             &interval,

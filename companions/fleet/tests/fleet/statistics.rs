@@ -5,7 +5,7 @@ mod calibration;
 
 use jitterlab_analysis::exact_binomial::binomial_at_least;
 use jitterlab_analysis::random::Random;
-use jitterlab_fleet::statistics::{Rates, ShiftShare, group_change};
+use jitterlab_fleet::statistics::{GammaRates, ShiftShare, group_change};
 
 use calibration::{DEPENDENT, KINDS, steady, stepped, update, updates};
 
@@ -71,7 +71,7 @@ fn the_ten_worst_are_among_the_truly_worst() {
             (rate, events, shifts)
         })
         .collect();
-    let rates = Rates::new(&machines.iter().map(|of| (of.1, of.2)).collect::<Vec<_>>()).unwrap();
+    let rates = GammaRates::new(&machines.iter().map(|of| (of.1, of.2)).collect::<Vec<_>>()).unwrap();
     let mut shown: Vec<&(f64, f64, f64)> = machines.iter().collect();
     shown.sort_by(|a, b| rates.lower(b.1, b.2).total_cmp(&rates.lower(a.1, a.2)));
     let mut truly: Vec<f64> = machines.iter().map(|of| of.0).collect();

@@ -1,6 +1,6 @@
 //! The commands of `jitterlab monitor`.
 
-mod place;
+mod folder_args;
 mod service;
 mod status;
 pub mod watch;
@@ -8,7 +8,7 @@ pub mod watch;
 use clap::Subcommand;
 use jitterlab_console::exit::Ending;
 
-/// What is done with what was measured, and with the service.
+/// Commands beside measuring itself.
 #[derive(Subcommand)]
 pub enum Action {
     Status(status::Args),
@@ -17,7 +17,7 @@ pub enum Action {
     Uninstall(service::UninstallArgs),
 }
 
-/// Does it.
+/// Executes a command.
 pub fn execute(action: &Action) -> Ending {
     match action {
         Action::Status(args) => status::execute(args),

@@ -29,18 +29,18 @@ pub struct UninstallArgs {
     root: PathBuf,
 }
 
-/// Installs.
+/// Installs and starts the service.
 pub fn install(args: &InstallArgs) -> Ending {
     let program =
         std::env::current_exe().map_err(|error| Error::refused("cannot find this program").because(error))?;
     let done = unit::install(&args.root, &program, &args.options, args.causes)?;
-    output::print(&words::done(&done, true))?;
+    output::print(&words::service_change_text(&done, true))?;
     Ok(Status::Fine)
 }
 
-/// Removes.
+/// Stops and removes the service.
 pub fn uninstall(args: &UninstallArgs) -> Ending {
     let done = unit::uninstall(&args.root)?;
-    output::print(&words::done(&done, false))?;
+    output::print(&words::service_change_text(&done, false))?;
     Ok(Status::Fine)
 }

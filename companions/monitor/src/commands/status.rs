@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::purpose_args::PurposeArgs;
-use jitterlab_fleet::adding::{self, Intake};
+use jitterlab_fleet::intake::{self, Intake};
 use jitterlab_model::Error;
 use jitterlab_monitor::{status, words};
 
-use super::place::PlaceArgs;
+use super::folder_args::FolderArgs;
 
 /// Say in three lines whether the machine serves its purposes, and since when
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
     #[command(flatten)]
     wanted: PurposeArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    folder_args: FolderArgs,
     #[command(flatten)]
     show: OutputArgs,
 }
@@ -29,27 +29,27 @@ pub struct PackArgs {
     #[arg(value_name = "DIR")]
     target: PathBuf,
     #[command(flatten)]
-    place: PlaceArgs,
+    folder_args: FolderArgs,
 }
 
-/// Reads the folder and says what it holds.
+/// Shows the counts in the folder and their verdict.
 pub fn execute(args: &Args) -> Ending {
-    let status = status::read(&args.place.folder(), args.wanted.purpose, status::now_ns())?;
+    let status = status::read_status(&args.folder_args.folder(), args.wanted.purpose, status::unix_now_ns())?;
     Ok(Status::from_fitness(args.show.show(&status)?))
 }
 
-/// Copies.
+/// Copies the outbox to a stick and checks the copies.
 pub fn pack(args: &PackArgs) -> Ending {
     if !args.target.is_dir() {
         return Err(Error::bad_use(format!("there is no folder {}", args.target.display()))
             .remedy("mount the stick and name its folder"));
     }
     let mut intake = Intake::new(&args.target, None)?;
-    intake.add_all(&[args.place.folder().outbox().to_path_buf()])?;
-    let packed = intake.finish();
-    let (_, damaged) = adding::check(&args.target, false)?;
+    intake.add_all(&[args.folder_args.folder().outbox().to_path_buf()])?;
+    let packed = intake.into_result();
+    let (_, damaged) = intake::check_files(&args.target, false)?;
     let left_out: Vec<_> = packed.left_out.iter().chain(&damaged).collect();
-    left_out.iter().for_each(|file| output::warn(&jitterlab_fleet::words::left_out(file)));
-    output::print(&words::packed(&packed))?;
+    left_out.iter().for_each(|file| output::warn(&jitterlab_fleet::words::left_out_text(file)));
+    output::print(&words::packed_text(&packed))?;
     Ok(if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed })
 }

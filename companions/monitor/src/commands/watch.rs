@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,21 +19,21 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec};
 use jitterlab_monitor::archive::{Archive, Retention};
 use jitterlab_monitor::clock::{Clock, SystemClock};
-use jitterlab_monitor::counter::{Counter, Rules, WhyWhen};
+use jitterlab_monitor::counter::{CauseTimes, Counter, Rules};
 use jitterlab_monitor::folder::Folder;
-use jitterlab_monitor::live::Live;
+use jitterlab_monitor::live::LiveFigures;
 use jitterlab_monitor::messages::{self, Listeners, Message};
-use jitterlab_monitor::notify::Manager;
-use jitterlab_monitor::source::{Shared, Source, measure, stream_id};
+use jitterlab_monitor::notify::ServiceManager;
+use jitterlab_monitor::source::{SharedCounter, Source, measure, new_stream_id};
 use jitterlab_monitor::{http, recover, status, words};
 use jitterlab_trace::journal_path;
 
-use super::place::PlaceArgs;
+use super::folder_args::FolderArgs;
 
-/// Whether somebody holds `/dev/cpu_dma_latency` is looked at so often.
-const LOOK_AT_SETTINGS: Duration = Duration::from_secs(60);
+/// Interval between readings of `/dev/cpu_dma_latency`.
+const SETTINGS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What is watched, how long it is kept, and who is told.
+/// Options for the source, for what is kept of it, and for alarms.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -50,23 +51,23 @@ pub struct Args {
     #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
     purposes: Vec<&'static Purpose>,
     #[command(flatten)]
-    place: PlaceArgs,
+    folder_args: FolderArgs,
     /// Length of an hour
     #[arg(long, default_value = "1h", value_name = "TIME", value_parser = parse_duration_ns, hide = true)]
     slice: i64,
     /// What it may take of the disk (2GB), and how old its run files may get (400d); may be given several times
     /// [default: 2GB]
     #[arg(long, value_name = "SIZE|AGE")]
-    keep: Vec<Keep>,
+    keep: Vec<KeepLimit>,
     /// When causes of late starts are looked for: it needs root and costs some microseconds a start [default: after-spike
     /// for root, else never]
     #[arg(long, value_name = "WHEN", value_enum)]
-    why: Option<WhyWhen>,
+    why: Option<CauseTimes>,
     /// Where Prometheus reads /metrics, or off
     #[arg(long, default_value = "127.0.0.1:9464", value_name = "ADDRESS|off")]
-    listen: Listen,
+    listen: MetricsAddress,
     /// Run a shell command at each alarm and when it ends, with JSON on standard input: exec:COMMAND
-    #[arg(long, value_name = "exec:COMMAND", value_parser = command)]
+    #[arg(long, value_name = "exec:COMMAND", value_parser = parse_alarm_command)]
     alarm: Vec<String>,
     /// Write a page of the hour that is over, each hour anew
     #[arg(long, value_name = "FILE")]
@@ -76,14 +77,14 @@ pub struct Args {
     machine: Option<String>,
 }
 
-/// A bound on what is kept.
+/// A limit on the size of the folder, or on the age of its run files.
 #[derive(Debug, Clone, Copy)]
-enum Keep {
+enum KeepLimit {
     Bytes(u64),
     Age(Duration),
 }
 
-impl FromStr for Keep {
+impl FromStr for KeepLimit {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -91,37 +92,37 @@ impl FromStr for Keep {
         for (unit, bytes) in units {
             if let Some(number) = text.strip_suffix(unit).and_then(|number| number.trim().parse::<u64>().ok())
             {
-                return Ok(Keep::Bytes(number.saturating_mul(bytes)));
+                return Ok(KeepLimit::Bytes(number.saturating_mul(bytes)));
             }
         }
         let days = text.strip_suffix('d').and_then(|days| days.trim().parse::<u64>().ok());
-        days.map(|days| Keep::Age(Duration::from_secs(days.saturating_mul(86_400)))).ok_or_else(|| {
+        days.map(|days| KeepLimit::Age(Duration::from_secs(days.saturating_mul(86_400)))).ok_or_else(|| {
             Error::bad_use(format!("{text:?} is neither a size nor an age")).remedy("write it as 2GB or 400d")
         })
     }
 }
 
-/// Where metrics are served.
+/// Address that metrics are served at.
 #[derive(Debug, Clone, Copy)]
-enum Listen {
+enum MetricsAddress {
     Off,
     At(SocketAddr),
 }
 
-impl FromStr for Listen {
+impl FromStr for MetricsAddress {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
         match text {
-            "off" => Ok(Listen::Off),
-            _ => text.parse().map(Listen::At).map_err(|_| {
+            "off" => Ok(MetricsAddress::Off),
+            _ => text.parse().map(MetricsAddress::At).map_err(|_| {
                 Error::bad_use(format!("{text:?} is no address")).remedy("write it as 127.0.0.1:9464, or off")
             }),
         }
     }
 }
 
-fn command(text: &str) -> Result<String, Error> {
+fn parse_alarm_command(text: &str) -> Result<String, Error> {
     text.strip_prefix("exec:").filter(|command| !command.trim().is_empty()).map(ToOwned::to_owned).ok_or_else(
         || Error::bad_use(format!("{text:?} is no way to tell of alarms")).remedy("write it as exec:COMMAND"),
     )
@@ -137,7 +138,7 @@ impl Args {
         let period_ns = self.purposes.first().map(|purpose| purpose.period_ns);
         let usual = TaskSpec::default();
         let usual =
-            TaskSpec { period_ns: period_ns.unwrap_or(usual.period_ns), policy: below(facts), ..usual };
+            TaskSpec { period_ns: period_ns.unwrap_or(usual.period_ns), policy: low_policy(facts), ..usual };
         let tasks = self.tasks.specs(vec![usual]);
         tasks.iter().try_for_each(TaskSpec::validate)?;
         Ok(Source::Tasks(tasks))
@@ -147,22 +148,22 @@ impl Args {
         let mut retention = Retention { bytes: 2_000_000_000, age: None };
         for keep in &self.keep {
             match *keep {
-                Keep::Bytes(bytes) => retention.bytes = bytes,
-                Keep::Age(age) => retention.age = Some(age),
+                KeepLimit::Bytes(bytes) => retention.bytes = bytes,
+                KeepLimit::Age(age) => retention.age = Some(age),
             }
         }
         retention
     }
 
-    fn machine(&self) -> String {
+    fn machine_name(&self) -> String {
         let name = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
         let name = self.machine.clone().or_else(name).unwrap_or_default();
         if name.trim().is_empty() { "unknown".into() } else { name.trim().into() }
     }
 }
 
-/// A priority below those of the machine's own real-time threads; none where it has none.
-fn below(facts: &SystemFacts) -> Option<Policy> {
+/// A priority below those of the machine's own real-time threads; `None` where it has none.
+fn low_policy(facts: &SystemFacts) -> Option<Policy> {
     let own = std::process::id();
     let others = facts.real_time_threads.iter().filter(|thread| !thread.kernel && thread.pid != own);
     let least = others.map(|thread| thread.priority).filter(|priority| *priority > 0).min()?;
@@ -174,11 +175,11 @@ pub fn execute(args: &Args) -> Ending {
     let interrupted = interrupt::requested()?;
     let facts = facts::read(&facts::Root::system());
     let source = args.source(&facts)?;
-    let folder = args.place.folder();
-    let lock = folder.take()?;
+    let folder = args.folder_args.folder();
+    let lock = folder.lock()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let machine = args.machine();
-    let live = Arc::new(Live::new(&machine));
+    let machine = args.machine_name();
+    let live = Arc::new(LiveFigures::new(&machine));
 
     let (messages, received) = mpsc::channel();
     let listeners = Listeners { commands: args.alarm.clone() };
@@ -191,24 +192,24 @@ pub fn execute(args: &Args) -> Ending {
         Archive::new(folder.clone(), args.retention(), Arc::clone(&clock), messages.clone(), after_hour);
     let end = recover::recover(&folder, &archive, &machine)?;
     let (closed, closed_hours) = mpsc::channel();
-    let closing = spawn("hours", move || archive.work(&closed_hours))?;
+    let closing = spawn("hours", move || archive.run(&closed_hours))?;
     let address = match args.listen {
-        Listen::Off => None,
-        Listen::At(address) => Some(http::serve(address, Arc::clone(&live))?),
+        MetricsAddress::Off => None,
+        MetricsAddress::At(address) => Some(http::serve(address, Arc::clone(&live))?),
     };
-    let by_default = if nix::unistd::geteuid().is_root() { WhyWhen::AfterSpike } else { WhyWhen::Never };
+    let default = if nix::unistd::geteuid().is_root() { CauseTimes::AfterSpike } else { CauseTimes::Never };
     let rules = Rules {
         machine,
         slice_ns: args.slice,
         purposes: args.purposes.clone(),
-        why: args.why.unwrap_or(by_default),
+        why: args.why.unwrap_or(default),
     };
     let counter = Counter::new(rules, clock, folder.clone(), (closed, messages.clone()), live, end);
-    let counter = Shared(Arc::new(Mutex::new(counter)));
-    output::note(&words::begun(&named(&source), folder.path(), address));
-    let mut looker = Looker::new(folder, counter.clone(), messages, &facts);
-    let measured = measure(&source, &counter, &mut || looker.look(), &interrupted);
-    looker.manager.stopping();
+    let counter = SharedCounter(Arc::new(Mutex::new(counter)));
+    output::note(&words::start_text(&source_names(&source), folder.path(), address));
+    let mut looker = PeriodicChecks::new(folder, counter.clone(), messages, &facts);
+    let measured = measure(&source, &counter, &mut || looker.run(), &interrupted);
+    looker.manager.report_stopping();
     // The counter's ends of the channels go with it, and with them the threads behind.
     drop((looker, counter));
     let _ = closing.join();
@@ -222,7 +223,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::Joi
     started.map_err(|error| Error::refused(format!("cannot start the thread {name}")).because(error))
 }
 
-fn page_writer(page: Option<PathBuf>, messages: mpsc::Sender<Message>) -> Box<dyn FnMut(&Path) + Send> {
+fn page_writer(page: Option<PathBuf>, messages: Sender<Message>) -> Box<dyn FnMut(&Path) + Send> {
     Box::new(move |journal| {
         let Some(page) = page.as_deref().filter(|_| journal.exists()) else { return };
         if let Err(error) = status::write_page(journal, page) {
@@ -231,7 +232,7 @@ fn page_writer(page: Option<PathBuf>, messages: mpsc::Sender<Message>) -> Box<dy
     })
 }
 
-fn named(source: &Source) -> Vec<String> {
+fn source_names(source: &Source) -> Vec<String> {
     match source {
         Source::Tasks(tasks) => tasks.iter().map(|task| task.name.clone()).collect(),
         Source::Threads(Target::Process(number)) => vec![number.to_string()],
@@ -242,41 +243,42 @@ fn named(source: &Source) -> Vec<String> {
     }
 }
 
-/// Looks at the journal for the service manager, and at settings that others change.
-struct Looker {
+/// Checks of the journal for the service manager, and of settings that other programs change.
+struct PeriodicChecks {
     folder: Folder,
-    counter: Shared,
-    messages: mpsc::Sender<Message>,
-    manager: Manager,
-    looked: Instant,
+    counter: SharedCounter,
+    messages: Sender<Message>,
+    manager: ServiceManager,
+    last_check: Instant,
     dma_latency_us: Option<u64>,
 }
 
-impl Looker {
-    fn new(folder: Folder, counter: Shared, messages: mpsc::Sender<Message>, facts: &SystemFacts) -> Self {
-        let (manager, looked) = (Manager::from_environment(), Instant::now());
-        Looker { folder, counter, messages, manager, looked, dma_latency_us: facts.power.dma_latency_us }
+impl PeriodicChecks {
+    fn new(folder: Folder, counter: SharedCounter, messages: Sender<Message>, facts: &SystemFacts) -> Self {
+        let (manager, last_check) = (ServiceManager::from_environment(), Instant::now());
+        let dma_latency_us = facts.power.dma_latency_us;
+        PeriodicChecks { folder, counter, messages, manager, last_check, dma_latency_us }
     }
 
-    fn look(&mut self) {
+    fn run(&mut self) {
         if self.manager.is_due() {
             let (recording, fails) = {
                 let counter = self.counter.lock();
-                let recording = counter.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
+                let recording = counter.current_hour().map(|(stream, seq)| self.folder.run_path(stream, seq));
                 (recording, counter.journal_failure.is_some())
             };
             // Where nothing runs that could be watched, there is nothing to record.
             let has_nothing = recording.is_none();
-            self.manager.look(recording.as_deref().map(journal_path), fails || has_nothing);
+            self.manager.report_progress(recording.as_deref().map(journal_path), fails || has_nothing);
         }
-        if self.looked.elapsed() < LOOK_AT_SETTINGS {
+        if self.last_check.elapsed() < SETTINGS_INTERVAL {
             return;
         }
-        self.looked = Instant::now();
+        self.last_check = Instant::now();
         let power = facts::power(&facts::Root::system());
         if power.dma_latency_us != self.dma_latency_us {
-            let Ok(id) = stream_id() else { return };
-            if !self.counter.lock().power_changed(id, &power) {
+            let Ok(id) = new_stream_id() else { return };
+            if !self.counter.lock().change_power(id, &power) {
                 return;
             }
             self.dma_latency_us = power.dma_latency_us;
@@ -285,7 +287,8 @@ impl Looker {
                 .iter()
                 .map(|holder| format!("{} ({})", holder.name, holder.pid))
                 .collect();
-            let _ = self.messages.send(Message::Trouble(words::dma_latency(power.dma_latency_us, &holders)));
+            let _ =
+                self.messages.send(Message::Trouble(words::dma_latency_text(power.dma_latency_us, &holders)));
         }
     }
 }

@@ -7,11 +7,11 @@ use jitterlab_report::head::Head;
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::words::{count, plural, time};
 
-use super::cause;
+use super::cause_text;
 use crate::hour::WorstStart;
 use crate::status::Status;
 
-/// A monitor that runs ends an hour at least this often.
+/// Age of the last hour above which a monitor that runs does not measure.
 const STALE_NS: i64 = 2 * 3_600_000_000_000;
 
 /// Gaps below this are those between two pieces of a measurement.
@@ -38,7 +38,7 @@ impl Present for Status {
         let latest =
             self.tasks.iter().filter_map(|task| task.worst_starts.first()).max_by_key(|late| late.latency_ns);
         let number = match latest {
-            Some(late) => format!("{} Latest start {}.", run.number, told(late)),
+            Some(late) => format!("{} Latest start {}.", run.number, worst_start_text(late)),
             None => run.number,
         };
         let next = match (self.is_running, run.fitness) {
@@ -71,9 +71,9 @@ impl Present for Status {
         let header = ["latency, µs", "due", "missed", "p50", "p99", "p99.9", "max"];
         let latest = self.tasks.iter().flat_map(|task| {
             task.worst_starts.iter().map(|late| {
-                let why = Cell::Text(cause(late.cause.as_ref()));
+                let why = Cell::Text(cause_text(late.cause.as_ref()));
                 vec![
-                    Cell::Text(moment(late.utc_ns)),
+                    Cell::Text(format_utc(late.utc_ns)),
                     Cell::Text(task.name.clone()),
                     Cell::time(late.latency_ns as f64),
                     why,
@@ -81,7 +81,7 @@ impl Present for Status {
             })
         });
         let mut pieces = vec![
-            Piece::table(span(self), &header, figures),
+            Piece::table(span_text(self), &header, figures),
             Piece::details(
                 "The latest starts",
                 vec![Piece::table("", &["UTC", "task", "µs late", "cause"], latest)],
@@ -95,28 +95,28 @@ impl Present for Status {
     }
 }
 
-/// Since when, until when, and how much room it takes.
-fn span(status: &Status) -> String {
+/// Beginning and end of the counts, and the size of the folder.
+fn span_text(status: &Status) -> String {
     format!(
         "{} to {} UTC, {:.1} MB in {}",
-        moment(status.utc_ns.0),
-        moment(status.utc_ns.1),
+        format_utc(status.utc_ns.0),
+        format_utc(status.utc_ns.1),
         status.bytes as f64 / 1e6,
         status.folder
     )
 }
 
-fn told(late: &WorstStart) -> String {
+fn worst_start_text(late: &WorstStart) -> String {
     format!(
         "{} late on {} UTC, {}",
         time(late.latency_ns as f64),
-        moment(late.utc_ns),
-        cause(late.cause.as_ref())
+        format_utc(late.utc_ns),
+        cause_text(late.cause.as_ref())
     )
 }
 
-/// A moment as people write it.
-fn moment(utc_ns: i64) -> String {
+/// Unix time as `2026-11-28 10:00:00`.
+fn format_utc(utc_ns: i64) -> String {
     let time =
         std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(utc_ns.max(0).unsigned_abs());
     let text = humantime::format_rfc3339_seconds(time).to_string();

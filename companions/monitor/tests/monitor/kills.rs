@@ -50,11 +50,11 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
     let folder = Folder::new(folder.path(), None);
     let totals = folder.read_totals().unwrap();
     let (begin_ns, end_ns) = totals.utc_ns;
-    let told_ns = totals.tasks[0].due() as i64 * PERIOD_NS + totals.gap_ns;
+    let told_ns = totals.tasks[0].due_times() as i64 * PERIOD_NS + totals.gap_ns;
     let off_ns = end_ns - begin_ns - told_ns;
     println!(
         "{kills} kills: {} due times, {} ms of gaps, {off_ns} ns off",
-        totals.tasks[0].due(),
+        totals.tasks[0].due_times(),
         totals.gap_ns / 1_000_000
     );
     // The time of day is read anew at each start: it may have been adjusted meanwhile.
@@ -64,12 +64,12 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
     let results =
         days.iter().map(|day| RunReader::open(day).unwrap().info().tasks[0].result.clone().unwrap());
     let in_days: u64 = results.map(|result| result.executed + result.missed).sum();
-    assert_eq!(in_days, totals.tasks[0].due());
-    let slices = jitterlab_fleet::delivery::list(folder.outbox()).unwrap();
+    assert_eq!(in_days, totals.tasks[0].due_times());
+    let slices = jitterlab_fleet::delivery::list_slices_files(folder.outbox()).unwrap();
     let rows = slices.iter().flat_map(|path| Delivery::read(path).unwrap().tables.slices);
     let mut rows: Vec<SliceRow> = rows.filter(|row| row.quantity == 0).collect();
     rows.sort_by_key(|row| row.mono_ns);
-    assert_eq!(rows.iter().filter_map(|row| row.due).sum::<i64>(), totals.tasks[0].due() as i64);
+    assert_eq!(rows.iter().filter_map(|row| row.due).sum::<i64>(), totals.tasks[0].due_times() as i64);
     for pair in rows.windows(2) {
         let end_ms = pair[0].mono_ns.unwrap() / 1_000_000 + pair[0].length_ms;
         assert!(end_ms <= pair[1].mono_ns.unwrap() / 1_000_000 + 1, "counted twice: {pair:?}");

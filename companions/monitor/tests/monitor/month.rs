@@ -12,11 +12,11 @@ use jitterlab_fleet::delivery::Delivery;
 use jitterlab_model::facts::{NO_REQUEST_US, Power};
 use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec};
 use jitterlab_monitor::archive::{Archive, ClosedHour, Retention};
-use jitterlab_monitor::clock::{Clock, Now};
-use jitterlab_monitor::counter::{Counter, Rules, WhyWhen};
+use jitterlab_monitor::clock::{Clock, Moment};
+use jitterlab_monitor::counter::{CauseTimes, Counter, Rules};
 use jitterlab_monitor::folder::Folder;
 use jitterlab_monitor::hour::Totals;
-use jitterlab_monitor::live::Live;
+use jitterlab_monitor::live::LiveFigures;
 use jitterlab_monitor::messages::Message;
 use jitterlab_monitor::recover::recover;
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ const DAY: i64 = 24 * HOUR;
 /// 2026-11-01, at a quarter past midnight.
 const BEGIN: i64 = 1_793_491_200 * SECOND + 900 * SECOND;
 
-struct FakeClock(Mutex<Now>);
+struct FakeClock(Mutex<Moment>);
 
 impl FakeClock {
     fn pass(&self, ns: i64) {
@@ -49,11 +49,11 @@ impl FakeClock {
 }
 
 impl Clock for FakeClock {
-    fn now(&self) -> Now {
+    fn now(&self) -> Moment {
         *self.0.lock().unwrap()
     }
 
-    fn boot(&self) -> String {
+    fn boot_id(&self) -> String {
         "the-only-boot".into()
     }
 }
@@ -74,7 +74,7 @@ struct Machine {
 impl Machine {
     fn start(clock: &Arc<FakeClock>, path: &Path, bytes: u64, periods: &[i64], stream: &str) -> Self {
         let folder = Folder::new(path, None);
-        drop(folder.take().unwrap());
+        drop(folder.lock().unwrap());
         let (messages, received) = channel();
         let (sender, closed) = channel();
         let retention = Retention { bytes, age: Some(Duration::from_secs(400 * 86_400)) };
@@ -82,8 +82,8 @@ impl Machine {
             Archive::new(folder.clone(), retention, clock.clone(), messages.clone(), Box::new(|_| ()));
         let end = recover(&folder, &archive, "cnc-07").unwrap();
         let rules =
-            Rules { machine: "cnc-07".into(), slice_ns: HOUR, purposes: Vec::new(), why: WhyWhen::Never };
-        let live = Arc::new(Live::new("cnc-07"));
+            Rules { machine: "cnc-07".into(), slice_ns: HOUR, purposes: Vec::new(), why: CauseTimes::Never };
+        let live = Arc::new(LiveFigures::new("cnc-07"));
         let mut counter = Counter::new(rules, clock.clone(), folder.clone(), (sender, messages), live, end);
         let specs = periods.iter().enumerate().map(|(number, period_ns)| TaskSpec {
             name: format!("task{number}"),
@@ -92,7 +92,7 @@ impl Machine {
         });
         let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
         info.keep = Keep::Spikes { above_ns: 100_000 };
-        counter.begin(stream.into(), info);
+        counter.begin_stream(stream.into(), info);
         let begun = clock.now().mono_ns;
         let next = periods.iter().map(|_| (begun, 0)).collect();
         let tasks = periods.to_vec();
@@ -125,20 +125,20 @@ impl Machine {
                     *index += 1 + u64::from(missed);
                     *due_ns += period_ns * (1 + i64::from(missed));
                 }
-                self.counter.activations(task, &rows);
+                self.counter.add_activations(task, &rows);
             }
             self.counter.tick();
             self.received.try_iter().for_each(drop);
             while let Ok(closed) = self.closed.try_recv() {
-                self.archive.close(closed);
+                self.archive.close_hour(closed);
             }
         }
     }
 
     fn stop(mut self) -> Totals {
-        self.counter.finish(&[]);
+        self.counter.end_stream(&[]);
         while let Ok(closed) = self.closed.try_recv() {
-            self.archive.close(closed);
+            self.archive.close_hour(closed);
         }
         self.folder.read_totals().unwrap()
     }
@@ -150,7 +150,7 @@ impl Machine {
 }
 
 fn clock() -> Arc<FakeClock> {
-    Arc::new(FakeClock(Mutex::new(Now { mono_ns: 77 * SECOND, boot_ns: 77 * SECOND, utc_ns: BEGIN })))
+    Arc::new(FakeClock(Mutex::new(Moment { mono_ns: 77 * SECOND, boot_ns: 77 * SECOND, utc_ns: BEGIN })))
 }
 
 /// Memory in use, in kB: what was asked for and not given back. Resident is, beyond it, what the allocator keeps.
@@ -173,7 +173,7 @@ fn resident_kb() -> [u64; 2] {
 fn check_all_accounted(totals: &Totals, periods: &[i64]) {
     let (begin_ns, end_ns) = totals.utc_ns;
     for (task, period_ns) in totals.tasks.iter().zip(periods) {
-        let told_ns = task.due() as i64 * period_ns + totals.gap_ns;
+        let told_ns = task.due_times() as i64 * period_ns + totals.gap_ns;
         let off_ns = (end_ns - begin_ns - told_ns).abs();
         assert!(off_ns <= 2 * period_ns, "{}: {off_ns} ns of {told_ns} are not accounted for", task.name);
     }
@@ -216,7 +216,7 @@ fn days_stay_within_their_room_and_count_every_due_time_once() {
             _ => {}
         }
         machine.run(HOUR);
-        most_bytes = most_bytes.max(machine.folder.bytes());
+        most_bytes = most_bytes.max(machine.folder.size_bytes());
         // After all that happens to the machine, every kind of work has been done once.
         if day == 6 {
             after_a_week = in_use_kb();
@@ -245,13 +245,13 @@ fn a_limit_of_idle_states_that_others_set_is_another_environment() {
     for (stream, dma_latency_us) in limits {
         machine.run(HOUR + 1_234 * SECOND);
         let power = Power { dma_latency_us: Some(dma_latency_us), ..Power::default() };
-        assert!(machine.counter.power_changed(stream.into(), &power));
+        assert!(machine.counter.change_power(stream.into(), &power));
     }
     machine.run(HOUR);
     let totals = machine.stop();
     check_all_accounted(&totals, &periods);
     assert_eq!(totals.gap_ns, 0);
-    let slices = jitterlab_fleet::delivery::list(&folder.path().join("outbox")).unwrap();
+    let slices = jitterlab_fleet::delivery::list_slices_files(&folder.path().join("outbox")).unwrap();
     let rows = slices.iter().flat_map(|path| Delivery::read(path).unwrap().tables.slices);
     let environments: BTreeMap<String, String> = rows.map(|row| (row.stream, row.env)).collect();
     let environments: Vec<&String> = environments.values().collect();
@@ -268,7 +268,11 @@ fn a_clock_that_is_set_back_costs_no_hour() {
     clock.step(-3 * HOUR);
     machine.run(5 * HOUR);
     let totals = machine.stop();
-    assert_eq!((totals.tasks[0].due() as i64 - 10 * HOUR / (10 * SECOND)).abs().max(2), 2, "{totals:?}");
+    assert_eq!(
+        (totals.tasks[0].due_times() as i64 - 10 * HOUR / (10 * SECOND)).abs().max(2),
+        2,
+        "{totals:?}"
+    );
 }
 
 #[test]
@@ -282,14 +286,14 @@ fn what_a_kill_leaves_is_counted_at_the_next_start() {
         let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &periods, &stream);
         machine.run(HOUR * (round % 3) + 1_000 * SECOND + 17 * round * SECOND);
         match round % 3 {
-            0 => due = machine.stop().tasks[0].due(),
+            0 => due = machine.stop().tasks[0].due_times(),
             _ => machine.kill(),
         }
         clock.pass(600 * SECOND);
     }
     let folder = Folder::new(folder.path(), None);
     let totals = folder.read_totals().unwrap();
-    assert!(totals.tasks[0].due() >= due);
+    assert!(totals.tasks[0].due_times() >= due);
     check_all_accounted(&totals, &periods);
     // Eight breaks of ten minutes lie between the first hour and the last; a kill may leave the last hour uncounted.
     assert!(totals.gap_ns >= 6 * 600 * SECOND && totals.gap_ns < 9 * 660 * SECOND, "{}", totals.gap_ns);

@@ -14,7 +14,7 @@ use jitterlab_fleet::limit_counts::LimitCounts;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, TaskResult, TaskSpec};
 use jitterlab_monitor::http;
-use jitterlab_monitor::live::Live;
+use jitterlab_monitor::live::LiveFigures;
 use tempfile::TempDir;
 
 const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
@@ -91,8 +91,8 @@ fn starts() -> Vec<Activation> {
 }
 
 /// Metrics of a task that starts 5 to 105 µs late.
-fn live() -> Arc<Live> {
-    let live = Arc::new(Live::new("cnc-07"));
+fn live() -> Arc<LiveFigures> {
+    let live = Arc::new(LiveFigures::new("cnc-07"));
     let mut info =
         RunInfo::new(Bench::Host, "monotonic", [TaskSpec { name: "servo".into(), ..TaskSpec::default() }]);
     let policy: Policy = "fifo:80".parse().unwrap();
@@ -100,15 +100,15 @@ fn live() -> Arc<Live> {
         Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
     info.tasks[0].result = Some(TaskResult { executed: 60_000, ..TaskResult::default() });
     let mut limits = LimitCounts::new(1_000_000);
-    live.begin(&info, &[limits.limits().to_vec()]);
+    live.begin_tasks(&info, &[limits.limits().to_vec()]);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    live.count("servo", |task| {
+    live.update_task("servo", |task| {
         let rows = starts();
         task.stats.push_all(&rows);
         for row in &rows {
             limits.push(row);
         }
-        task.above.copy_from_slice(limits.above());
+        task.above.copy_from_slice(limits.counts());
         task.max_ns = task.stats.latency.max_ns();
         task.last_start_ns = Some(now.as_nanos() as i64);
     });
@@ -117,7 +117,7 @@ fn live() -> Arc<Live> {
 
 #[test]
 fn the_text_passes_promtool_and_its_buckets_are_exact() {
-    let text = live().text().unwrap();
+    let text = live().exposition().unwrap();
     let count = |le: &str| -> u64 {
         let line = text.lines().find(|line| {
             line.starts_with("jitterlab_latency_seconds_bucket") && line.contains(&format!("le=\"{le}\""))
@@ -153,9 +153,12 @@ fn the_text_passes_promtool_and_its_buckets_are_exact() {
 fn at_most_twenty_causes_have_a_series() {
     let live = live();
     for k in 0..500 {
-        live.cause("servo", Some(&Cause { class: CauseClass::Preempted, who: Some(format!("hog-{k}\n\"")) }));
+        live.count_cause(
+            "servo",
+            Some(&Cause { class: CauseClass::Preempted, who: Some(format!("hog-{k}\n\"")) }),
+        );
     }
-    let text = live.text().unwrap();
+    let text = live.exposition().unwrap();
     let series = text.lines().filter(|line| line.starts_with("jitterlab_late_by_cause_total{"));
     assert!(series.count() <= 21);
     assert!(text.contains("who=\"others\"} 481"), "{text}");
@@ -209,13 +212,13 @@ fn a_real_prometheus_scrapes_shows_and_alarms_once() {
     };
     wait_for("second scrape", || has("count_over_time(jitterlab_activations_total[1m]) > 2"));
     // A start above a limit that the purpose does not bear, with its cause.
-    live.count("servo", |task| {
+    live.update_task("servo", |task| {
         task.stats.push_all(&rows(100, 60_000, |k| if k == 60_050 { 700_000 } else { 5_000 }));
         for (limit, above) in task.limits.iter().zip(&mut task.above) {
             *above += u64::from(limit.limit_ns < 700_000);
         }
     });
-    live.cause("servo", Some(&Cause { class: CauseClass::Preempted, who: Some("hog".into()) }));
+    live.count_cause("servo", Some(&Cause { class: CauseClass::Preempted, who: Some("hog".into()) }));
     let fired = wait_for("alert", || has("ALERTS{alertname=\"JitterlabAboveLimit\",alertstate=\"firing\"}"));
     assert_eq!(fired[0]["metric"]["task"], "servo");
     let caused = wait_for("cause", || has("jitterlab_late_by_cause_total{who=\"hog\"} == 1"));

@@ -26,7 +26,7 @@ fn what_is_installed_is_removed_again() {
     let root = root.path();
     let options = ["--for".into(), "servo-thread".into()];
     let done = install(root, Path::new("/opt/jitterlab-monitor"), &options, true).unwrap();
-    assert!(!done.told && done.files.len() == 3, "{done:?}");
+    assert!(!done.systemd_reloaded && done.files.len() == 3, "{done:?}");
     let unit = fs::read_to_string(root.join("etc/systemd/system").join(SERVICE)).unwrap();
     assert!(unit.contains("ExecStart=/opt/jitterlab-monitor $OPTIONS"), "{unit}");
     assert!(

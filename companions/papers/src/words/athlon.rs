@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::athlon::{AthlonReproduction, Exceptions, REPETITIONS};
+use crate::athlon::{AthlonReproduction, OutlierCpus, REPETITIONS};
 use crate::paper::Paper::{self, Athlon};
 
 use super::{PaperFigure, Results};
@@ -18,8 +18,8 @@ impl Results for AthlonReproduction {
 
     fn pieces(&self) -> Vec<Piece> {
         let standing_out =
-            [standing_out("report", &self.printed_exceptions), standing_out("today", &self.exceptions)];
-        let paragraphs = [here(self), Athlon.words("report", ())].into_iter().chain(standing_out);
+            [outliers_text("report", &self.printed_exceptions), outliers_text("today", &self.exceptions)];
+        let paragraphs = [machine_text(self), Athlon.paragraph("report", ())].into_iter().chain(standing_out);
         let paragraphs = paragraphs.chain((self.left > 0).then(|| cells_left(self.left)));
         let mut pieces: Vec<Piece> = paragraphs.map(Piece::text).collect();
         // LinuxCNC's latency test calls this max jitter.
@@ -40,27 +40,27 @@ impl Results for AthlonReproduction {
     }
 }
 
-fn here(found: &AthlonReproduction) -> String {
+fn machine_text(found: &AthlonReproduction) -> String {
     let isolated = found.machine.isolation.isolated.as_ref().filter(|cpus| !cpus.is_empty());
     let isolated = isolated.map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"));
-    let turns = found.turn_ns.map(|_| Athlon.words("turns", found));
+    let turns = found.turn_ns.map(|_| Athlon.paragraph("turns", found));
     let values = json!({
         "machine": machine_line(&found.machine),
         "repetitions": plural(REPETITIONS.into(), "repetition"),
         "isolated": isolated,
         "turns": turns.unwrap_or_default(),
     });
-    Athlon.words("here", values)
+    Athlon.paragraph("here", values)
 }
 
 /// CPUs that are an exception to "best on one CPU".
-fn standing_out(whose: &str, exceptions: &Exceptions) -> String {
+fn outliers_text(whose: &str, exceptions: &OutlierCpus) -> String {
     let found = exceptions.as_deref().map(|found| {
         let each = found.iter().map(|(cpu, by)| format!("CPU {cpu} is {by:.1} times as bad as the others"));
         if found.is_empty() { "none stands out".into() } else { list(&each.collect::<Vec<_>>()) }
     });
     let words = if found.is_some() { "exceptions" } else { "too-few" };
-    Athlon.words(words, json!({"whose": whose, "found": found}))
+    Athlon.paragraph(words, json!({"whose": whose, "found": found}))
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     use super::super::Reproduction;
     use super::super::tests::words;
     use super::*;
-    use crate::athlon::matrix;
+    use crate::athlon::printed_matrix;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_model::{SystemFacts, TaskSpec};
     use jitterlab_report::document::Present;
@@ -85,7 +85,7 @@ mod tests {
         let words = |found: &AthlonReproduction| {
             words(Reproduction::new("here".as_ref(), found, found.evidence()).unwrap().sections())
         };
-        let found = of(matrix(), 0, None);
+        let found = of(printed_matrix(), 0, None);
         let text = words(&found);
         for part in [
             "8.8/5.8",
@@ -96,7 +96,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        let turns = words(&of(matrix(), 0, Some(7_000)));
+        let turns = words(&of(printed_matrix(), 0, Some(7_000)));
         for part in ["take turns of up to 7 µs", "both threads do better on one CPU, idle cannot be told"] {
             assert!(turns.contains(part), "{part} is not in\n{turns}");
         }

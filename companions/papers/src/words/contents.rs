@@ -9,7 +9,8 @@ use clap::ValueEnum as _;
 use serde::Serialize;
 
 use crate::RESULT;
-use crate::paper::{Item, ItemResult, Paper, Reproducibility};
+use crate::paper::Reproducibility::{self, CannotBeTested, HasCommand, NeedsHardware, NeedsImage, Refuted};
+use crate::paper::{Item, ItemResult, Paper};
 use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
 use jitterlab_report::document::Present;
@@ -18,16 +19,16 @@ use jitterlab_report::section::{Piece, Section};
 
 /// Ways to reproduce an item, with their heading in the table of counts, and in words.
 const WAYS: [(Reproducibility, &str, &str); 5] = [
-    (Reproducibility::HasCommand, "command", "has a command"),
-    (Reproducibility::Refuted, "refuted", "refuted"),
-    (Reproducibility::NeedsImage, "image", "needs an image"),
-    (Reproducibility::NeedsHardware, "hardware", "needs hardware"),
-    (Reproducibility::CannotBeTested, "untestable", "cannot be tested here"),
+    (HasCommand, "command", "has a command"),
+    (Refuted, "refuted", "refuted"),
+    (NeedsImage, "image", "needs an image"),
+    (NeedsHardware, "hardware", "needs hardware"),
+    (CannotBeTested, "untestable", "cannot be tested here"),
 ];
 
 impl ItemResult {
-    fn words(self) -> String {
-        let became = self.standing.map_or("repeated", StatementVerdict::words);
+    fn result_text(self) -> String {
+        let became = self.verdict.map_or("repeated", StatementVerdict::words);
         format!("{became}{}", if self.in_virtual_time { " in virtual time" } else { " here" })
     }
 }
@@ -38,37 +39,37 @@ impl Item {
     }
 
     /// Folder of the repetition that its command makes; `None` for another command, or one with options that a result does not show.
-    fn repetition(&self) -> Option<String> {
-        let command = self.command.as_ref().filter(|_| self.stands == Reproducibility::HasCommand)?;
+    fn result_folder(&self) -> Option<String> {
+        let command = self.command.as_ref().filter(|_| self.reproducibility == HasCommand)?;
         let folder = command.strip_prefix("jitterlab reproduce ")?.replace(" --virtual", "-virtual");
         (!folder.contains(' ')).then_some(folder)
     }
 
-    /// True if this repetition shows it.
+    /// True if this repetition of the document shows the item.
     fn is_shown_by(&self, paper: Paper, in_virtual_time: bool) -> bool {
-        self.repetition().is_some_and(|folder| {
+        self.result_folder().is_some_and(|folder| {
             folder == paper.folder(in_virtual_time)
                 || self.both_ways && folder == paper.folder(!in_virtual_time)
         })
     }
 
     /// The command that is to show it, the shorter where two do.
-    fn next(&self) -> Option<String> {
+    fn command_to_run(&self) -> Option<String> {
         let command = self.command.as_ref()?;
         Some(if self.both_ways { command.replace(" --virtual", "") } else { command.clone() })
     }
 
-    fn words(&self) -> String {
+    fn item_text(&self) -> String {
         let command =
             self.command.as_ref().map_or_else(String::new, |command| format!(". Command: {command}"));
-        format!("{}: {}; {}{command}", self.says, self.state(), self.why)
+        format!("{}: {}; {}{command}", self.says, self.state_text(), self.why)
     }
 
-    fn state(&self) -> String {
+    fn state_text(&self) -> String {
         match self.results[..] {
-            [] if self.repetition().is_some() => "not yet run here".into(),
-            [] => WAYS.iter().filter(|way| way.0 == self.stands).map(|way| way.2).collect(),
-            _ => self.results.iter().map(|result| result.words()).collect::<Vec<_>>().join("; "),
+            [] if self.result_folder().is_some() => "not yet run here".into(),
+            [] => WAYS.iter().filter(|way| way.0 == self.reproducibility).map(|way| way.2).collect(),
+            _ => self.results.iter().map(|result| result.result_text()).collect::<Vec<_>>().join("; "),
         }
     }
 }
@@ -94,7 +95,7 @@ impl PaperContents {
                 for item in &mut self.items {
                     let standing = verdicts.get(&item.name).copied().filter(|_| item.document == paper);
                     if standing.is_some() || item.is_shown_by(paper, in_virtual_time) {
-                        item.results.push(ItemResult { in_virtual_time, standing });
+                        item.results.push(ItemResult { in_virtual_time, verdict: standing });
                     }
                 }
             }
@@ -117,40 +118,39 @@ fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
     serde_json::from_value(written.pointer_mut("/result/verdicts")?.take()).ok()
 }
 
-fn section(contents: &PaperContents) -> Section {
+fn contents_section(contents: &PaperContents) -> Section {
     let counts = contents.by_document().map(|(paper, items)| {
-        let count = |way| items.iter().filter(|item| item.stands == way).count().to_string();
+        let count = |way| items.iter().filter(|item| item.reproducibility == way).count().to_string();
         std::iter::once(paper.name().to_owned()).chain(WAYS.map(|(way, ..)| count(way))).collect()
     });
     let header: Vec<&str> = std::iter::once("").chain(WAYS.map(|(_, heading, _)| heading)).collect();
     let mut pieces = vec![Piece::table("", &header, counts.collect::<Vec<Vec<String>>>())];
     pieces.extend(contents.by_document().map(|(paper, items)| {
-        Piece::facts(paper.name(), items.into_iter().map(|item| (item.title(), item.words())))
+        Piece::facts(paper.name(), items.into_iter().map(|item| (item.title(), item.item_text())))
     }));
     Section::new("papers", "What the source documents hold", "And how it stands here.", pieces)
 }
 
 /// The head of the documents' contents: the share that was repeated here with its verdicts, and the
 /// statements that are refuted.
-fn head(contents: &PaperContents) -> Option<Head> {
+fn contents_head(contents: &PaperContents) -> Option<Head> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
     let ran = count(&|item| !item.results.is_empty());
-    let became = |standing| count(&|item| item.results.iter().any(|of| of.standing == Some(standing)));
+    let became = |standing| count(&|item| item.results.iter().any(|of| of.verdict == Some(standing)));
     let [not, open, holds] = StatementVerdict::ALL.map(became);
-    let refuted = count(&|item| item.stands == Reproducibility::Refuted);
-    let unseen = |item: &&Item| item.stands == Reproducibility::HasCommand && item.results.is_empty();
+    let refuted = count(&|item| item.reproducibility == Refuted);
+    let unseen = |item: &&Item| item.reproducibility == HasCommand && item.results.is_empty();
     let mut of_documents = items.iter().filter(unseen);
-    let next = of_documents.find(|item| item.repetition().is_some()).or_else(|| items.iter().find(unseen));
-    let next = next.or(items.first())?.next().unwrap_or_default();
+    let next = of_documents.find(|item| item.result_folder().is_some()).or_else(|| items.iter().find(unseen));
+    let next = next.or(items.first())?.command_to_run().unwrap_or_default();
     let (word, became) = match ran {
         0 => ("NOT YET RUN HERE", String::new()),
         _ => ("REPEATED", format!("; of statements {holds} hold, {not} do not, {open} cannot be told")),
     };
     let failed =
-        |item: &&Item| item.results.iter().any(|of| of.standing == Some(StatementVerdict::DoesNotHold));
-    let wrong =
-        items.iter().find(failed).or(items.iter().find(|item| item.stands == Reproducibility::Refuted));
+        |item: &&Item| item.results.iter().any(|of| of.verdict == Some(StatementVerdict::DoesNotHold));
+    let wrong = items.iter().find(failed).or(items.iter().find(|item| item.reproducibility == Refuted));
     let first_wrong = |item: &Item| {
         let how = if failed(&item) { "does not hold here" } else { "is refuted" };
         format!("The first that {how}, {} of {}: {}.", item.title(), item.document.name(), item.says)
@@ -172,11 +172,11 @@ impl Present for PaperContents {
     const KIND: &'static str = "papers";
 
     fn head(&self) -> Option<Head> {
-        head(self)
+        contents_head(self)
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![section(self)]
+        vec![contents_section(self)]
     }
 }
 
@@ -227,9 +227,9 @@ mod tests {
         assert_eq!(ids.len(), all.len());
         for item in &all {
             assert!(!item.says.is_empty() && !item.why.is_empty() && !item.why.contains('|'), "{}", item.id);
-            match item.stands {
-                Reproducibility::HasCommand => assert!(item.command.is_some(), "{}", item.id),
-                Reproducibility::CannotBeTested => {
+            match item.reproducibility {
+                HasCommand => assert!(item.command.is_some(), "{}", item.id),
+                CannotBeTested => {
                     assert_eq!(item.command, None, "{}", item.id);
                 }
                 _ => {}
@@ -252,9 +252,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = |part: &str| {
             let listed = PaperContents::for_document(None).with_results(folder.path());
-            listed.items.iter().find(|item| item.id == part).unwrap().state()
+            listed.items.iter().find(|item| item.id == part).unwrap().state_text()
         };
-        let next = || head(&PaperContents::for_document(None).with_results(folder.path())).unwrap().next;
+        let next =
+            || contents_head(&PaperContents::for_document(None).with_results(folder.path())).unwrap().next;
         let run = |name: &str| {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join(RESULT), r#"{"result": {"verdicts": {}}}"#).unwrap();
@@ -277,12 +278,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listed = || PaperContents::for_document(Some(Paper::Twente)).with_results(folder.path());
         let state = |contents: &PaperContents, part: &str| {
-            contents.items.iter().find(|item| item.name == part).unwrap().state()
+            contents.items.iter().find(|item| item.name == part).unwrap().state_text()
         };
         let before = listed();
         assert_eq!(state(&before, "stress-enlarges"), "not yet run here");
         assert_eq!(state(&before, "timers-survive"), "refuted");
-        assert!(head(&before).unwrap().verdict.starts_with("NOT YET RUN HERE: 0 of "));
+        assert!(contents_head(&before).unwrap().verdict.starts_with("NOT YET RUN HERE: 0 of "));
         for (name, verdict) in [("twente", "does-not-hold"), ("twente-virtual", "holds")] {
             fs::create_dir(folder.path().join(name)).unwrap();
             let result = format!("{{\"result\": {{\"verdicts\": {{\"stress-enlarges\": \"{verdict}\"}}}}}}");
@@ -291,7 +292,7 @@ mod tests {
         let after = listed();
         assert_eq!(state(&after, "stress-enlarges"), "DOES NOT HOLD here; holds in virtual time");
         assert_eq!(state(&after, "figure-1"), "repeated here; repeated in virtual time");
-        let answer = head(&after).unwrap();
+        let answer = contents_head(&after).unwrap();
         assert!(answer.verdict.contains("of statements 1 hold, 1 do not, 0 cannot"), "{}", answer.verdict);
         assert!(
             answer.number.starts_with("The first that does not hold here, stress enlarges"),
@@ -300,6 +301,6 @@ mod tests {
         );
         fs::write(folder.path().join("twente").join(RESULT), "{").unwrap();
         assert_eq!(state(&listed(), "stress-enlarges"), "holds in virtual time");
-        assert_eq!(head(&PaperContents { items: Vec::new() }), None);
+        assert_eq!(contents_head(&PaperContents { items: Vec::new() }), None);
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::epos::{COLUMNS, EposReproduction, LedThread, Row, Source};
+use crate::epos::{COLUMNS, EposReproduction, ErrorRow, ErrorSource, LedThread};
 use crate::epos_faults::{self, Fault, FaultSearch};
 use crate::paper::Paper::{self, Epos};
-use crate::time_management::{ManagedDelays, from_avr};
+use crate::time_management::{ManagedDelays, delays_from_avr};
 use jitterlab_mcu::{ServicesSaid, Strategy, ThreadFigures};
 
 use super::{PaperFigure, Results};
@@ -23,17 +23,17 @@ impl Results for EposReproduction {
         let mut pieces: Vec<Piece> = missing.into_iter().collect();
         pieces.push(Piece::details(
             "A delay of one and a half ticks",
-            Epos.table("delays", from_avr(&self.delays)),
+            Epos.table("delays", delays_from_avr(&self.delays)),
         ));
         pieces.extend(Epos.table("timers", &self.nearby));
-        let printed = self.figure_3.iter().map(output);
+        let printed = self.figure_3.iter().map(output_piece);
         pieces.push(Piece::details("Figure 3: what its program prints", printed.collect()));
-        pieces.push(Piece::text(Epos.words("table-1", ())));
-        pieces.extend(blocks(&self.rows()).flat_map(|block| Epos.table("errors", block)));
-        pieces
-            .extend(Epos.table("faults", epos_faults::search().iter().flat_map(faults).collect::<Vec<_>>()));
-        pieces.extend(Epos.table("rounds", self.led_thread.iter().map(rounds).collect::<Vec<_>>()));
-        pieces.extend(self.led_thread.iter().map(|thread| longer(&thread.figures)));
+        pieces.push(Piece::text(Epos.paragraph("table-1", ())));
+        pieces.extend(rows_by_clock(&self.rows()).flat_map(|block| Epos.table("errors", block)));
+        let faults: Vec<_> = epos_faults::search().iter().flat_map(fault_rows).collect();
+        pieces.extend(Epos.table("faults", faults));
+        pieces.extend(Epos.table("rounds", self.led_thread.iter().map(rounds_row).collect::<Vec<_>>()));
+        pieces.extend(self.led_thread.iter().map(|thread| longer_rounds_piece(&thread.figures)));
         pieces.extend(Epos.table("costs", &self.costs));
         if !self.handler_cycles.is_empty() {
             pieces.extend(Epos.table("handlers", &self.handler_cycles));
@@ -59,29 +59,29 @@ impl Results for ManagedDelays {
 }
 
 /// The lines of the program under a strategy.
-fn output(services: &ServicesSaid) -> Piece {
+fn output_piece(services: &ServicesSaid) -> Piece {
     let ServicesSaid { strategy, period_us, events, said } = services;
     let asked_us = u64::from(*period_us) * (u64::from(*events) + 1);
     let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
     let values = json!({"strategy": strategy, "events": events, "asked_us": asked_us, "said": said});
-    Piece::text(Epos.words("output", values))
+    Piece::text(Epos.paragraph("output", values))
 }
 
 /// Table 1's rows by the timer's clock. In each row: periodic as printed, as the paper programmed it, rightly programmed; single shot
 /// the same three; anchored.
-fn blocks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
+fn rows_by_clock(rows: &[ErrorRow]) -> impl Iterator<Item = &[ErrorRow]> {
     rows.chunk_by(|a, b| a.timer_hz == b.timer_hz)
 }
 
 /// Rows for the fault that gives most cells of a column, and for each other cell.
-fn faults(column: &FaultSearch) -> Vec<Value> {
+fn fault_rows(column: &FaultSearch) -> Vec<Value> {
     let words = |fault: &Fault| {
         let excess = plural(fault.excess.into(), "count");
         format!("rounded {}, {excess} too many, {:+} µs", fault.rounding.0, fault.late_us)
     };
     let name = format!("{}, {:.0} Hz", column.strategy, column.timer_hz);
-    let cells = format!("{} of {}", column.given, column.given + column.others.len());
-    let mut rows = vec![json!({"column": name, "cell": cells, "fault": words(&column.of_all)})];
+    let cells = format!("{} of {}", column.explained, column.explained + column.others.len());
+    let mut rows = vec![json!({"column": name, "cell": cells, "fault": words(&column.common)})];
     rows.extend(column.others.iter().map(|cell| {
         let fault = cell.fault.as_ref().map_or_else(|| "unexplained".into(), words);
         json!({"column": "", "cell": period(cell.period_us), "counts": cell.counts, "fault": fault})
@@ -90,18 +90,18 @@ fn faults(column: &FaultSearch) -> Vec<Value> {
 }
 
 /// A row of the paper's figure 7 with the results measured here.
-fn rounds(thread: &LedThread) -> Value {
+fn rounds_row(thread: &LedThread) -> Value {
     let figures = &thread.figures;
     json!({
         "figures": figures,
         "of_mean": format!("{:.2}%", figures.standard_deviation_ns / figures.mean_ns * 100.0),
-        "no_event_ns": thread.sd_without_the_event_ns(),
+        "no_event_ns": thread.sd_without_event_ns(),
         "tick": figures.tick_cycles.map(|cycles| format!("{cycles} cyc")),
         "printed": thread.printed,
     })
 }
 
-fn longer(figures: &ThreadFigures) -> Piece {
+fn longer_rounds_piece(figures: &ThreadFigures) -> Piece {
     let each = figures.interruptions.iter().map(|of| format!("{} by {} cycles", of.rounds, of.cycles));
     let longer = if figures.interruptions.is_empty() {
         "none longer".into()
@@ -109,7 +109,7 @@ fn longer(figures: &ThreadFigures) -> Piece {
         each.collect::<Vec<_>>().join(", ")
     };
     let disturbed: u64 = figures.interruptions.iter().map(|of| of.rounds).sum();
-    Piece::text(Epos.words(
+    Piece::text(Epos.paragraph(
         "rounds",
         json!({
             "strategy": figures.strategy,
@@ -124,29 +124,29 @@ fn longer(figures: &ThreadFigures) -> Piece {
 /// Smallest error drawn, in percent: an exact value lies at the foot of a logarithmic axis.
 const LEAST_PERCENT: f64 = 1e-7;
 
-fn colour(strategy: Strategy) -> usize {
+fn colour_index(strategy: Strategy) -> usize {
     Strategy::ALL.iter().position(|of| *of == strategy).unwrap_or_default()
 }
 
 /// Figure 5: the size of the mean error in percent of the period, a panel for each timer clock. Lines are the paper's values, and
 /// those measured with the compare register rightly programmed; points are those measured with it programmed as in the paper.
-fn figure_5(rows: &[Row]) -> Vec<Chart> {
-    blocks(rows).filter_map(errors_along_periods).collect()
+fn figure_5(rows: &[ErrorRow]) -> Vec<Chart> {
+    rows_by_clock(rows).filter_map(errors_chart).collect()
 }
 
-fn errors_along_periods(block: &[Row]) -> Option<Chart> {
-    let layer = |(column, (strategy, source)): (usize, &(Strategy, Source))| {
+fn errors_chart(block: &[ErrorRow]) -> Option<Chart> {
+    let layer = |(column, (strategy, source)): (usize, &(Strategy, ErrorSource))| {
         let points = block.iter().filter_map(|row| {
             let period_us = f64::from(row.period_us);
             row.errors_us[column].map(|us| [period_us, (us.abs() / period_us * 100.0).max(LEAST_PERCENT)])
         });
         let points = points.collect();
         let (suffix, shape) = match source {
-            Source::Printed => (", paper", Shape::Line { points, stroke: Stroke::Dashed }),
-            Source::AsPaper => (", programmed as in the paper", Shape::Points(points)),
-            Source::Right => ("", Shape::Line { points, stroke: Stroke::Solid }),
+            ErrorSource::Printed => (", paper", Shape::Line { points, stroke: Stroke::Dashed }),
+            ErrorSource::AsPaper => (", programmed as in the paper", Shape::Points(points)),
+            ErrorSource::Right => ("", Shape::Line { points, stroke: Stroke::Solid }),
         };
-        Layer::new(format!("{strategy}{suffix}"), colour(*strategy), shape)
+        Layer::new(format!("{strategy}{suffix}"), colour_index(*strategy), shape)
     };
     Epos.chart("errors", block.first(), COLUMNS.iter().enumerate().map(layer).collect())
 }
@@ -154,25 +154,25 @@ fn errors_along_periods(block: &[Row]) -> Option<Chart> {
 /// Figure 7: the period of the led thread along time, a panel for each strategy, all over one range. Rounds that the alarm's own event
 /// lengthens are left out: they come under every strategy, and would hide what a tick does.
 fn figure_7(threads: &[LedThread]) -> Vec<Chart> {
-    let rounds = threads.iter().flat_map(LedThread::without_the_event).map(|ns| ns / 1e3);
+    let rounds = threads.iter().flat_map(LedThread::rounds_without_event).map(|ns| ns / 1e3);
     let printed = threads.iter().filter_map(|thread| thread.printed["mean_us"].as_f64());
     let range_us = rounds.chain(printed);
     let range_us = range_us.fold([f64::INFINITY, 0.0], |[low, high], us| [us.min(low), us.max(high)]);
-    threads.iter().filter_map(|thread| period_along_time(thread, range_us)).collect()
+    threads.iter().filter_map(|thread| rounds_chart(thread, range_us)).collect()
 }
 
-fn period_along_time(thread: &LedThread, range_us: [f64; 2]) -> Option<Chart> {
+fn rounds_chart(thread: &LedThread, range_us: [f64; 2]) -> Option<Chart> {
     let mut begin_ns = 0;
     let mut points = Vec::new();
     for length_ns in &thread.rounds_ns {
-        if !thread.has_the_event(*length_ns) {
+        if !thread.contains_event(*length_ns) {
             points.push([begin_ns as f64 / 1e6, *length_ns as f64 / 1e3]);
         }
         begin_ns += length_ns;
     }
     let (strategy, left_out) = (thread.figures.strategy, thread.rounds_ns.len() - points.len());
     let mut layers =
-        vec![Layer::new("round", colour(strategy), Shape::Line { points, stroke: Stroke::Solid })];
+        vec![Layer::new("round", colour_index(strategy), Shape::Line { points, stroke: Stroke::Solid })];
     let printed = thread.printed["mean_us"].as_f64();
     let printed = printed.map(|mean_us| Layer::new("mean in the paper", 4, Shape::Level(mean_us)));
     layers.extend(printed);
@@ -186,7 +186,7 @@ mod tests {
     use super::super::Reproduction;
     use super::super::tests::words;
     use super::*;
-    use crate::epos::printed_thread;
+    use crate::epos::printed_figure_7;
     use crate::time_management::ManagedDelay;
     use jitterlab_mcu::{CostFigures, DelayFigures, Interruption, NearbyFigures, TimerKind};
     use jitterlab_model::firmware::Size;
@@ -203,7 +203,7 @@ mod tests {
             event_cycles: 160,
             tick_cycles: Some(47),
         };
-        LedThread { figures, printed: printed_thread(strategy), rounds_ns: vec![20_400, 26_200, 20_400] }
+        LedThread { figures, printed: printed_figure_7(strategy), rounds_ns: vec![20_400, 26_200, 20_400] }
     }
 
     fn found() -> EposReproduction {
@@ -295,7 +295,7 @@ mod tests {
     fn every_curve_of_figure_5_is_drawn_and_named() {
         let errors =
             [Some(173.0), Some(173.6), Some(0.0), Some(921_704.0), Some(8_681.0), Some(0.1), Some(-0.9)];
-        let row = |period_us, timer_hz| Row { errors_us: errors, ..Row::new(period_us, timer_hz) };
+        let row = |period_us, timer_hz| ErrorRow { errors_us: errors, ..ErrorRow::new(period_us, timer_hz) };
         let rows = [row(100, 7_200.0), row(1_000, 7_200.0), row(100, 115_200.0), row(10_000_000, 115_200.0)];
         let svg = Drawing::new(&figure_5(&rows)).svg();
         for name in ["periodic, paper", "single-shot, programmed as in the paper", "anchored"] {
@@ -307,7 +307,7 @@ mod tests {
             2 * (4 + 2),
             "in both panels points of two curves, and the legend's"
         );
-        assert!(Drawing::new(&figure_5(&[Row::new(100, 7_200.0)])).svg().contains("<path"));
+        assert!(Drawing::new(&figure_5(&[ErrorRow::new(100, 7_200.0)])).svg().contains("<path"));
     }
 
     #[test]

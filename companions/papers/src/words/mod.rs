@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use twente::figures_of as twente_figures;
+pub use twente::load_charts as twente_figures;
 
 use crate::loads::{LoadFigures, RANGE, STRETCHES, TURNS};
 use crate::paper::{Heading, Paper};
-use crate::statement::{Evidence, StatementVerdict, Tested};
+use crate::statement::{Evidence, StatementVerdict, TestedStatement};
 use jitterlab_model::{Error, Fitness, SystemFacts};
 use jitterlab_report::chart::{Chart, Shape};
 use jitterlab_report::document::Present;
@@ -56,8 +56,8 @@ pub trait Results: Serialize {
 #[derive(Debug, Serialize)]
 pub struct Reproduction {
     pub directory: PathBuf,
-    pub found: Found,
-    pub statements: Vec<Tested>,
+    pub found: DocumentNumbers,
+    pub statements: Vec<TestedStatement>,
     /// Verdicts on items of the document, by their names in its list.
     pub verdicts: BTreeMap<String, StatementVerdict>,
     #[serde(skip)]
@@ -67,7 +67,7 @@ pub struct Reproduction {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct DocumentNumbers {
     document: String,
     numbers: Value,
 }
@@ -76,12 +76,12 @@ impl Reproduction {
     /// Tests the document's statements that there is evidence on: an item holds if all of its statements do.
     pub fn new<R: Results>(directory: &Path, results: &R, evidence: Vec<Evidence>) -> Result<Self, Error> {
         let all = R::PAPER.statements();
-        let tested = evidence.into_iter().filter_map(|of| Tested::new(&all, of));
-        let statements: Vec<Tested> = tested.collect();
+        let tested = evidence.into_iter().filter_map(|of| TestedStatement::new(&all, of));
+        let statements: Vec<TestedStatement> = tested.collect();
         let mut verdicts: BTreeMap<String, StatementVerdict> = BTreeMap::new();
         for tested in &statements {
-            let all = verdicts.entry(tested.item.clone()).or_insert(tested.standing);
-            *all = tested.standing.min(*all);
+            let all = verdicts.entry(tested.item.clone()).or_insert(tested.verdict);
+            *all = tested.verdict.min(*all);
         }
         let numbers =
             serde_json::to_value(results).map_err(|cause| Error::defect("no JSON").because(cause))?;
@@ -93,7 +93,7 @@ impl Reproduction {
         pieces.extend(charts.map(Piece::Figure));
         pieces.push(Piece::text(format!("Run files and figures: {}", directory.display())));
         let section = Section::new(&document, title, lead, pieces);
-        let found = Found { document, numbers };
+        let found = DocumentNumbers { document, numbers };
         let next = results.next().unwrap_or(next);
         Ok(Reproduction { directory: directory.into(), found, statements, verdicts, section, next })
     }
@@ -103,7 +103,7 @@ impl Present for Reproduction {
     const KIND: &'static str = "reproduction";
 
     fn head(&self) -> Option<Head> {
-        Some(head(&self.statements, self.next.clone()))
+        Some(statements_head(&self.statements, self.next.clone()))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -111,9 +111,9 @@ impl Present for Reproduction {
     }
 }
 
-/// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
-fn head(all: &[Tested], next: String) -> Head {
-    let count = |standing| all.iter().filter(|said| said.standing == standing).count();
+/// Number of statements that hold, and the first that does not, else the first undecided one.
+fn statements_head(all: &[TestedStatement], next: String) -> Head {
+    let count = |standing| all.iter().filter(|said| said.verdict == standing).count();
     let [not, open, holds] = StatementVerdict::ALL.map(count);
     let (fitness, word) = match (holds, not) {
         (0, 0) => (Fitness::CannotTell, "CANNOT TELL"),
@@ -121,9 +121,9 @@ fn head(all: &[Tested], next: String) -> Head {
         (0, _) => (Fitness::Unfit, "NONE HOLDS"),
         _ => (Fitness::Limited, "SOME HOLD"),
     };
-    let decided = all.iter().min_by_key(|said| said.standing).map_or_else(
+    let decided = all.iter().min_by_key(|said| said.verdict).map_or_else(
         || "Nothing was measured.".into(),
-        |said| format!("{}: {} ({}).", said.says, said.standing.words(), said.numbers),
+        |said| format!("{}: {} ({}).", said.says, said.verdict.words(), said.numbers),
     );
     let do_not = if not == 1 { "does" } else { "do" };
     Head {
@@ -139,8 +139,8 @@ fn head(all: &[Tested], next: String) -> Head {
     }
 }
 
-fn statements_table(all: &[Tested]) -> Piece {
-    let row = |of: &Tested| vec![of.says.clone(), of.standing.words().into(), of.numbers.clone()];
+fn statements_table(all: &[TestedStatement]) -> Piece {
+    let row = |of: &TestedStatement| vec![of.says.clone(), of.verdict.words().into(), of.numbers.clone()];
     Piece::table(
         "What the document says, and what became of it here",
         &["the document says", "here", "numbers that decide"],
@@ -148,7 +148,8 @@ fn statements_table(all: &[Tested]) -> Piece {
     )
 }
 
-fn bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
+/// Counts of values in bins of this width from `from` on.
+fn histogram_bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) -> Shape {
     let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
     for value in values {
         *counts.entry(((value - from) / width) as u64).or_default() += 1.0;
@@ -165,7 +166,7 @@ fn loads_table(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
     paper.table("loads", loads_rows(found))
 }
 
-fn loads_done(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
+fn reached_loads_table(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
     let loaded = loads_rows(found).into_iter().filter(|row| row["done"] != "");
     paper.table("done", loaded.collect::<Vec<_>>())
 }
@@ -178,7 +179,7 @@ fn loads_rows(found: &LoadFigures) -> Vec<Value> {
             "of": of,
             "name": format!("{}, {}", system.system, load.condition),
             "found": load.found,
-            "range_ns": load.number(RANGE),
+            "range_ns": load.statistic(RANGE),
             "done": load.done.join("; "),
         })
     });
@@ -186,7 +187,7 @@ fn loads_rows(found: &LoadFigures) -> Vec<Value> {
 }
 
 /// The repetitions that the numbers are of, or the limits of virtual time, which `more` adds to.
-fn loads_basis(found: &LoadFigures, more: &str) -> Piece {
+fn repetitions_note(found: &LoadFigures, more: &str) -> Piece {
     Piece::text(match found.ns_per_instruction {
         Some(ns) => format!("{} {more}", emulated(Some(ns))),
         None => {
@@ -201,22 +202,22 @@ fn loads_basis(found: &LoadFigures, more: &str) -> Piece {
 pub const WITHOUT_CORES: &str =
     "epos compares the timers of Linux: the kernels of --cobalt and --evl are not measured";
 
-pub fn kept(file: &Path) -> String {
+pub fn kept_file_text(file: &Path) -> String {
     format!("{} is there already and is taken as it is", file.display())
 }
 
-pub fn again(name: &str) -> String {
+pub fn boot_again_text(name: &str) -> String {
     format!(
         "{name}: the guest ended without an answer, as can happen on a busy machine; booting it once more"
     )
 }
 
 /// A kernel that is measured without devices of the guest, and why.
-pub fn without_devices(error: &Error) -> String {
+pub fn boot_without_devices_text(error: &Error) -> String {
     format!("{error}; booting it again without disk and network cards: loads work memory and the loopback")
 }
 
-pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
+pub fn machine_text(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
     match (paper, in_virtual_time) {
         (Paper::Epos, false) => "a simulated microcontroller".into(),
         (_, true) => "emulated processors, in virtual time".into(),
@@ -227,9 +228,9 @@ pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::athlon::{AthlonReproduction, matrix};
+    use crate::athlon::{AthlonReproduction, printed_matrix};
     use crate::epos::EposReproduction;
-    use crate::loads::{SystemUnderLoads, under};
+    use crate::loads::{SystemResults, example_load};
     use crate::nist::{ClusterCauses, NistReproduction};
     use crate::twente::TwenteReproduction;
     use jitterlab_analysis::matrix::Matrix;
@@ -275,15 +276,15 @@ mod tests {
     fn every_result_is_written_read_back_and_shown() {
         let loads = |sds: Vec<Option<f64>>| LoadFigures {
             systems: ["ordinary", "fifo"]
-                .map(|system| SystemUnderLoads {
+                .map(|system| SystemResults {
                     system: system.into(),
-                    loads: sds.iter().map(|sd| under("idle", *sd)).collect(),
+                    loads: sds.iter().map(|sd| example_load("idle", *sd)).collect(),
                 })
                 .into(),
             ..LoadFigures::default()
         };
         let athlon = |today| AthlonReproduction::new(SystemFacts::default(), today, None);
-        for (today, statements) in [(matrix(), 6), (Matrix::default(), 4)] {
+        for (today, statements) in [(printed_matrix(), 6), (Matrix::default(), 4)] {
             let of = athlon(today);
             show(&of, of.evidence(), statements);
         }
@@ -308,16 +309,16 @@ mod tests {
 
     #[test]
     fn statements_are_counted_and_what_does_not_hold_decides() {
-        let said = |standing| Tested {
+        let said = |standing| TestedStatement {
             item: "so".into(),
             says: "it is so".into(),
-            standing,
+            verdict: standing,
             numbers: "1 of 2".into(),
             values: Default::default(),
         };
         let of = |standings: &[StatementVerdict]| {
-            let all: Vec<Tested> = standings.iter().map(|standing| said(*standing)).collect();
-            let head = head(&all, "sleep".into());
+            let all: Vec<TestedStatement> = standings.iter().map(|standing| said(*standing)).collect();
+            let head = statements_head(&all, "sleep".into());
             (head.fitness, head.verdict + "\n" + &head.number)
         };
         let (yes, no, open) =
@@ -341,11 +342,11 @@ mod tests {
 
     #[test]
     fn the_athlon_report_holds_on_its_own_numbers_as_far_as_it_gives_any() {
-        let whole = athlon(0, matrix());
+        let whole = athlon(0, printed_matrix());
         assert_eq!(whole.verdict, "SOME HOLD: of 6 statements, 4 hold here, 1 does not, 1 cannot be told.");
         let decides = "but for CPU 0, the same-CPU cells are as good as RTAI's or better: DOES NOT HOLD (servo thread at most 4.20 µs";
         assert!(whole.number.starts_with(decides), "{}", whole.number);
-        let found = AthlonReproduction::new(SystemFacts::default(), matrix(), Some(7_000));
+        let found = AthlonReproduction::new(SystemFacts::default(), printed_matrix(), Some(7_000));
         let turns = head_of(&found);
         assert_eq!(turns.verdict, "SOME HOLD: of 6 statements, 2 hold here, 1 does not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));

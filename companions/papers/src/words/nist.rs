@@ -9,8 +9,8 @@ use crate::nist_control::NistControl;
 use crate::nist_jitter::{NistJitter, PERIOD_NS, PRINTED_SERVICE_NS};
 use crate::paper::Paper::{self, Nist};
 
-use super::nist_figures::{figure_1, figure_4, over_samples};
-use super::{PaperFigure, Results, loads_basis, loads_done, loads_table};
+use super::nist_figures::{deviations_chart, figure_1, figure_4};
+use super::{PaperFigure, Results, loads_table, reached_loads_table, repetitions_note};
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::nist_deviations::Deviations;
 use jitterlab_model::ReadClock;
@@ -32,42 +32,42 @@ impl Results for NistReproduction {
         let machine = self.machine.as_ref();
         let of_machine = machine.map(|found| {
             let torques = ["torques", "equations"].map(|table| Nist.table(table, &found.torques));
-            [torques.concat(), jitter(&found.jitter)].concat()
+            [torques.concat(), jitter_pieces(&found.jitter)].concat()
         });
         let mut pieces = of_machine.unwrap_or_default();
-        pieces.extend(clusters(&self.clusters));
-        pieces.extend(figure_3(&self.loads));
-        pieces.extend(machine.map(|found| control(&found.control)).into_iter().flatten());
+        pieces.extend(clusters_piece(&self.clusters));
+        pieces.extend(figure_3_pieces(&self.loads));
+        pieces.extend(machine.map(|found| control_pieces(&found.control)).into_iter().flatten());
         pieces
     }
 
     fn figures(&self) -> Vec<PaperFigure> {
         let Some(MachineResults { jitter, .. }) = &self.machine else { return Vec::new() };
-        let printed = Nist.words("equation-1", ());
+        let printed = Nist.paragraph("equation-1", ());
         let beside = Some((PRINTED_SERVICE_NS, printed.as_str()));
         let loads = load::curve(PERIOD_NS, jitter.service.often_ns, &jitter.load_curve, beside);
         let both = [("uncompensated", &jitter.uncompensated), ("compensated", &jitter.compensated)];
         let figures = [
             ("figure-1", figure_1(&jitter.short, &jitter.short_clusters)),
-            ("figure-2", over_samples(&[("", &jitter.long)], Vec::new()).into_iter().collect()),
+            ("figure-2", deviations_chart(&[("", &jitter.long)], Vec::new()).into_iter().collect()),
             ("figure-4", jitter.early_calls.iter().filter_map(figure_4).collect()),
             ("figure-5", vec![loads]),
-            ("figure-6", over_samples(&both, Vec::new()).into_iter().collect()),
+            ("figure-6", deviations_chart(&both, Vec::new()).into_iter().collect()),
         ];
         figures.map(|(name, charts)| (name.into(), charts)).into()
     }
 }
 
-fn jitter(found: &NistJitter) -> Vec<Piece> {
+fn jitter_pieces(found: &NistJitter) -> Vec<Piece> {
     let read = match &found.clock_fit {
         Some(fit) => clock(ReadClock::Tsc, fit),
         None => "Starts are times of the monotonic clock.".into(),
     };
     let series = [
-        series("1", &found.short, "3.6 µs (figure 6), about 3.5 µs (figure 2)"),
-        series("2", &found.long, "about 3.5 µs"),
-        series("6, uncompensated", &found.uncompensated, "3.6 µs"),
-        series("6, compensated", &found.compensated, "98 ns"),
+        series_values("1", &found.short, "3.6 µs (figure 6), about 3.5 µs (figure 2)"),
+        series_values("2", &found.long, "about 3.5 µs"),
+        series_values("6, uncompensated", &found.uncompensated, "3.6 µs"),
+        series_values("6, compensated", &found.compensated, "98 ns"),
     ];
     let boxed = |figure, of: &[LatencyCluster]| {
         let several = of.iter().filter(|_| of.len() > 1);
@@ -75,12 +75,12 @@ fn jitter(found: &NistJitter) -> Vec<Piece> {
     };
     let boxed = [boxed("1", &found.short_clusters), boxed("2", &found.long_clusters)].concat();
     let calls = found.early_calls.as_ref().and_then(figure_4);
-    let calls = calls.map_or_else(|| Nist.words("no-calls", ()), |chart| chart.caption);
+    let calls = calls.map_or_else(|| Nist.paragraph("no-calls", ()), |chart| chart.caption);
     let mut pieces = vec![Piece::text(read)];
     pieces.extend(Nist.table("series", series));
     pieces.extend(Nist.table("clusters", boxed));
-    pieces.push(Piece::text(Nist.words("figure-4", json!({"calls": calls}))));
-    pieces.push(Piece::text(Nist.words("figure-5", ())));
+    pieces.push(Piece::text(Nist.paragraph("figure-4", json!({"calls": calls}))));
+    pieces.push(Piece::text(Nist.paragraph("figure-5", ())));
     pieces.extend(load_curve(&found.load_curve, &found.service, PERIOD_NS));
     let here = [
         interval(found.uncompensated_jitter_ns, time),
@@ -94,7 +94,7 @@ fn jitter(found: &NistJitter) -> Vec<Piece> {
 }
 
 /// A series of samples in numbers, with the paper's.
-fn series(figure: &str, series: &Deviations, paper: &str) -> Value {
+fn series_values(figure: &str, series: &Deviations, paper: &str) -> Value {
     let first_ns = series.each_ns.first().copied();
     let beyond = first_ns.map(|first| series.each_ns.iter().filter(|ns| ns.abs() > first.abs()).count());
     json!({
@@ -108,37 +108,37 @@ fn series(figure: &str, series: &Deviations, paper: &str) -> Value {
 }
 
 /// Clusters of figures 1 and 2 with the paths that make them.
-fn clusters(found: &ClusterCauses) -> Option<Piece> {
+fn clusters_piece(found: &ClusterCauses) -> Option<Piece> {
     if found.refused.is_some() {
-        return Some(Piece::note(Nist.words("not-traced", found)));
+        return Some(Piece::note(Nist.paragraph("not-traced", found)));
     }
-    found.typical().and_then(why::clusters)
+    found.median_series().and_then(why::clusters)
 }
 
-fn control(found: &NistControl) -> Vec<Piece> {
+fn control_pieces(found: &NistControl) -> Vec<Piece> {
     let mut pieces = Nist.table("control", &found.rows);
     let missing = found.without_microcontroller.as_ref();
-    pieces.extend(missing.map(|_| Piece::note(Nist.words("no-microcontroller", found))));
+    pieces.extend(missing.map(|_| Piece::note(Nist.paragraph("no-microcontroller", found))));
     pieces
 }
 
-fn figure_3(found: &LoadFigures) -> Vec<Piece> {
-    let basis = loads_basis(found, &Nist.words("devices", ()));
-    [loads_table(Nist, found), vec![basis], loads_done(Nist, found)].concat()
+fn figure_3_pieces(found: &LoadFigures) -> Vec<Piece> {
+    let basis = repetitions_note(found, &Nist.paragraph("devices", ()));
+    [loads_table(Nist, found), vec![basis], reached_loads_table(Nist, found)].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::words;
     use super::*;
-    use crate::statement::Tested;
+    use crate::statement::TestedStatement;
     use crate::torques;
 
     #[test]
     fn table_1_shows_the_finding() {
-        let words = words(["torques", "equations"].map(|table| Nist.table(table, torques::compute())));
-        let uncompensated = Nist.own_evidence("table-1-uncompensated").unwrap();
-        let tested = Tested::new(&Nist.statements(), uncompensated).unwrap();
+        let words = words(["torques", "equations"].map(|table| Nist.table(table, torques::compute_rows())));
+        let uncompensated = Nist.printed_evidence("table-1-uncompensated").unwrap();
+        let tested = TestedStatement::new(&Nist.statements(), uncompensated).unwrap();
         let numbers = "digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs";
         assert!(tested.numbers.starts_with(numbers), "{}", tested.numbers);
         // Printed, from the stated 3.60 us, from 4.08 us.

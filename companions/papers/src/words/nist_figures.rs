@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::bars;
+use super::histogram_bars;
 use crate::early_calls::{Call, EarlyCalls};
 use crate::paper::Paper;
 use jitterlab_analysis::clusters::LatencyCluster;
@@ -23,16 +23,16 @@ pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> Vec<Cha
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64, samples, c.high_ns as f64];
     let frames = Layer::new("", 1, Shape::Frames(clusters.iter().map(frame).collect()));
-    let series = over_samples(&[("", deviations)], vec![frames]);
+    let series = deviations_chart(&[("", deviations)], vec![frames]);
     series.into_iter().chain(histogram(deviations, clusters)).collect()
 }
 
-/// Figure 4: the calls of one activation on a time line, as bars in two lanes.
+/// Figure 4: the calls of one activation on a time line, as bars in two rows.
 pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
-    let bar = |call: &Call, lane: f64, words: &str| Span {
+    let bar = |call: &Call, row: f64, words: &str| Span {
         from: call.woken_ns as f64,
         to: call.done_ns as f64,
-        lane,
+        lane: row,
         words: format!("{words}, {}", Human(call.took_ns() as f64)),
     };
     let returned = calls.returned.iter().map(|call| bar(call, 1.0, "called, slept again"));
@@ -43,7 +43,7 @@ pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
         Layer::new("", 0, Shape::Spans(returned.collect())),
         Layer::new("", 3, Shape::Spans(vec![bar(&calls.polled, 0.0, "polls")])),
         Layer::new("", 5, Shape::Marks(vec![(0.0, "T: due".into())])),
-        Layer::new("", 1, Shape::Boxes(letters(calls))),
+        Layer::new("", 1, Shape::Boxes(letter_boxes(calls))),
     ];
     let values = json!({
         "every_ns": calls.every_ns,
@@ -56,7 +56,7 @@ pub fn figure_4(calls: &EarlyCalls) -> Option<Chart> {
 }
 
 /// The paper's letters: A from one call to the next, and S, which the next one took.
-fn letters(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
+fn letter_boxes(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
     let Some([first, second]) = calls.returned.first_chunk() else { return Vec::new() };
     let length = |ns: i64| Human(ns as f64);
     let a_ns = second.woken_ns - first.woken_ns;
@@ -67,7 +67,7 @@ fn letters(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
 }
 
 /// Figures 2 and 6: the deviations of named series over their samples, below `more`.
-pub fn over_samples(all: &[(&str, &Deviations)], more: Vec<Layer>) -> Option<Chart> {
+pub fn deviations_chart(all: &[(&str, &Deviations)], more: Vec<Layer>) -> Option<Chart> {
     let layer = |(number, (name, deviations)): (usize, &(&str, &Deviations))| {
         let points: Vec<[f64; 2]> =
             (1u32..).zip(&deviations.each_ns).map(|(k, ns)| [f64::from(k), *ns]).collect();
@@ -94,7 +94,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Option<Cha
     let width = (deviations.residual.peak_to_peak() * 1.000_001 / BARS).max(f64::MIN_POSITIVE);
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
     let layers = vec![
-        Layer::new("", 0, bars(deviations.each_ns.iter().copied(), low, width)),
+        Layer::new("", 0, histogram_bars(deviations.each_ns.iter().copied(), low, width)),
         Layer::new("", 1, Shape::Boxes(boxes.collect())),
     ];
     Paper::Nist.chart("histogram", json!({"samples": deviations.each_ns.len()}), layers)
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!([drawn(&series, 0), drawn(&series, 1)], [100, 2]);
         assert_eq!([drawn(&histogram, 0), drawn(&histogram, 1)], [100, 2]);
         assert_eq!(Drawing::new(&[series]).svg().matches("h0").count(), 100);
-        assert_eq!(drawn(&over_samples(&[("", &two_paths(2_000))], Vec::new()).unwrap(), 0), 2_000);
-        let both = over_samples(&[("a", &deviations), ("b", &two_paths(50))], Vec::new()).unwrap();
+        assert_eq!(drawn(&deviations_chart(&[("", &two_paths(2_000))], Vec::new()).unwrap(), 0), 2_000);
+        let both = deviations_chart(&[("a", &deviations), ("b", &two_paths(50))], Vec::new()).unwrap();
         assert_eq!([drawn(&both, 0), drawn(&both, 1)], [100, 50]);
     }
 }

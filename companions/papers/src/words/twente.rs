@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::loads::{Spread, UnderLoad};
+use crate::loads::{LoadResult, Spread};
 use crate::systems::System;
-use crate::twente::{TwenteReproduction, jitters};
+use crate::twente::{TwenteReproduction, loop_jitters_ns};
 
-use super::{PaperFigure, Results, bars, loads_basis, loads_done, loads_table};
+use super::{PaperFigure, Results, histogram_bars, loads_table, reached_loads_table, repetitions_note};
 use crate::paper::Paper::{self, Twente};
 use jitterlab_report::chart::{Layer, Shape, Stroke};
 use jitterlab_report::section::Piece;
@@ -15,11 +15,11 @@ impl Results for TwenteReproduction {
     const PAPER: Paper = Twente;
 
     fn pieces(&self) -> Vec<Piece> {
-        let words = |name| Twente.words(name, ());
-        let printed = Twente.table("printed", printed());
+        let words = |name| Twente.paragraph(name, ());
+        let printed = Twente.table("printed", printed_loops());
         let tables = [loads_table(Twente, &self.loops), printed, Twente.table("work", &self.work)];
-        let basis = vec![loads_basis(&self.loops, &words("four")), Piece::text(words("why-not-one"))];
-        [tables.concat(), loads_done(Twente, &self.loops), basis].concat()
+        let basis = vec![repetitions_note(&self.loops, &words("four")), Piece::text(words("why-not-one"))];
+        [tables.concat(), reached_loads_table(Twente, &self.loops), basis].concat()
     }
 
     fn is_virtual(&self) -> bool {
@@ -28,21 +28,21 @@ impl Results for TwenteReproduction {
 }
 
 /// The report's measurements in the order of its figures: ordinary and then real-time, from no load to the larger one.
-fn printed() -> Vec<Value> {
-    Twente.part("printed")
+fn printed_loops() -> Vec<Value> {
+    Twente.data_part("printed")
 }
 
 const BIN_NS: f64 = 100_000.0;
 
 /// The figures of a system under the load of this number, as in the report: over the loops the duration of each, its jitter, mean
 /// and standard deviation; and how often which jitter came.
-pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFigure; 2] {
+pub fn load_charts(system: &System, load: &LoadResult, number: usize) -> [PaperFigure; 2] {
     let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
-    let printed = printed().into_iter().find(|of| of["figures"][0] == first).unwrap_or_default();
-    let here = load.found.map_or_else(|| "not measured".into(), |found| Twente.words("here", found));
+    let printed = printed_loops().into_iter().find(|of| of["figures"][0] == first).unwrap_or_default();
+    let here = load.found.map_or_else(|| "not measured".into(), |found| Twente.paragraph("here", found));
     let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
-    let histogram = vec![Layer::new("", 0, bars(jitters(load), 0.0, BIN_NS))];
-    let series = series(load, printed["mean_ms"].as_f64());
+    let histogram = vec![Layer::new("", 0, histogram_bars(loop_jitters_ns(load), 0.0, BIN_NS))];
+    let series = series_layers(load, printed["mean_ms"].as_f64());
     [(first, "series", series), (first + 1, "histogram", histogram)].map(|(number, kind, layers)| {
         let values = json!({
             "number": number,
@@ -57,14 +57,14 @@ pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFig
 }
 
 /// Duration and jitter of each loop, mean and standard deviation of all, and the mean of the report.
-fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
+fn series_layers(load: &LoadResult, report_ms: Option<f64>) -> Vec<Layer> {
     let line = |values: &[f64]| {
         let points = (1u32..).zip(values).map(|(k, ns)| [f64::from(k), *ns]).collect();
         Shape::Line { points, stroke: Stroke::Solid }
     };
     let mut layers = vec![
         Layer::new("duration", 0, line(&load.first)),
-        Layer::new("jitter", 4, line(&jitters(load).collect::<Vec<_>>())),
+        Layer::new("jitter", 4, line(&loop_jitters_ns(load).collect::<Vec<_>>())),
     ];
     if let Some(Spread { mean_ns, sd_ns, .. }) = load.found {
         let middle = load.first.len() as f64 / 2.0;
@@ -80,14 +80,14 @@ mod tests {
     use super::super::Reproduction;
     use super::super::tests::words;
     use super::*;
-    use crate::loads::{LoadFigures, SystemUnderLoads, under};
+    use crate::loads::{LoadFigures, SystemResults, example_load};
     use jitterlab_model::SystemFacts;
 
     #[test]
     fn statements_are_sentences_and_what_is_unknown_is_said() {
-        let system = |name: &str, sds: [Option<f64>; 3]| SystemUnderLoads {
+        let system = |name: &str, sds: [Option<f64>; 3]| SystemResults {
             system: name.into(),
-            loads: sds.map(|sd| under("idle", sd)).into(),
+            loads: sds.map(|sd| example_load("idle", sd)).into(),
         };
         let systems = vec![
             system("ordinary", [22e3, 80e3, 120e3].map(Some)),
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_report_s_numbers_are_those_of_its_figures() {
-        let all = printed();
+        let all = printed_loops();
         let figures = all.iter().flat_map(|of| [0, 1].map(|number| of["figures"][number].as_u64()));
         assert_eq!(figures.collect::<Option<Vec<_>>>(), Some((1..=12).collect()));
         assert_eq!([0, 3].map(|number| all[number]["mean_ms"].as_f64()), [Some(1.15), Some(1.08)]);
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_report_with_its_value_in_them() {
-        let system = &System::all_on(&SystemFacts::default())[0];
-        let [(name, durations), (_, histogram)] = figures_of(system, &under("idle", Some(22e3)), 0);
+        let system = &System::all_of_machine(&SystemFacts::default())[0];
+        let [(name, durations), (_, histogram)] = load_charts(system, &example_load("idle", Some(22e3)), 0);
         assert_eq!((name.as_str(), durations[0].layers.len()), ("figure-01", 4));
         assert!(durations[0].caption.contains("in the report, on a Raspberry Pi 4: mean 1.15 ms"));
         let Shape::Bars(bars) = &histogram[0].layers[0].shape else { panic!("no bars") };

@@ -45,7 +45,7 @@ fn the_third_strategy_beats_both_columns_of_table_1_in_every_cell() {
             );
             assert_eq!(anchored.events, paper::EVENTS, "{context}");
             for strategy in [Strategy::Periodic, Strategy::SingleShot] {
-                let printed = f64::from(paper::table_1_us(strategy, prescaler, period_us).unwrap());
+                let printed = f64::from(paper::printed_period_us(strategy, prescaler, period_us).unwrap());
                 let papers = (printed - f64::from(period_us)).abs();
                 assert!(
                     anchored.mean_error_us().abs() <= papers,
@@ -110,7 +110,8 @@ fn one_count_too_many_is_what_the_papers_periodic_column_shows() {
     }
     for result in sweep::measure_all(&cells, &compiler, &|_, _| ()).unwrap() {
         let figures = &result.figures;
-        let printed = paper::table_1_us(Strategy::Periodic, figures.prescaler, figures.period_us).unwrap();
+        let printed =
+            paper::printed_period_us(Strategy::Periodic, figures.prescaler, figures.period_us).unwrap();
         let difference = figures.mean_period_us - f64::from(printed);
         assert!(difference.abs() < 1.5, "{figures:?}: {difference} us");
     }

@@ -7,32 +7,33 @@ use crate::rows::{Row, SliceRow};
 
 /// Delivery whose rows are in sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summed {
+pub struct SumPart {
     /// The parts of its file's name.
     pub name: DeliveryName,
     slices: String,
 }
 
-impl Summed {
-    /// The deliveries that sums name in their table `slices`; of damaged sums none.
-    pub fn from_file(slices: &Path) -> Vec<Summed> {
+impl SumPart {
+    /// Deliveries that sums name in the metadata of their table `slices`; none for damaged sums.
+    pub fn from_file(slices: &Path) -> Vec<SumPart> {
         let file = delivery::open(slices).ok();
         let lines = file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
-        Summed::from_lines(lines).collect()
+        SumPart::from_lines(lines).collect()
     }
 
-    /// The deliveries of a list; what is none is passed over.
-    pub fn from_lines(lines: &str) -> impl Iterator<Item = Summed> {
+    /// Parses the lines of a list; others are passed over.
+    pub fn from_lines(lines: &str) -> impl Iterator<Item = SumPart> {
         lines.lines().filter_map(|line| {
             let (file, slices) = line.split_once(' ')?;
             let (name, _) = DeliveryName::from_path(Path::new(file))?;
-            Some(Summed { name, slices: slices.to_owned() })
+            Some(SumPart { name, slices: slices.to_owned() })
         })
     }
 
-    pub fn line(delivery: &Delivery) -> String {
+    /// Line of the list for a delivery: its file and its slices.
+    pub fn to_line(delivery: &Delivery) -> String {
         let slices = delivery.slice_hashes().into_iter().map(|(seq, hash)| format!(" {seq}:{hash}"));
-        format!("{}{}\n", delivery.name().file(SliceRow::TABLE), slices.collect::<String>())
+        format!("{}{}\n", delivery.name().file_name(SliceRow::TABLE), slices.collect::<String>())
     }
 
     /// Number and hash of each of its slices.
@@ -43,7 +44,7 @@ impl Summed {
         })
     }
 
-    /// Whether slices of another delivery may be among its own, by what their names tell.
+    /// True if the names allow that both deliveries have a slice in common.
     pub fn may_share_with(&self, other: &DeliveryName) -> bool {
         self.name.stream == other.stream && self.name.first <= other.last && other.first <= self.name.last
     }

@@ -1,16 +1,16 @@
-//! Where a monitor keeps what it measures.
+//! Options for the folder of a monitor.
 
 use std::env;
 use std::path::PathBuf;
 
 use jitterlab_monitor::folder::Folder;
 
-/// Where the service keeps it.
-const OF_SERVICE: &str = "/var/lib/jitterlab-monitor";
+/// Folder of the service.
+const SERVICE_FOLDER: &str = "/var/lib/jitterlab-monitor";
 
 /// The folder.
 #[derive(clap::Args)]
-pub struct PlaceArgs {
+pub struct FolderArgs {
     /// Where it keeps what it measures [default: what systemd gives it, else /var/lib/jitterlab-monitor for root and
     /// .local/state/jitterlab-monitor for others]
     #[arg(long, value_name = "DIR")]
@@ -20,12 +20,12 @@ pub struct PlaceArgs {
     outbox: Option<PathBuf>,
 }
 
-impl PlaceArgs {
-    /// The folder that was named, or the usual one.
+impl FolderArgs {
+    /// The folder of the option, else the service manager's, else the default one.
     pub fn folder(&self) -> Folder {
         let named = self.folder.clone().or_else(|| env::var_os("STATE_DIRECTORY").map(PathBuf::from));
         let folder = named.unwrap_or_else(|| {
-            let of_service = PathBuf::from(OF_SERVICE);
+            let of_service = PathBuf::from(SERVICE_FOLDER);
             match env::var_os("HOME") {
                 Some(home) if !nix::unistd::geteuid().is_root() && !of_service.exists() => {
                     PathBuf::from(home).join(".local/state/jitterlab-monitor")

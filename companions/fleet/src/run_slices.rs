@@ -12,12 +12,12 @@ use crate::limit_counts::LimitCounts;
 use crate::tables::{Interval, Stream, Tables, TaskSlice};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
-/// Some histograms of runs that keep spikes are by the minute of the run's clock: an hour ends with one.
+/// Some runs that keep spikes have a histogram for each minute of the run's clock: an hour ends with a minute.
 const MINUTE_NS: i64 = 60_000_000_000;
 
 /// Cuts a run into slices of the machine of this name; without one, of the run's own machine, else of one named like its
 /// file.
-pub fn cut(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
+pub fn cut_run(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
     let info = run.info();
     if matches!(info.bench, Bench::Kernel | Bench::Mcu) {
         return Err(Error::not_measured(format!(
@@ -31,52 +31,52 @@ pub fn cut(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
     }
     let stem = run.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let machine = machine.map(str::to_owned).or_else(|| info.host.clone()).or(stem).unwrap_or_default();
-    let parts = pieces(run)?;
+    let parts = read_task_hours(run)?;
     let mut stream = Stream::new(String::new(), String::new(), &machine, info);
-    let mut tables = tables(run, &stream, &parts);
+    let mut tables = build_tables(run, &stream, &parts);
     // A run that jitterlab recorded is known by when it began; of other sources nothing but the content tells two apart.
     let identity = match info.epoch_offset_ns {
-        Some(offset) => identity(info, &machine, offset),
-        None => delivery::content(&tables),
+        Some(offset) => run_identity(info, &machine, offset),
+        None => delivery::content_hash(&tables),
     };
-    stream.id = hash::short([identity]);
+    stream.id = hash::short_hash([identity]);
     tables.set_stream(&stream.id);
     Ok(tables)
 }
 
-fn identity(info: &RunInfo, machine: &str, offset_ns: i64) -> String {
+fn run_identity(info: &RunInfo, machine: &str, offset_ns: i64) -> String {
     let specs: Vec<_> = info.tasks.iter().map(|task| &task.spec).collect();
     let specs = serde_json::to_string(&specs).unwrap_or_default();
-    hash::of_parts([machine, &info.started, &offset_ns.to_string(), &info.command.join("\0"), &specs])
+    hash::hash_parts([machine, &info.started, &offset_ns.to_string(), &info.command.join("\0"), &specs])
 }
 
 /// Activations of one task in one hour.
-struct Piece {
+struct TaskHour {
     task: usize,
-    /// Number of the hour.
+    /// Number of the hour by the run's clock.
     hour: i64,
     first_due_ns: i64,
     last_end_ns: i64,
     stats: TimingStats,
     limits: Option<LimitCounts>,
-    /// The largest latency, and when it was due.
+    /// The largest latency, and its due time.
     largest: Option<(i64, i64)>,
 }
 
-impl Piece {
+impl TaskHour {
     fn new(task: usize, hour: i64, times: (i64, i64), stats: TimingStats) -> Self {
         let (first_due_ns, last_end_ns) = times;
-        Piece { task, hour, first_due_ns, last_end_ns, stats, limits: None, largest: None }
+        TaskHour { task, hour, first_due_ns, last_end_ns, stats, limits: None, largest: None }
     }
 }
 
 /// The hours of a run's clock, by UTC where it is known.
-struct Hours {
+struct HourClock {
     offset_ns: i64,
     utc_offset_ns: Option<i64>,
 }
 
-impl Hours {
+impl HourClock {
     fn new(info: &RunInfo) -> Self {
         let first = info.tasks.iter().filter_map(|task| task.result.as_ref()).map(|r| r.first_due_ns).min();
         let began = humantime::parse_rfc3339_weak(&info.started).ok();
@@ -86,38 +86,39 @@ impl Hours {
             .epoch_offset_ns
             .or_else(|| began.map(|began_ns| began_ns.saturating_sub(first.unwrap_or_default())));
         let offset_ns = utc_offset_ns.unwrap_or_default();
-        Hours { offset_ns: offset_ns.saturating_sub(offset_ns.rem_euclid(MINUTE_NS)), utc_offset_ns }
+        HourClock { offset_ns: offset_ns.saturating_sub(offset_ns.rem_euclid(MINUTE_NS)), utc_offset_ns }
     }
 
-    fn hour(&self, at_ns: i64) -> i64 {
+    fn hour_number(&self, at_ns: i64) -> i64 {
         at_ns.saturating_add(self.offset_ns).div_euclid(HOUR_NS)
     }
 
-    fn at_s(&self, at_ns: i64) -> Option<i64> {
+    fn unix_s(&self, at_ns: i64) -> Option<i64> {
         Some(at_ns.saturating_add(self.utc_offset_ns?).div_euclid(1_000_000_000))
     }
 }
 
 /// Rows of one task that come in order of time.
-struct Cutter<'a> {
-    hours: &'a Hours,
+struct HourCutter<'a> {
+    hours: &'a HourClock,
     task: usize,
     stats: TimingStats,
     limits: LimitCounts,
-    open: Option<Piece>,
+    open: Option<TaskHour>,
 }
 
-impl Cutter<'_> {
-    fn push_all(&mut self, mut rows: &[Activation], done: &mut Vec<Piece>) {
+impl HourCutter<'_> {
+    fn push_all(&mut self, mut rows: &[Activation], done: &mut Vec<TaskHour>) {
         while let Some(first) = rows.first() {
-            let hour = self.hours.hour(first.due_ns);
-            let inside = rows.iter().position(|a| self.hours.hour(a.due_ns) != hour).unwrap_or(rows.len());
+            let hour = self.hours.hour_number(first.due_ns);
+            let inside =
+                rows.iter().position(|a| self.hours.hour_number(a.due_ns) != hour).unwrap_or(rows.len());
             let (now, later) = rows.split_at(inside);
             if self.open.as_ref().is_some_and(|open| open.hour != hour) {
-                self.close(done);
+                self.close_hour(done);
             }
             let (task, times) = (self.task, (first.due_ns, first.due_ns));
-            let open = self.open.get_or_insert_with(|| Piece::new(task, hour, times, TimingStats::new(0)));
+            let open = self.open.get_or_insert_with(|| TaskHour::new(task, hour, times, TimingStats::new(0)));
             self.stats.push_all(now);
             for a in now {
                 self.limits.push(a);
@@ -128,25 +129,25 @@ impl Cutter<'_> {
         }
     }
 
-    fn close(&mut self, done: &mut Vec<Piece>) {
+    fn close_hour(&mut self, done: &mut Vec<TaskHour>) {
         if let Some(open) = self.open.take() {
-            let (stats, limits) = (self.stats.take(), Some(self.limits.take()));
-            done.push(Piece { stats, limits, ..open });
+            let (stats, limits) = (self.stats.take(), Some(self.limits.take_counts()));
+            done.push(TaskHour { stats, limits, ..open });
         }
     }
 }
 
-/// All pieces of a run, each task's in order of time.
-fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
+/// Reads the hours of all tasks of a run, each task's in order of time.
+fn read_task_hours(run: &Run) -> Result<Vec<TaskHour>, Error> {
     let info = run.info();
-    let hours = Hours::new(info);
+    let hours = HourClock::new(info);
     let period = |task: usize| info.tasks[task].spec.period_ns;
     let mut done = Vec::new();
-    let mut sliced: BTreeMap<(usize, i64), Piece> = BTreeMap::new();
+    let mut sliced: BTreeMap<(usize, i64), TaskHour> = BTreeMap::new();
     run.for_each_slice(|slice| {
-        let (task, hour) = (slice.task, hours.hour(slice.start_ns));
+        let (task, hour) = (slice.task, hours.hour_number(slice.start_ns));
         let times = (slice.first_due_ns, slice.last_end_ns);
-        let new = || Piece::new(task, hour, times, TimingStats::new(period(task)));
+        let new = || TaskHour::new(task, hour, times, TimingStats::new(period(task)));
         let piece = sliced.entry((task, hour)).or_insert_with(new);
         slice.add_to(&mut piece.stats);
         piece.last_end_ns = piece.last_end_ns.max(slice.last_end_ns);
@@ -156,8 +157,8 @@ fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
         }
     })?;
     done.extend(sliced.into_values());
-    let mut cutters: Vec<Cutter<'_>> = (0..info.tasks.len())
-        .map(|task| Cutter {
+    let mut cutters: Vec<HourCutter<'_>> = (0..info.tasks.len())
+        .map(|task| HourCutter {
             hours: &hours,
             task,
             stats: TimingStats::new(period(task)),
@@ -171,24 +172,24 @@ fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
             cutters[task].push_all(rows, &mut done);
         }
     })?;
-    cutters.iter_mut().for_each(|cutter| cutter.close(&mut done));
+    cutters.iter_mut().for_each(|cutter| cutter.close_hour(&mut done));
     // Of other tools' histograms only the sums are known.
     if whole.contains(&false) && done.iter().all(|piece| whole[piece.task]) {
         let (stats, _) = run.timing()?.into_parts();
         for (task, stats) in stats.into_iter().enumerate().filter(|(task, _)| !whole[*task]) {
             let result = info.tasks[task].result.as_ref();
             let times = result.map_or((0, 0), |result| (result.first_due_ns, result.last_end_ns));
-            done.push(Piece::new(task, hours.hour(times.0), times, stats));
+            done.push(TaskHour::new(task, hours.hour_number(times.0), times, stats));
         }
     }
     Ok(done)
 }
 
-fn tables(run: &Run, stream: &Stream, pieces: &[Piece]) -> Tables {
-    let (info, hours) = (run.info(), Hours::new(run.info()));
+fn build_tables(run: &Run, stream: &Stream, pieces: &[TaskHour]) -> Tables {
+    let (info, hours) = (run.info(), HourClock::new(run.info()));
     let first_hour = pieces.iter().map(|piece| piece.hour).min().unwrap_or_default();
     let causes = run.causes().ok();
-    let mut tables = Tables::new();
+    let mut tables = Tables::default();
     // All tasks of an hour share its beginning, whatever their offsets are.
     let mut times: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for piece in pieces {
@@ -201,12 +202,12 @@ fn tables(run: &Run, stream: &Stream, pieces: &[Piece]) -> Tables {
         let is_last = last_of(piece.task) == Some(place);
         let all = pieces.iter().filter(|other| other.task == piece.task).map(|other| &other.stats);
         let mut stats = piece.stats.clone();
-        let lost = if is_last { unrecorded(task, all, &mut stats) } else { 0 };
+        let lost = if is_last { add_missed(task, all, &mut stats) } else { 0 };
         stats.forget(&task.unknown);
         let (begin_ns, end_ns) = times.get(&piece.hour).copied().unwrap_or_default();
         let interval = Interval {
             seq: piece.hour - first_hour,
-            start_s: hours.at_s(begin_ns),
+            start_s: hours.unix_s(begin_ns),
             mono_ns: (info.bench == Bench::Host).then_some(begin_ns),
             length_ms: (end_ns - begin_ns) / 1_000_000,
             ..Interval::default()
@@ -217,7 +218,7 @@ fn tables(run: &Run, stream: &Stream, pieces: &[Piece]) -> Tables {
             task,
             stats: &stats,
             lost,
-            max_at_s: piece.largest.and_then(|(_, due_ns)| hours.at_s(due_ns)),
+            max_at_s: piece.largest.and_then(|(_, due_ns)| hours.unix_s(due_ns)),
             limits: piece.limits.as_ref(),
             causes: own_causes,
             epoch_offset_ns: hours.utc_offset_ns,
@@ -227,9 +228,9 @@ fn tables(run: &Run, stream: &Stream, pieces: &[Piece]) -> Tables {
     tables
 }
 
-/// Adds the due times that passed unseen, and gives how many activations ran without being recorded, by the counters that
+/// Adds the due times that passed unseen; returns the number of activations that ran unrecorded, by the counters that
 /// the task's thread kept itself.
-fn unrecorded<'a>(task: &TaskRun, all: impl Iterator<Item = &'a TimingStats>, last: &mut TimingStats) -> u64 {
+fn add_missed<'a>(task: &TaskRun, all: impl Iterator<Item = &'a TimingStats>, last: &mut TimingStats) -> u64 {
     let Some(result) = &task.result else { return 0 };
     let (ran, missed) =
         all.fold((0, 0), |(ran, missed), stats| (ran + stats.executed(), missed + stats.seen_missed()));

@@ -16,22 +16,22 @@ const SETTLED: usize = 7;
 const NORMAL: f64 = 1.4826;
 
 /// Logarithm of a figure of a machine by number of day, in order.
-pub type Course = Vec<(i64, f64)>;
+pub type DailySeries = Vec<(i64, f64)>;
 
-/// Common properties of all machines' courses.
+/// First-order autoregression that all machines' daily series share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CourseModel {
+pub struct DailyModel {
     /// Correlation of a day with the next.
     pub rho: f64,
-    /// Standard deviation of what a day adds.
+    /// Standard deviation of the innovation of a day.
     pub sd: f64,
     /// Contribution of each weekday, from the day with number 0 on.
     weekdays: [f64; 7],
 }
 
-impl CourseModel {
-    /// The model of these courses; `None` of fewer than 60 pairs of successive days.
-    pub fn new(courses: &[Course]) -> Option<Self> {
+impl DailyModel {
+    /// Fits the model to daily series; `None` for fewer than 60 pairs of successive days.
+    pub fn new(courses: &[DailySeries]) -> Option<Self> {
         let levels: Vec<f64> = courses.iter().map(|course| median(course.iter().map(|day| day.1))).collect();
         let mut by_weekday: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
         for (course, level) in courses.iter().zip(&levels) {
@@ -41,12 +41,13 @@ impl CourseModel {
         }
         let weekdays = [0, 1, 2, 3, 4, 5, 6]
             .map(|weekday| by_weekday.get(&weekday).map_or(0.0, |values| median(values.iter().copied())));
-        let mut model = CourseModel { rho: 0.0, sd: 0.0, weekdays };
+        let mut model = DailyModel { rho: 0.0, sd: 0.0, weekdays };
         // Levels of short stretches: a step far away leaves them as they are.
         let mut pairs = Vec::new();
         for course in courses {
             for stretch in course.chunks(28).filter(|stretch| stretch.len() >= 14) {
-                let plain: Vec<(i64, f64)> = stretch.iter().map(|day| (day.0, model.plain(*day))).collect();
+                let plain: Vec<(i64, f64)> =
+                    stretch.iter().map(|day| (day.0, model.residual(*day))).collect();
                 let level = median(plain.iter().map(|day| day.1));
                 let next = plain.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
                 pairs.extend(next.map(|pair| (pair[0].1 - level, pair[1].1 - level)));
@@ -66,20 +67,21 @@ impl CourseModel {
         Some(model)
     }
 
-    fn plain(&self, (day, value): (i64, f64)) -> f64 {
+    /// Value of a day less the contribution of its weekday.
+    fn residual(&self, (day, value): (i64, f64)) -> f64 {
         value - self.weekdays[day.rem_euclid(7) as usize]
     }
 }
 
 /// The day from which on a machine has changed, and whether it got worse: a self-starting CUSUM of what days add (Hawkins
 /// 1987), of which the machine's own beginning is no reference by itself.
-pub fn first_alarm(course: &Course, model: &CourseModel) -> Option<(i64, bool)> {
+pub fn first_alarm(course: &DailySeries, model: &DailyModel) -> Option<(i64, bool)> {
     let (mut seen, mut mean) = (0.0f64, 0.0f64);
     let (mut up, mut down) = ((0.0, 0), (0.0, 0));
     for pair in course.windows(2) {
         let apart = (pair[1].0 - pair[0].0).max(1);
         let kept = model.rho.powi(i32::try_from(apart).unwrap_or(i32::MAX));
-        let added = model.plain(pair[1]) - kept * model.plain(pair[0]);
+        let added = model.residual(pair[1]) - kept * model.residual(pair[0]);
         // Of a constant level L a day adds (1 - rho) L.
         let level = added / (1.0 - kept);
         let sd = model.sd * ((1.0 - kept * kept) / (1.0 - model.rho * model.rho)).sqrt() / (1.0 - kept);

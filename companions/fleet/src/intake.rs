@@ -10,21 +10,21 @@ use jitterlab_runs::{Hints, Run};
 use crate::boots;
 use crate::calendar;
 use crate::compaction::compact;
-use crate::cut::cut;
 use crate::delivery::{self, Delivery, DeliveryName};
 use crate::error;
 use crate::folder::{self, DAYS, Fleet, IN, LeftOut};
 use crate::names::{self, Hosts};
 use crate::rows::{self, Row, SliceRow};
-use crate::summed::Summed;
+use crate::run_slices::cut_run;
+use crate::sum_parts::SumPart;
 use crate::tables::Tables;
 
-/// Result of taking in files.
+/// Counts of taken-in slices, and the files left out.
 #[derive(Debug, Default)]
-pub struct Added {
+pub struct IntakeResult {
     /// Slices that are new.
     pub slices: u64,
-    /// Slices that were here already.
+    /// Slices that the folder had already.
     pub known: u64,
     /// Machines that new slices are of.
     pub machines: BTreeSet<String>,
@@ -34,23 +34,23 @@ pub struct Added {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Takes in files and folders.
+/// Process of taking in files and folders.
 #[derive(Debug)]
 pub struct Intake {
     folder: PathBuf,
     machine: Option<String>,
-    /// Deliveries that are here, by stream.
+    /// Deliveries in the folder, by stream.
     known: BTreeMap<String, Vec<PathBuf>>,
     /// Deliveries whose slices are in sums, by stream.
-    summed: BTreeMap<String, Vec<Summed>>,
-    added: Added,
-    /// Keeps others from asking and taking in meanwhile.
+    summed: BTreeMap<String, Vec<SumPart>>,
+    added: IntakeResult,
+    /// Lock that keeps others from asking and taking in meanwhile.
     _lock: Option<File>,
 }
 
 impl Intake {
     /// Begins with what is in a folder, which is made where it is not there. Runs are of machines named by this
-    /// [pattern](names::named), else by their hosts.
+    /// [pattern](names::machine_name), else by their hosts.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         if folder.is_file() {
             let file = folder.display();
@@ -61,37 +61,39 @@ impl Intake {
         fs::create_dir_all(&inbox).map_err(Error::file("create", &inbox))?;
         let lock = folder::lock(folder, true);
         let mut known: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        for path in delivery::list(&inbox)? {
+        for path in delivery::list_slices_files(&inbox)? {
             if let Some((name, _)) = DeliveryName::from_path(&path) {
                 known.entry(name.stream).or_default().push(path);
             }
         }
-        let mut summed: BTreeMap<String, Vec<Summed>> = BTreeMap::new();
+        let mut summed: BTreeMap<String, Vec<SumPart>> = BTreeMap::new();
         // Of damaged sums nothing is known, so what they are of is taken in again.
-        for of in delivery::list(&folder.join(DAYS))?.iter().flat_map(|path| Summed::from_file(path)) {
+        for of in
+            delivery::list_slices_files(&folder.join(DAYS))?.iter().flat_map(|path| SumPart::from_file(path))
+        {
             summed.entry(of.name.stream.clone()).or_default().push(of);
         }
-        let machine = machine.map(str::to_owned);
-        Ok(Intake { folder: folder.into(), machine, known, summed, added: Added::default(), _lock: lock })
+        let (machine, added) = (machine.map(str::to_owned), IntakeResult::default());
+        Ok(Intake { folder: folder.into(), machine, known, summed, added, _lock: lock })
     }
 
     /// Takes in files, or all files of folders. Without a pattern, a host's name must not stand for several machines.
     pub fn add_all(&mut self, from: &[impl AsRef<Path>]) -> Result<Hosts, Error> {
         let mut files = Vec::new();
         for from in from {
-            self.find(from.as_ref(), &mut files)?;
+            self.collect_files(from.as_ref(), &mut files)?;
         }
         let mut hosts = Hosts::default();
         if self.machine.is_none() {
             hosts = Hosts::from_files(files.iter().map(PathBuf::as_path));
-            hosts.check()?;
+            hosts.check_unique()?;
         }
         files.iter().try_for_each(|file| self.add_file(file))?;
         Ok(hosts)
     }
 
-    /// Finds a file, or all files of a folder.
-    fn find(&self, from: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    /// Adds a file, or all files below a folder, to a list.
+    fn collect_files(&self, from: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         let found = fs::metadata(from).map_err(Error::file("open", from))?;
         if !found.is_dir() {
             files.push(from.into());
@@ -107,26 +109,26 @@ impl Intake {
             .filter(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')))
             .collect();
         entries.sort();
-        entries.iter().try_for_each(|entry| self.find(entry, files))
+        entries.iter().try_for_each(|entry| self.collect_files(entry, files))
     }
 
     fn add_file(&mut self, path: &Path) -> Result<(), Error> {
         let taken = match DeliveryName::from_path(path) {
             Some((_, SliceRow::TABLE)) => Delivery::read(path).map(|delivery| vec![delivery]),
             // It goes with the table of slices beside it.
-            Some(_) => return self.check_company(path),
+            Some(_) => return self.check_slices_file(path),
             None => Run::open(path, &Hints::default())
                 .and_then(|run| {
-                    let named = |pattern: &String| names::named(pattern, run.info(), path);
-                    cut(&run, self.machine.as_ref().map(named).as_deref())
+                    let named = |pattern: &String| names::machine_name(pattern, run.info(), path);
+                    cut_run(&run, self.machine.as_ref().map(named).as_deref())
                 })
                 .map(Delivery::split),
         };
         match taken {
             Ok(deliveries) => {
                 deliveries.into_iter().try_for_each(|delivery| match delivery.summed.is_empty() {
-                    true => self.take(path, delivery),
-                    false => self.take_sums(path, &delivery),
+                    true => self.add_delivery(path, delivery),
+                    false => self.add_sums(path, &delivery),
                 })
             }
             Err(why) => {
@@ -137,9 +139,9 @@ impl Intake {
     }
 
     /// Leaves out a file whose table of slices is not there.
-    fn check_company(&mut self, path: &Path) -> Result<(), Error> {
-        let whole =
-            DeliveryName::from_path(path).map(|(name, _)| path.with_file_name(name.file(SliceRow::TABLE)));
+    fn check_slices_file(&mut self, path: &Path) -> Result<(), Error> {
+        let whole = DeliveryName::from_path(path)
+            .map(|(name, _)| path.with_file_name(name.file_name(SliceRow::TABLE)));
         if whole.is_none_or(|whole| !whole.is_file()) {
             self.leave_out(path, error::incomplete(path));
         }
@@ -150,8 +152,8 @@ impl Intake {
         self.added.left_out.push(LeftOut { path: path.into(), why });
     }
 
-    /// Takes a delivery in, without the slices of it that are here.
-    fn take(&mut self, from: &Path, delivery: Delivery) -> Result<(), Error> {
+    /// Takes in a delivery without the slices that the folder has.
+    fn add_delivery(&mut self, from: &Path, delivery: Delivery) -> Result<(), Error> {
         let name = delivery.name();
         let mut here: BTreeMap<i64, String> = BTreeMap::new();
         for path in self.known.get(&name.stream).into_iter().flatten() {
@@ -177,7 +179,7 @@ impl Intake {
         }
         let mut rest = delivery.tables;
         rest.retain(|seq| new.contains(&seq));
-        self.count(&rest, new.len());
+        self.count_new(&rest, new.len());
         for part in Delivery::split(rest) {
             let path = part.write(&self.folder.join(IN))?;
             self.known.entry(name.stream.clone()).or_default().push(path);
@@ -185,20 +187,21 @@ impl Intake {
         Ok(())
     }
 
-    /// Takes in sums that another fleet made; whole, since they cannot be taken apart.
-    fn take_sums(&mut self, from: &Path, sums: &Delivery) -> Result<(), Error> {
-        let parts: Vec<Summed> = Summed::from_lines(&sums.summed).collect();
-        let is_here = |of: &&Summed| self.summed.get(&of.name.stream).is_some_and(|known| known.contains(of));
+    /// Takes in sums that another fleet made: all of them or none, since they cannot be taken apart.
+    fn add_sums(&mut self, from: &Path, sums: &Delivery) -> Result<(), Error> {
+        let parts: Vec<SumPart> = SumPart::from_lines(&sums.summed).collect();
+        let is_here =
+            |of: &&SumPart| self.summed.get(&of.name.stream).is_some_and(|known| known.contains(of));
         let known = parts.iter().filter(is_here).count();
         let slices = parts.iter().map(|of| of.slices().count()).sum();
         if known == parts.len() {
             self.added.known += slices as u64;
             return Ok(());
         }
-        let shares = |of: &Summed| {
+        let shares = |of: &SumPart| {
             let own: BTreeSet<i64> = of.slices().map(|(seq, _)| seq).collect();
             let summed = self.summed.get(&of.name.stream).into_iter().flatten();
-            let mut of_sums = summed.filter(|known| known.may_share_with(&of.name)).flat_map(Summed::slices);
+            let mut of_sums = summed.filter(|known| known.may_share_with(&of.name)).flat_map(SumPart::slices);
             let files = self.known.get(&of.name.stream).into_iter().flatten();
             let files = files.filter(|path| {
                 DeliveryName::from_path(path)
@@ -214,48 +217,48 @@ impl Intake {
             return Ok(());
         }
         let first_s = sums.tables.slices.first().and_then(|row| row.start_s).unwrap_or_default();
-        sums.write_in(&self.folder.join(DAYS).join(format!("month={}", calendar::month(first_s))))?;
-        self.count(&sums.tables, slices);
+        sums.write_in(&self.folder.join(DAYS).join(format!("month={}", calendar::month_name(first_s))))?;
+        self.count_new(&sums.tables, slices);
         parts.into_iter().for_each(|of| self.summed.entry(of.name.stream.clone()).or_default().push(of));
         Ok(())
     }
 
     /// Counts slices that are new.
-    fn count(&mut self, tables: &Tables, slices: usize) {
+    fn count_new(&mut self, tables: &Tables, slices: usize) {
         self.added.slices += slices as u64;
         self.added.machines.extend(tables.slices.iter().map(|row| row.machine.clone()));
         let without =
-            tables.slices.iter().filter(|row| row.quantity == 0 && !delivery::is_possible(row.start_s));
+            tables.slices.iter().filter(|row| row.quantity == 0 && !delivery::is_possible_time(row.start_s));
         let without: BTreeSet<(&str, i64)> = without.map(|row| (row.stream.as_str(), row.seq)).collect();
         self.added.without_time += without.len() as u64;
     }
 
     /// Gives slices the times that later ones tell, and makes sums of finished days.
-    pub fn settle(&self) -> Result<(), Error> {
-        boots::place(&self.folder)?;
+    pub fn date_and_compact(&self) -> Result<(), Error> {
+        boots::date_slices(&self.folder)?;
         compact(&self.folder)
     }
 
-    /// Ends taking in, and says what came of it.
-    pub fn finish(self) -> Added {
+    /// Ends taking in; returns its counts.
+    pub fn into_result(self) -> IntakeResult {
         self.added
     }
 }
 
-fn key(row: &SliceRow) -> (String, i64, String, i8) {
+fn slice_key(row: &SliceRow) -> (String, i64, String, i8) {
     (row.stream.clone(), row.seq, row.task.clone(), row.quantity)
 }
 
 /// Reads every file of a fleet and holds it against its hash; `repair` puts aside what repeats slices of another file.
-/// Gives how many are whole, and what is not.
-pub fn check(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
+/// Returns the number of whole files, and the others.
+pub fn check_files(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
     let fleet = Fleet::open(path, None)?;
     let (mut whole, mut left_out) = (0, Vec::new());
     for LeftOut { path: file, why } in fleet.left_out {
         // What repeats sums is whole in itself.
         if let (true, Ok(delivery)) = (repair, Delivery::read(&file)) {
             folder::put_aside(path, &delivery)?;
-            delivery::remove(&file)?;
+            delivery::remove_files(&file)?;
         }
         left_out.push(LeftOut { path: file, why });
     }
@@ -269,12 +272,12 @@ pub fn check(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
                 continue;
             }
         };
-        let keys: Vec<_> = delivery.tables.slices.iter().map(key).collect();
+        let keys: Vec<_> = delivery.tables.slices.iter().map(slice_key).collect();
         if keys.iter().any(|key| seen.contains(key)) {
             let why = error::repeats(&file);
             if repair {
                 folder::put_aside(path, &delivery)?;
-                delivery::remove(&file)?;
+                delivery::remove_files(&file)?;
             }
             left_out.push(LeftOut { path: file, why });
             continue;
