@@ -40,10 +40,10 @@ impl EndWithParent for Command {
 #[derive(Debug)]
 pub struct DescendantKiller(Child);
 
-/// The variable by which they are known.
+/// Environment variable that marks descendants.
 const MARK_VARIABLE: &str = "JITTERLAB_ENDS_WITH";
 
-/// Its input ends when this process does.
+/// Script that kills all marked processes at the end of its input, which this process holds open.
 const GUARD_SCRIPT: &str = r#"read -r line
 while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
     for p in $marked; do p=${p#/proc/}; kill -9 "${p%/environ}"; done

@@ -60,14 +60,14 @@ pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), Error> {
 pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
     let usable = facts.usable();
     let asked: CpuSet = tasks.iter().filter_map(|task| task.cpu).collect();
-    let slots = slots(facts, &usable, &asked, tasks.iter().filter(|task| task.cpu.is_none()).count());
+    let slots = best_cpus(facts, &usable, &asked, tasks.iter().filter(|task| task.cpu.is_none()).count());
     let mut next = slots.iter().copied().cycle();
     let fallback = asked.first().or(usable.first()).unwrap_or(0);
     let cpus: Vec<u16> =
         tasks.iter().map(|task| task.cpu.unwrap_or_else(|| next.next().unwrap_or(fallback))).collect();
     let measured: CpuSet = cpus.iter().copied().collect();
     let housekeeping = housekeeping(facts, &usable, &measured);
-    let because = because(facts, &usable, &asked, &measured);
+    let because = reasons(facts, &usable, &asked, &measured);
     CpuChoice { cpus, housekeeping, because }
 }
 
@@ -97,7 +97,7 @@ fn is_busy_with_interrupts(facts: &SystemFacts, cpu: u16) -> bool {
 
 /// Up to `wanted` CPUs for tasks without a given one, best first. Fewer if more would take the last core from
 /// the rest of the system, or leave the isolated CPUs.
-fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) -> Vec<u16> {
+fn best_cpus(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) -> Vec<u16> {
     let isolated = facts.isolation.isolated.as_ref().map(|set| set.and(usable)).unwrap_or_default();
     let mut free = usable.without(asked);
     let mut taken: Vec<u16> = asked.iter().collect();
@@ -106,7 +106,7 @@ fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) ->
         let Some(best) = free.iter().min_by_key(|cpu| drawbacks(facts, *cpu, &taken)) else { break };
         let used: CpuSet = taken.iter().copied().chain([best]).collect();
         let first = taken.is_empty();
-        let leaves_a_core = !rest(facts, usable, &used).is_empty();
+        let leaves_a_core = !cpus_on_other_cores(facts, usable, &used).is_empty();
         let leaves_isolation = !isolated.is_empty() && !isolated.contains(best);
         let beside_a_task = taken.iter().any(|other| facts.sharing(*other, best) == Sharing::Core);
         if !first && (!leaves_a_core || leaves_isolation || beside_a_task) {
@@ -120,7 +120,7 @@ fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) ->
 }
 
 /// The usable CPUs on cores without any of these CPUs.
-fn rest(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
+fn cpus_on_other_cores(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
     let cores: CpuSet = used
         .iter()
         .flat_map(|cpu| {
@@ -132,7 +132,7 @@ fn rest(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
 
 fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuSet {
     let isolated = facts.isolation.isolated.clone().unwrap_or_default();
-    let apart = rest(facts, usable, measured);
+    let apart = cpus_on_other_cores(facts, usable, measured);
     [apart.without(&isolated), usable.without(measured).without(&isolated), usable.without(measured)]
         .into_iter()
         .find(|set| !set.is_empty())
@@ -140,7 +140,7 @@ fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuS
 }
 
 /// Reasons for these CPUs.
-fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
+fn reasons(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
     let Some(first) = measured.first() else { return Vec::new() };
     if facts.cpus.is_empty() {
         return vec![Because::NoneListed];
@@ -162,7 +162,7 @@ fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuS
     if !measured.contains(0) {
         because.push(Because::AwayFromZero);
     }
-    let cpus = rest_of_cores(facts, measured).and(usable);
+    let cpus = siblings_of(facts, measured).and(usable);
     if !cpus.is_empty() {
         let isolated = facts.isolation.isolated.as_ref().is_some_and(|set| cpus.without(set).is_empty());
         because.push(Because::FreeSiblings { cpus, isolated });
@@ -175,7 +175,7 @@ fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuS
 }
 
 /// The SMT siblings of these CPUs.
-fn rest_of_cores(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
+fn siblings_of(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
     let all: CpuSet = cpus
         .iter()
         .filter_map(|cpu| facts.cpu(cpu))

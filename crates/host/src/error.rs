@@ -1,4 +1,4 @@
-//! Why tasks cannot be measured on this machine.
+//! Errors of tasks that cannot be measured on this machine.
 
 use std::io;
 
@@ -6,12 +6,12 @@ use jitterlab_model::{Error, Refusal};
 
 use super::dma_latency::DmaLatency;
 
-/// The user stopped a session of measurements too early.
+/// Error for an experiment that the user stopped too early.
 pub(crate) fn stopped_too_early() -> Error {
     Error::not_measured("interrupted before there was anything to report")
 }
 
-/// Nothing to recommend from.
+/// Error for an experiment without a block to recommend from.
 pub(crate) fn no_measurement() -> Error {
     Error::not_measured("no latency was measured: raise --duration")
 }

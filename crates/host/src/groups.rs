@@ -18,14 +18,14 @@ const SEARCH_EVERY_NS: i64 = 1_000_000_000;
 /// The control groups of tasks, with their CPU quotas.
 #[derive(Debug)]
 pub(super) struct Groups {
-    tasks: Vec<Limited>,
+    tasks: Vec<LimitedTask>,
     looked_ns: i64,
     searched_ns: i64,
 }
 
 /// A task with the quotas of its control group and of all groups above it.
 #[derive(Debug)]
-struct Limited {
+struct LimitedTask {
     process: i32,
     thread: i32,
     quotas: Vec<Quota>,
@@ -38,19 +38,19 @@ struct Quota {
 }
 
 impl Groups {
-    /// Finds them for the threads of one process, which are the tasks in order.
+    /// Finds the groups of the threads of one process, which are the tasks in order.
     pub(super) fn new(process: i32, threads: &[i32], explainer: &mut Explainer) -> Self {
         let of = threads.iter().map(|thread| (process, *thread));
         Self::of_threads(of, explainer)
     }
 
-    /// Finds them for threads, each with its process, which are the tasks in order.
+    /// Finds the groups of threads, each with its process, which are the tasks in order.
     pub(super) fn of_threads(threads: impl Iterator<Item = (i32, i32)>, explainer: &mut Explainer) -> Self {
-        let new = |(process, thread)| Limited { process, thread, quotas: Vec::new() };
+        let new = |(process, thread)| LimitedTask { process, thread, quotas: Vec::new() };
         let now_ns = Linux.now_ns();
         let mut groups = Groups { tasks: threads.map(new).collect(), looked_ns: now_ns, searched_ns: now_ns };
-        groups.search(explainer);
-        groups.tell(explainer, (now_ns, now_ns));
+        groups.find_quotas(explainer);
+        groups.report_throttling(explainer, (now_ns, now_ns));
         groups
     }
 
@@ -58,19 +58,19 @@ impl Groups {
     pub(super) fn look(&mut self, explainer: &mut Explainer) {
         let now_ns = Linux.now_ns();
         if now_ns - self.searched_ns >= SEARCH_EVERY_NS {
-            self.search(explainer);
+            self.find_quotas(explainer);
             self.searched_ns = now_ns;
         }
         if now_ns - self.looked_ns >= LOOK_EVERY_NS {
-            self.tell(explainer, (self.looked_ns, now_ns));
+            self.report_throttling(explainer, (self.looked_ns, now_ns));
             self.looked_ns = now_ns;
         }
     }
 
     /// Looks for the groups and quotas of now.
-    fn search(&mut self, explainer: &mut Explainer) {
+    fn find_quotas(&mut self, explainer: &mut Explainer) {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        for (task, Limited { process, thread, quotas }) in self.tasks.iter_mut().enumerate() {
+        for (task, LimitedTask { process, thread, quotas }) in self.tasks.iter_mut().enumerate() {
             // A thread that has ended keeps what was known.
             let Ok(groups) = fs::read_to_string(format!("/proc/{process}/task/{thread}/cgroup")) else {
                 continue;
@@ -78,20 +78,21 @@ impl Groups {
             let siblings = threads_of(process.unsigned_abs()).into_iter().map(u32::cast_signed).collect();
             explainer.set_process(task, siblings, group_in(&groups, "").map(str::to_owned));
             let counters: Vec<PathBuf> =
-                limited(&mounts, &groups).iter().map(|folder| folder.join("cpu.stat")).collect();
+                quota_folders(&mounts, &groups).iter().map(|folder| folder.join("cpu.stat")).collect();
             quotas.retain(|quota| counters.contains(&quota.counters));
             for counters in counters {
                 if !quotas.iter().any(|quota| quota.counters == counters) {
-                    quotas.push(Quota { before: counted(&counters), counters });
+                    quotas.push(Quota { before: read_quota_count(&counters), counters });
                 }
             }
         }
     }
 
-    fn tell(&mut self, explainer: &mut Explainer, between: (i64, i64)) {
-        for (task, Limited { quotas, .. }) in self.tasks.iter_mut().enumerate() {
+    /// Tells the explainer the throttling of each task since the last call, which lies `between` two times.
+    fn report_throttling(&mut self, explainer: &mut Explainer, between: (i64, i64)) {
+        for (task, LimitedTask { quotas, .. }) in self.tasks.iter_mut().enumerate() {
             let since = quotas.iter_mut().map(|Quota { counters, before }| {
-                let now = counted(counters);
+                let now = read_quota_count(counters);
                 let since = QuotaCount {
                     periods: now.periods.saturating_sub(before.periods),
                     throttled: now.throttled.saturating_sub(before.throttled),
@@ -113,7 +114,7 @@ fn strictest(counts: impl Iterator<Item = QuotaCount>) -> Option<QuotaCount> {
 }
 
 /// The folders of the group and of those above it that have a quota, the group's own first.
-fn limited(mounts: &str, groups: &str) -> Vec<PathBuf> {
+fn quota_folders(mounts: &str, groups: &str) -> Vec<PathBuf> {
     let place = |kind: &str, controller: &str| {
         mounts.lines().find_map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
@@ -140,11 +141,11 @@ fn limited(mounts: &str, groups: &str) -> Vec<PathBuf> {
 }
 
 /// Counters of `cpu.stat`, version 1 or 2.
-fn counted(counters: &Path) -> QuotaCount {
-    read(&fs::read_to_string(counters).unwrap_or_default())
+fn read_quota_count(counters: &Path) -> QuotaCount {
+    parse_quota_count(&fs::read_to_string(counters).unwrap_or_default())
 }
 
-fn read(text: &str) -> QuotaCount {
+fn parse_quota_count(text: &str) -> QuotaCount {
     let number = |key: &str| -> Option<u64> {
         text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
     };
@@ -165,8 +166,8 @@ mod tests {
         let new = "usage_usec 5\nnr_periods 336\nnr_throttled 330\nthrottled_usec 26000\nnr_bursts 0\n";
         let old = "nr_periods 336\nnr_throttled 330\nthrottled_time 26000000\n";
         let counted = QuotaCount { periods: 336, throttled: 330, ns: 26_000_000 };
-        assert_eq!([new, old].map(read), [counted; 2]);
-        assert_eq!(read(""), QuotaCount::default());
+        assert_eq!([new, old].map(parse_quota_count), [counted; 2]);
+        assert_eq!(parse_quota_count(""), QuotaCount::default());
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
         };
         let mounts = |kind: &str| format!("none {} {kind} rw,cpu 0 0\n", root.path().display());
         let found = |mounts: &str, groups: &str| -> Vec<PathBuf> {
-            let folders = limited(mounts, groups).into_iter();
+            let folders = quota_folders(mounts, groups).into_iter();
             folders.map(|folder| folder.strip_prefix(root.path()).unwrap().to_owned()).collect()
         };
         set("robot", "cpu.cfs_quota_us", "20000\n");

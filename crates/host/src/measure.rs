@@ -27,7 +27,7 @@ use super::why::{self, CausesWanted, Explained, Why};
 /// Request for a measurement.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The tasks; at least one. Open settings are chosen.
+    /// The tasks; at least one. Unspecified settings are chosen.
     pub tasks: Vec<TaskSpec>,
     /// End of the run, if it has one.
     pub duration_ns: Option<i64>,
@@ -56,7 +56,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// These tasks and nothing else: every activation kept, no load, until the user ends it.
+    /// Request for tasks without limits: every activation kept, no load, until the user ends it.
     pub fn for_tasks(tasks: Vec<TaskSpec>) -> Self {
         Request {
             tasks,
@@ -80,7 +80,7 @@ pub trait Sink: Send {
     /// The next activations of a task, in order.
     fn activations(&mut self, task: usize, rows: &[Activation]);
 
-    /// Why activations were late until now, where that is found out; of [`CausesWanted::Piece`] since the last piece.
+    /// Takes the causes of late activations until now, where they are found out; of [`CausesWanted::Piece`] since the last piece.
     fn causes(&mut self, _: &RunCauses) {}
 
     /// Request for causes; asked several times a second, with whether they are looked for.
@@ -108,7 +108,7 @@ pub struct Finished {
     pub info: RunInfo,
     /// Activation that ended the run, if its latency reached the limit.
     pub above: Option<LimitExceeded>,
-    /// Why activations were late, where that was found out.
+    /// Causes of late activations, where they were found out.
     pub causes: Option<RunCauses>,
 }
 
@@ -119,7 +119,7 @@ const RING_NS: i64 = 4_000_000_000;
 /// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
 const COLLECT_EVERY: Duration = Duration::from_millis(200);
 const WATCH_EVERY: Duration = Duration::from_millis(100);
-/// Both, where it is to cost little. Trace events come too fast for it.
+/// Replaces both intervals in measurements of months. Trace events come too fast for it.
 const SELDOM: Duration = Duration::from_millis(500);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
@@ -142,7 +142,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Reads the machine's facts, chooses open settings, makes the tasks' threads and sets them up.
+    /// Reads the machine's facts, chooses unspecified settings, makes the tasks' threads and sets them up.
     ///
     /// # Errors
     /// Tasks that cannot be run as described, and threads that cannot be made. Refusals of the system that do
@@ -151,9 +151,9 @@ impl Measurement {
         Self::prepare_with(request, None)
     }
 
-    /// The same, with the caller's own work for the first task.
+    /// Prepares as [`prepare`](Self::prepare) does, with the caller's own work for the first task.
     pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, Error> {
-        prepare::cores(&request.tasks)?;
+        prepare::prepare_cores(&request.tasks)?;
         let Request { count, stop_above_ns, .. } = request;
         let root = Root::system();
         let mut refused = Vec::new();
@@ -165,8 +165,12 @@ impl Measurement {
             }
         };
         let mut facts = facts::read(&root);
-        let prepared =
-            prepare::tasks(&facts, request.tasks, request.isolate.as_ref(), &isolate::taken(&root))?;
+        let prepared = prepare::prepare_tasks(
+            &facts,
+            request.tasks,
+            request.isolate.as_ref(),
+            &isolate::cpus_of_others(&root),
+        )?;
         let isolation = match &request.isolate {
             Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable())?),
             None => None,
@@ -189,7 +193,7 @@ impl Measurement {
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
-            let (work, times) = pulse::around(spec, work.take())
+            let (work, times) = pulse::with_pulses(spec, work.take())
                 .map_err(|error| error.within(format!("task {}", spec.name)))?;
             pulses.push(times);
             let thread = TaskThread::spawn_with(spec, &options, &stop, work)
@@ -229,7 +233,7 @@ impl Measurement {
             refused,
             warnings,
             facts_before: Some(facts),
-            ..prepare::described(request.command)
+            ..prepare::new_run_info(request.command)
         };
         Ok(Measurement {
             info,
@@ -278,7 +282,8 @@ impl Measurement {
         self.loads.start();
         let mut was_interrupted = false;
         let ended = thread::scope(|scope| {
-            let collecting = thread::Builder::new().spawn_scoped(scope, || collector.collect_to_the_end());
+            let collecting =
+                thread::Builder::new().spawn_scoped(scope, || collector.collect_until_finished());
             let collecting = match collecting {
                 Ok(collecting) => collecting,
                 Err(error) => {
@@ -315,14 +320,14 @@ impl Measurement {
             let ended = ended.collect::<Result<Vec<_>, _>>();
             collecting.thread().unpark();
             // The machine is not kept while causes are still being found.
-            self.give_back();
+            self.end_loads_and_isolation();
             ended
         });
         let ended = ended?;
         let causes = collector.causes.take();
         self.info.warnings.extend(causes.iter().flat_map(why::warnings));
-        let above = above(&ended, &mut collector.last);
-        self.info.stop = Some(self.reason(&ended, above.as_ref(), was_interrupted));
+        let above = limit_exceeded(&ended, &mut collector.last);
+        self.info.stop = Some(self.stop_reason(&ended, above.as_ref(), was_interrupted));
         for (task, ended) in self.info.tasks.iter_mut().zip(ended) {
             task.result = Some(ended.result);
         }
@@ -331,7 +336,7 @@ impl Measurement {
             times.as_ref()?.warning(&task.spec.name, task.spec.pulse.clone()?)
         };
         self.info.warnings.extend(self.info.tasks.iter().zip(&self.pulses).filter_map(pulsed));
-        let taken = isolate::taken(&self.root);
+        let taken = isolate::cpus_of_others(&self.root);
         let left_cpu = self.info.tasks.iter().zip(&collector.elsewhere).filter_map(|(task, elsewhere)| {
             prepare::left_cpu_warning(task, *elsewhere, self.info.facts_after.as_ref()?, &taken)
         });
@@ -340,7 +345,7 @@ impl Measurement {
     }
 
     /// Ends loads and isolation, and notes how the machine was until then.
-    fn give_back(&mut self) {
+    fn end_loads_and_isolation(&mut self) {
         self.info.warnings.extend(self.loads.failed());
         self.info.loads = self.loads.stop();
         self.info.facts_after = Some(facts::read(&self.root));
@@ -348,7 +353,7 @@ impl Measurement {
         self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
     }
 
-    fn reason(&self, ended: &[TaskEnd], above: Option<&LimitExceeded>, interrupted: bool) -> StopReason {
+    fn stop_reason(&self, ended: &[TaskEnd], above: Option<&LimitExceeded>, interrupted: bool) -> StopReason {
         let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
             End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
             End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
@@ -371,7 +376,7 @@ impl Measurement {
 }
 
 /// The first activation that reached the limit, with the last activations of its task.
-fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitExceeded> {
+fn limit_exceeded(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitExceeded> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
         End::Above(activation) => Some((task, activation)),
         _ => None,
@@ -398,7 +403,7 @@ struct Collector<'a> {
     every: Duration,
     /// True if looking for causes was refused.
     is_refused: bool,
-    /// Why activations were late, at the end.
+    /// Causes of late activations, once all are explained.
     causes: Option<RunCauses>,
 }
 
@@ -419,7 +424,7 @@ impl<'a> Collector<'a> {
         Collector { drains, sink, last, bound, elsewhere, rows, explained, why, every, is_refused, causes }
     }
 
-    fn collect_to_the_end(&mut self) {
+    fn collect_until_finished(&mut self) {
         loop {
             let before = Instant::now();
             let finished = self.drains.iter().all(Drain::is_finished);
@@ -428,7 +433,7 @@ impl<'a> Collector<'a> {
                 while self.collect(task) == Self::BATCH {}
             }
             if finished {
-                return self.explain_the_rest();
+                return self.explain_rest();
             }
             self.explain(complete_ns);
             let every = if self.why.is_some() { COLLECT_EVERY } else { self.every };
@@ -458,7 +463,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn explain_the_rest(&mut self) {
+    fn explain_rest(&mut self) {
         self.causes = self.why.take().map(Why::finish);
         self.causes.iter().for_each(|causes| self.sink.causes(causes));
     }

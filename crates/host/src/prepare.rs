@@ -31,7 +31,7 @@ pub(super) struct Prepared {
 
 /// Chooses the open settings of the tasks. `taken` are CPUs that other jitterlabs keep free, with their
 /// processes.
-pub(super) fn tasks(
+pub(super) fn prepare_tasks(
     facts: &SystemFacts,
     mut tasks: Vec<TaskSpec>,
     isolate: Option<&CpuSet>,
@@ -156,7 +156,7 @@ fn shortest_run_ns(work: Work) -> i64 {
 }
 
 /// Prepares the Xenomai cores that tasks ask for. It may restart this process, so nothing is held yet.
-pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), Error> {
+pub(super) fn prepare_cores(tasks: &[TaskSpec]) -> Result<(), Error> {
     tasks.iter().filter_map(|task| Core::for_wake(task.wake)).try_for_each(xenomai::prepare)
 }
 
@@ -224,7 +224,7 @@ impl Drop for Moved {
 }
 
 /// The description of a run that begins now on this machine, by this command.
-pub(super) fn described(command: Vec<String>) -> RunInfo {
+pub(super) fn new_run_info(command: Vec<String>) -> RunInfo {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
     RunInfo {

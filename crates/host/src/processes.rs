@@ -23,18 +23,18 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
 /// The line `stat` of a process or thread (proc_pid_stat(5)).
 pub(crate) struct Stat {
     pub(crate) pid: u32,
-    /// Its name, which may hold spaces and parentheses.
+    /// Name of the program, which may hold spaces and parentheses.
     pub(crate) name: String,
     fields: String,
 }
 
 impl Stat {
-    /// Reads the one of the process or thread of this number.
+    /// Reads the line of the process or thread with this number.
     pub(crate) fn of(number: u32) -> Option<Self> {
         Self::read(Path::new(&format!("/proc/{number}")))
     }
 
-    /// Reads the one in a folder of `/proc`.
+    /// Reads the line in a folder of `/proc`.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
         Self::parse(&String::from_utf8_lossy(&fs::read(folder.join("stat")).ok()?))
     }

@@ -12,23 +12,23 @@ use super::measure::{Finished, Measurement, Request, Sink};
 use super::watch::Watch;
 
 /// Counts so far, shared between the thread that counts and the one that displays them.
-struct Counted {
+struct RunCounts {
     stats: Vec<TimingStats>,
     failure: Option<Error>,
 }
 
-fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
+fn lock(counted: &Mutex<RunCounts>) -> MutexGuard<'_, RunCounts> {
     // The counts stay usable even if the thread that held the lock panicked.
     counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts every activation, and hands it to the run file.
-struct Counter<'a> {
-    counted: &'a Mutex<Counted>,
+struct CountingSink<'a> {
+    counted: &'a Mutex<RunCounts>,
     writer: Option<RunWriter>,
 }
 
-impl Sink for Counter<'_> {
+impl Sink for CountingSink<'_> {
     fn activations(&mut self, task: usize, rows: &[Activation]) {
         let mut counted = lock(self.counted);
         counted.stats[task].push_all(rows);
@@ -47,7 +47,7 @@ impl Sink for Counter<'_> {
 /// A measurement in progress.
 pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
-    counted: &'a Mutex<Counted>,
+    counted: &'a Mutex<RunCounts>,
     elapsed_ns: i64,
     closing: Option<(u64, u64)>,
 }
@@ -66,7 +66,7 @@ impl RunInProgress<'_> {
         self.closing
     }
 
-    /// Why recording has ended before the measurement, if it has.
+    /// Reason for an end of recording before that of the measurement, if it has ended.
     pub fn recording_ended(&self) -> Option<String> {
         lock(self.counted).failure.as_ref().map(ToString::to_string)
     }
@@ -97,7 +97,7 @@ pub fn record(
     interrupted: &AtomicBool,
 ) -> Result<Recorded, Error> {
     let info = measurement.info().clone();
-    recorded(&info, writer, watch, |sink, look| measurement.run(sink, look, interrupted))
+    count_and_record(&info, writer, watch, |sink, look| measurement.run(sink, look, interrupted))
 }
 
 /// Watches threads that run anyway, in the same way.
@@ -108,11 +108,11 @@ pub fn record_watched(
     interrupted: &AtomicBool,
 ) -> Result<Recorded, Error> {
     let info = watched.info().clone();
-    recorded(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
+    count_and_record(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
 }
 
 /// Counts and records the activations of `run`.
-fn recorded(
+fn count_and_record(
     info: &RunInfo,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
@@ -122,8 +122,8 @@ fn recorded(
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
     let planned_ns = info.duration_ns;
-    let counted = Mutex::new(Counted { stats, failure: None });
-    let mut counter = Counter { counted: &counted, writer };
+    let counted = Mutex::new(RunCounts { stats, failure: None });
+    let mut counter = CountingSink { counted: &counted, writer };
     let mut look = |elapsed_ns, closing| {
         let measurement = (&*names, planned_ns);
         watch(&RunInProgress { measurement, counted: &counted, elapsed_ns, closing });
@@ -135,7 +135,7 @@ fn recorded(
     let progress = |done, of| look(planned_ns.unwrap_or(0), Some((done, of)));
     let finished = writer.map(|writer| writer.finish_with(info.clone(), progress)).transpose();
     let (finished, closed) = finished.map_or_else(|error| (None, Err(error)), |finished| (finished, Ok(())));
-    let Counted { stats, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let RunCounts { stats, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
     // The last rows may be those that the disk did not take.
     let ended = finished.as_ref().and_then(|finished| finished.ended.clone());
     info.warnings.extend(ended.map(|reason| Warning::RecordingEnded { reason }));

@@ -33,16 +33,16 @@ pub const VOLTAGES: usize = 1 << 24;
 
 /// Returns true for a time that a clock may show.
 fn is_time(ns: i64) -> bool {
-    outside(ns, EARLIEST_NS, LATEST_NS) >= 0
+    negative_if_outside(ns, EARLIEST_NS, LATEST_NS) >= 0
 }
 
 /// Returns true for a duration, or an early start, within the bounds.
 fn is_span(ns: i64) -> bool {
-    outside(ns, -SPAN_NS, SPAN_NS) >= 0
+    negative_if_outside(ns, -SPAN_NS, SPAN_NS) >= 0
 }
 
 /// Below 0 where a value lies outside of bounds that are less than half of all values apart.
-fn outside(value: i64, least: i64, most: i64) -> i64 {
+fn negative_if_outside(value: i64, least: i64, most: i64) -> i64 {
     value.wrapping_sub(least) | most.wrapping_sub(value)
 }
 
@@ -63,14 +63,14 @@ pub fn check_description(info: &RunInfo) -> Result<(), Error> {
                 task.spec.period_ns
             )));
         }
-        if task.result.as_ref().is_some_and(|result| !are_counters(result)) {
+        if task.result.as_ref().is_some_and(|result| !has_valid_counters(result)) {
             return Err(Error::damaged(format!("the counters of task {:?} contradict each other", name())));
         }
     }
     Ok(())
 }
 
-fn are_counters(r: &TaskResult) -> bool {
+fn has_valid_counters(r: &TaskResult) -> bool {
     let counts = [r.executed, r.missed, r.dropped];
     let times = [r.first_due_ns, r.last_end_ns, r.phase_loss_ns, r.polled_ns, r.clock_moved_ns];
     let spans = [r.min_latency_ns, r.max_latency_ns, r.longest_hole_ns];
@@ -87,10 +87,10 @@ fn are_counters(r: &TaskResult) -> bool {
 pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     // The signs of all at once, without an early end or a branch: every run is read through here.
     let signs = |a: &Activation| {
-        outside(a.due_ns, EARLIEST_NS, LATEST_NS)
-            | outside(a.latency_ns(), -SPAN_NS, SPAN_NS)
-            | outside(a.execution_ns(), 0, SPAN_NS)
-            | outside(a.index.cast_signed(), 0, INDEX.cast_signed() - 1)
+        negative_if_outside(a.due_ns, EARLIEST_NS, LATEST_NS)
+            | negative_if_outside(a.latency_ns(), -SPAN_NS, SPAN_NS)
+            | negative_if_outside(a.execution_ns(), 0, SPAN_NS)
+            | negative_if_outside(a.index.cast_signed(), 0, INDEX.cast_signed() - 1)
     };
     if rows.iter().fold(0, |all, a| all | signs(a)) >= 0 {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
 /// # Errors
 /// The first that does not.
 pub fn check_numbers(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
-    match first_pair(rows, last, |a, b| a.index < b.index) {
+    match first_violation(rows, last, |a, b| a.index < b.index) {
         Some((a, b)) => {
             Err(Error::damaged(format!("activation {} comes after activation {}", b.index, a.index)))
         }
@@ -123,7 +123,7 @@ pub fn check_numbers(rows: &[Activation], last: Option<&Activation>) -> Result<(
 /// The first that does not.
 pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
     let follows = |a: &Activation, b: &Activation| (a.due_ns < b.due_ns) | b.flags.contains(Flags::RE_PHASED);
-    match first_pair(rows, last, follows) {
+    match first_violation(rows, last, follows) {
         Some((a, b)) => Err(Error::damaged(format!(
             "an activation due at {} ns follows one due at {} ns",
             b.due_ns, a.due_ns
@@ -133,7 +133,7 @@ pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result
 }
 
 /// Returns the first two activations in sequence where the second does not follow the first.
-fn first_pair<'a>(
+fn first_violation<'a>(
     rows: &'a [Activation],
     last: Option<&'a Activation>,
     follows: impl Fn(&Activation, &Activation) -> bool,

@@ -12,15 +12,15 @@ pub(crate) type Slots = [u64; 2 * HALF];
 
 /// Counts of signed nanosecond values in log-linear bins from the whole `i64` range: no value falls outside.
 ///
-/// Recording is a few instructions once [`FEW`] bins are occupied; the memory of all bins (114 KiB) is taken then, so that
+/// Recording is a few instructions once [`MAX_SPARSE`] bins are occupied; the memory of all bins (114 KiB) is taken then, so that
 /// thousands of histograms with few values take little. Merging adds counts, so any split of the data gives the same
 /// result.
 #[derive(Debug, Clone, Default)]
 pub struct LogHistogram {
     /// Counts in order of value: first values < 0 (by magnitude - 1, mirrored), then values >= 0.
-    all: Option<Box<Slots>>,
+    dense: Option<Box<Slots>>,
     /// The occupied ones alone, with their places in order, as long as they are few.
-    few: Vec<(u16, u64)>,
+    sparse: Vec<(u16, u64)>,
 }
 
 impl PartialEq for LogHistogram {
@@ -32,7 +32,7 @@ impl PartialEq for LogHistogram {
 impl Eq for LogHistogram {}
 
 /// Largest number of occupied bins that are kept by themselves.
-const FEW: usize = 256;
+const MAX_SPARSE: usize = 256;
 
 /// Occupied bin: `low_ns..=high_ns` and the number of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +79,10 @@ pub(crate) fn slot_of_i32(value_ns: i32) -> i32 {
 pub fn upper_edge(value_ns: i64) -> i64 {
     let sign = value_ns >> 63;
     let bin = bin_of((value_ns ^ sign) as u64);
-    if sign == 0 { high_of(bin) as i64 } else { -(low_of(bin) as i64) - 1 }
+    if sign == 0 { bin_high(bin) as i64 } else { -(bin_low(bin) as i64) - 1 }
 }
 
-fn low_of(bin: usize) -> u64 {
+fn bin_low(bin: usize) -> u64 {
     let bin = bin as u64;
     if bin < 2 * SUB {
         return bin;
@@ -91,19 +91,19 @@ fn low_of(bin: usize) -> u64 {
     (SUB + (bin & (SUB - 1))) << shift
 }
 
-fn high_of(bin: usize) -> u64 {
-    if bin + 1 >= HALF { i64::MAX as u64 } else { low_of(bin + 1) - 1 }
+fn bin_high(bin: usize) -> u64 {
+    if bin + 1 >= HALF { i64::MAX as u64 } else { bin_low(bin + 1) - 1 }
 }
 
 /// Creates all bins from the counts of a few.
 #[cold]
-fn spread(few: Vec<(u16, u64)>) -> Box<Slots> {
+fn dense_from_sparse(sparse: Vec<(u16, u64)>) -> Box<Slots> {
     // By way of a vector: an array would pass over the stack.
-    let mut all = vec![0; 2 * HALF].try_into().unwrap_or_else(|_| Box::new([0; 2 * HALF]));
-    for (slot, count) in few {
-        all[usize::from(slot)] = count;
+    let mut dense = vec![0; 2 * HALF].try_into().unwrap_or_else(|_| Box::new([0; 2 * HALF]));
+    for (slot, count) in sparse {
+        dense[usize::from(slot)] = count;
     }
-    all
+    dense
 }
 
 impl LogHistogram {
@@ -126,18 +126,18 @@ impl LogHistogram {
 
     #[inline]
     fn count_in(&mut self, slot: usize, n: u64) {
-        match &mut self.all {
-            Some(all) => all[slot] = all[slot].saturating_add(n),
-            None => self.count_in_few(slot, n),
+        match &mut self.dense {
+            Some(dense) => dense[slot] = dense[slot].saturating_add(n),
+            None => self.count_in_sparse(slot, n),
         }
     }
 
     #[cold]
-    fn count_in_few(&mut self, slot: usize, n: u64) {
-        match self.few.binary_search_by_key(&slot, |(place, _)| usize::from(*place)) {
-            Ok(found) => self.few[found].1 = self.few[found].1.saturating_add(n),
+    fn count_in_sparse(&mut self, slot: usize, n: u64) {
+        match self.sparse.binary_search_by_key(&slot, |(place, _)| usize::from(*place)) {
+            Ok(found) => self.sparse[found].1 = self.sparse[found].1.saturating_add(n),
             Err(_) if n == 0 => {}
-            Err(at) if self.few.len() < FEW => self.few.insert(at, (slot as u16, n)),
+            Err(at) if self.sparse.len() < MAX_SPARSE => self.sparse.insert(at, (slot as u16, n)),
             Err(_) => self.slots_mut()[slot] = n,
         }
     }
@@ -150,7 +150,7 @@ impl LogHistogram {
         }
         let (mut value_ns, mut left) = (first_ns, n);
         while left > 0 && value_ns >= 0 {
-            let low_ns = low_of(bin_of(value_ns as u64)) as i64;
+            let low_ns = bin_low(bin_of(value_ns as u64)) as i64;
             let here = left.min(((value_ns - low_ns) / step_ns) as u64 + 1);
             self.record_n(value_ns, here);
             left -= here;
@@ -161,8 +161,8 @@ impl LogHistogram {
     /// The counts, by the numbers that [`slot_of_i32`] gives.
     #[inline]
     pub(crate) fn slots_mut(&mut self) -> &mut Slots {
-        let few = &mut self.few;
-        self.all.get_or_insert_with(|| spread(std::mem::take(few)))
+        let sparse = &mut self.sparse;
+        self.dense.get_or_insert_with(|| dense_from_sparse(std::mem::take(sparse)))
     }
 
     /// Forgets everything counted.
@@ -172,8 +172,8 @@ impl LogHistogram {
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &LogHistogram) {
-        match &other.all {
-            None => other.few.iter().for_each(|(slot, count)| self.count_in(usize::from(*slot), *count)),
+        match &other.dense {
+            None => other.sparse.iter().for_each(|(slot, count)| self.count_in(usize::from(*slot), *count)),
             Some(theirs) => {
                 for (mine, theirs) in self.slots_mut().iter_mut().zip(theirs.iter()) {
                     *mine = mine.saturating_add(*theirs);
@@ -185,11 +185,11 @@ impl LogHistogram {
     /// The occupied places with their counts, in order.
     fn occupied(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         // Most blocks are empty, and seen to be by a loop without a branch.
-        let blocks = self.all.iter().flat_map(|all| all.chunks(SUB as usize).enumerate());
+        let blocks = self.dense.iter().flat_map(|dense| dense.chunks(SUB as usize).enumerate());
         let occupied = blocks.filter(|(_, block)| block.iter().fold(0, |any, count| any | count) > 0);
-        let all = occupied.flat_map(|(n, block)| (n * SUB as usize..).zip(block.iter().copied()));
-        let few = self.few.iter().map(|(slot, count)| (usize::from(*slot), *count));
-        all.filter(|(_, count)| *count > 0).chain(few)
+        let dense = occupied.flat_map(|(n, block)| (n * SUB as usize..).zip(block.iter().copied()));
+        let sparse = self.sparse.iter().map(|(slot, count)| (usize::from(*slot), *count));
+        dense.filter(|(_, count)| *count > 0).chain(sparse)
     }
 
     /// All occupied bins, from the smallest value to the largest.
@@ -197,10 +197,10 @@ impl LogHistogram {
         self.occupied().map(|(slot, count)| {
             if slot < HALF {
                 let bin = HALF - 1 - slot;
-                Bin { low_ns: -(high_of(bin) as i64) - 1, high_ns: -(low_of(bin) as i64) - 1, count }
+                Bin { low_ns: -(bin_high(bin) as i64) - 1, high_ns: -(bin_low(bin) as i64) - 1, count }
             } else {
                 let bin = slot - HALF;
-                Bin { low_ns: low_of(bin) as i64, high_ns: high_of(bin) as i64, count }
+                Bin { low_ns: bin_low(bin) as i64, high_ns: bin_high(bin) as i64, count }
             }
         })
     }
@@ -257,34 +257,34 @@ mod tests {
 
         #[test]
         fn few_bins_are_what_all_bins_are(values in prop::collection::vec(any::<i64>(), 0..600)) {
-            let (mut few, mut all) = (LogHistogram::new(), LogHistogram::new());
-            all.slots_mut();
+            let (mut sparse, mut dense) = (LogHistogram::new(), LogHistogram::new());
+            dense.slots_mut();
             for v in values {
-                few.record(v >> (v & 63));
-                all.record(v >> (v & 63));
+                sparse.record(v >> (v & 63));
+                dense.record(v >> (v & 63));
             }
-            prop_assert_eq!(&few, &all);
-            prop_assert_eq!(few.value_at_rank(3), all.value_at_rank(3));
-            let mut both = few.clone();
-            both.merge(&all);
-            all.merge(&few);
-            prop_assert_eq!(both, all);
+            prop_assert_eq!(&sparse, &dense);
+            prop_assert_eq!(sparse.value_at_rank(3), dense.value_at_rank(3));
+            let mut both = sparse.clone();
+            both.merge(&dense);
+            dense.merge(&sparse);
+            prop_assert_eq!(both, dense);
         }
 
         #[test]
         fn neighbouring_bins_touch(bin in 0usize..HALF - 1) {
-            prop_assert_eq!(high_of(bin) + 1, low_of(bin + 1));
-            prop_assert_eq!(bin_of(low_of(bin)), bin);
-            prop_assert_eq!(bin_of(high_of(bin)), bin);
+            prop_assert_eq!(bin_high(bin) + 1, bin_low(bin + 1));
+            prop_assert_eq!(bin_of(bin_low(bin)), bin);
+            prop_assert_eq!(bin_of(bin_high(bin)), bin);
         }
 
         #[test]
         fn merging_is_the_same_as_recording_all(a in prop::collection::vec(any::<i64>(), 0..50), b in prop::collection::vec(any::<i64>(), 0..50)) {
-            let (mut left, mut right, mut all) = (LogHistogram::new(), LogHistogram::new(), LogHistogram::new());
-            a.iter().for_each(|v| { left.record(*v); all.record(*v); });
-            b.iter().for_each(|v| { right.record(*v); all.record(*v); });
+            let (mut left, mut right, mut dense) = (LogHistogram::new(), LogHistogram::new(), LogHistogram::new());
+            a.iter().for_each(|v| { left.record(*v); dense.record(*v); });
+            b.iter().for_each(|v| { right.record(*v); dense.record(*v); });
             left.merge(&right);
-            prop_assert_eq!(left, all);
+            prop_assert_eq!(left, dense);
         }
     }
 }

@@ -86,7 +86,7 @@ impl PulseAt {
         [(PulseAt::Both, ""), (PulseAt::Start, "@start"), (PulseAt::End, "@end")];
 }
 
-fn bad(text: &str) -> Error {
+fn invalid_pulse(text: &str) -> Error {
     not_a("pin for pulses", text, PULSES)
 }
 
@@ -98,7 +98,7 @@ impl FromStr for Pulse {
             return Ok(Pulse { pin: pin.parse()?, at: PulseAt::Both, steps: Some(steps.parse()?) });
         }
         let named = PulseAt::NAMES.iter().rev().find_map(|(at, name)| Some((*at, text.strip_suffix(name)?)));
-        let (at, pin) = named.ok_or_else(|| bad(text))?;
+        let (at, pin) = named.ok_or_else(|| invalid_pulse(text))?;
         Ok(Pulse { pin: pin.parse()?, at, steps: None })
     }
 }
@@ -113,7 +113,7 @@ impl FromStr for Steps {
         let direction = direction.map(str::parse).transpose()?;
         match direction {
             // A level that never changes is nothing to look at in a file.
-            Some(PulsePin::File(_)) => Err(bad(text)),
+            Some(PulsePin::File(_)) => Err(invalid_pulse(text)),
             direction => Ok(Steps { every_ns, direction }),
         }
     }
@@ -123,19 +123,19 @@ impl FromStr for PulsePin {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || bad(text);
-        let (device, line) = text.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(bad)?;
+        let invalid = || invalid_pulse(text);
+        let (device, line) = text.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(invalid)?;
         let is_device = device.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-        let number = |digits: &str| digits.parse::<u32>().map_err(|_| bad());
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| invalid());
         Ok(match line {
             path if device == "file" => PulsePin::File(path.into()),
-            _ if !is_device => return Err(bad()),
+            _ if !is_device => return Err(invalid()),
             line if device.starts_with("gpiochip") => {
                 PulsePin::Gpio { chip: device.into(), line: number(line)? }
             }
             line if device.starts_with("parport") => {
-                let bit = number(line.strip_prefix('D').ok_or_else(bad)?)?;
-                let bit = u8::try_from(bit).ok().filter(|bit| *bit < 8).ok_or_else(bad)?;
+                let bit = number(line.strip_prefix('D').ok_or_else(invalid)?)?;
+                let bit = u8::try_from(bit).ok().filter(|bit| *bit < 8).ok_or_else(invalid)?;
                 PulsePin::Parallel { port: device.into(), bit }
             }
             "rts" if device.starts_with("tty") => {
@@ -144,7 +144,7 @@ impl FromStr for PulsePin {
             "dtr" if device.starts_with("tty") => {
                 PulsePin::Serial { port: device.into(), line: SerialLine::Dtr }
             }
-            _ => return Err(bad()),
+            _ => return Err(invalid()),
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::quantity::Quantity;
 pub struct TimingStats {
     period_ns: i64,
     missed: u64,
-    missed_untold: bool,
+    missed_unknown: bool,
     /// Latency per wake-up (raw; comparable with cyclictest).
     pub latency: Distribution,
     /// Ages of missed due times. With [`TimingStats::latency`] they make the corrected distribution, one value
@@ -55,7 +55,7 @@ impl TimingStats {
     /// Due times that passed unserved: at least those seen where the source does not count them.
     pub fn missed(&self) -> Known<u64> {
         match self.missed {
-            seen if !self.missed_untold => Known::Exactly(seen),
+            seen if !self.missed_unknown => Known::Exactly(seen),
             0 => Known::Unknown,
             seen => Known::AtLeast { at_least: seen },
         }
@@ -84,7 +84,7 @@ impl TimingStats {
         if has(Gap::DueTimes) || has(Gap::Grid) {
             (self.period_error, self.cycle_to_cycle) = (Distribution::new(), Distribution::new());
         }
-        self.missed_untold |= has(Gap::Missed);
+        self.missed_unknown |= has(Gap::Missed);
     }
 
     /// Counts the next activation of the task.
@@ -186,7 +186,7 @@ impl TimingStats {
     /// Adds the figures of another part of the same task's trace, whichever it is: without differences across the cut.
     pub fn merge(&mut self, other: &TimingStats) {
         self.add_missed(other.missed);
-        self.missed_untold |= other.missed_untold;
+        self.missed_unknown |= other.missed_unknown;
         for (all, more) in self.counted_mut().into_iter().zip(other.counted()) {
             all.merge(more);
         }

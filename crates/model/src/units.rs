@@ -42,7 +42,7 @@ fn unknown_unit(text: &str, unit: &str, known: &str) -> Error {
 }
 
 /// Splits `1.5ms` into the exact number 1.5 and the unit `ms`.
-fn split(text: &str) -> Result<(Decimal, &str), Error> {
+fn split_unit(text: &str) -> Result<(Decimal, &str), Error> {
     let trimmed = text.trim();
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
@@ -82,7 +82,7 @@ pub fn parse_duration_ns(text: &str) -> Result<i64, Error> {
 }
 
 fn duration_ns(text: &str, known: &str) -> Result<i64, Error> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split_unit(text)?;
     if unit.is_empty() {
         let text = text.trim();
         let no_unit = || {
@@ -132,8 +132,8 @@ pub fn parse_period_ns(text: &str) -> Result<i64, Error> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExactPeriod {
-    over: i64,
-    under: i64,
+    numerator: i64,
+    denominator: i64,
 }
 
 impl ExactPeriod {
@@ -146,27 +146,27 @@ impl ExactPeriod {
     /// A number of periods, rounded to the nearest nanosecond.
     #[must_use]
     pub fn times_ns(self, periods: i64) -> i64 {
-        let [over, under] = [self.over, self.under].map(i128::from);
-        (i128::from(periods) * over + under / 2).div_euclid(under) as i64
+        let [numerator, denominator] = [self.numerator, self.denominator].map(i128::from);
+        (i128::from(periods) * numerator + denominator / 2).div_euclid(denominator) as i64
     }
 
     /// The whole periods in a length of time.
     #[must_use]
     pub fn in_ns(self, ns: i64) -> i64 {
-        (i128::from(ns) * i128::from(self.under)).div_euclid(i128::from(self.over)) as i64
+        (i128::from(ns) * i128::from(self.denominator)).div_euclid(i128::from(self.numerator)) as i64
     }
 
     /// Nanoseconds as a fraction: above and below its bar.
     #[must_use]
     pub const fn fraction_ns(self) -> (i64, i64) {
-        (self.over, self.under)
+        (self.numerator, self.denominator)
     }
 }
 
 impl From<i64> for ExactPeriod {
     /// Whole nanoseconds, at least one.
     fn from(ns: i64) -> Self {
-        ExactPeriod { over: ns.max(1), under: 1 }
+        ExactPeriod { numerator: ns.max(1), denominator: 1 }
     }
 }
 
@@ -182,7 +182,7 @@ impl FromStr for ExactPeriod {
             }
             None => (1, text),
         };
-        let (number, unit) = split(rest)?;
+        let (number, unit) = split_unit(rest)?;
         let hz = match unit {
             "Hz" | "hz" => 1i128,
             "kHz" | "khz" | "KHz" => 1_000,
@@ -196,16 +196,16 @@ impl FromStr for ExactPeriod {
             return Err(zero(text));
         }
         let large = || too_large(text);
-        let under = number.digits.checked_mul(hz).ok_or_else(large)?;
-        let over = 10i128
+        let denominator = number.digits.checked_mul(hz).ok_or_else(large)?;
+        let numerator = 10i128
             .checked_pow(number.decimals)
             .and_then(|s| s.checked_mul(1_000_000_000)?.checked_mul(cycles));
-        let over = over.ok_or_else(large)?;
-        let divisor = greatest_common_divisor(over, under);
-        let rounded = i64::try_from((over + under / 2) / under).map_err(|_| large())?;
-        match [over / divisor, under / divisor].map(i64::try_from) {
+        let numerator = numerator.ok_or_else(large)?;
+        let divisor = greatest_common_divisor(numerator, denominator);
+        let rounded = i64::try_from((numerator + denominator / 2) / denominator).map_err(|_| large())?;
+        match [numerator / divisor, denominator / divisor].map(i64::try_from) {
             _ if rounded == 0 => Err(zero(text)),
-            [Ok(over), Ok(under)] => Ok(ExactPeriod { over, under }),
+            [Ok(numerator), Ok(denominator)] => Ok(ExactPeriod { numerator, denominator }),
             // More digits than any clock has.
             _ => Ok(rounded.into()),
         }
@@ -228,7 +228,7 @@ fn greatest_common_divisor(a: i128, b: i128) -> i128 {
 /// # Errors
 /// A missing or unknown unit, an invalid number, a fraction of a hertz, 0, or more than 4.29 GHz.
 pub fn parse_frequency_hz(text: &str) -> Result<u32, Error> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split_unit(text)?;
     let per: i128 = match unit {
         "Hz" | "hz" => 1,
         "kHz" | "khz" | "KHz" => 1_000,

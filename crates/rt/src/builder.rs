@@ -87,7 +87,7 @@ impl<S: System> Builder<S> {
         })
     }
 
-    /// Its name in reports. Default: task.
+    /// Sets the name in reports. Default: task.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.spec.name = name.into();
         self
@@ -132,7 +132,7 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// A wake-up of one's own making, instead of method, clock and compensation.
+    /// Sets the caller's own wake-up, instead of method, clock and compensation.
     pub fn with_wake_up(mut self, wake: Box<dyn WakeUp<S>>) -> Self {
         self.wake = Some(wake);
         self

@@ -108,7 +108,7 @@ impl FittedClock {
     }
 }
 
-/// Both clocks, CLOCK_MONOTONIC in the middle of two readings of the counter, and the width between those.
+/// Reads CLOCK_MONOTONIC between two readings of the counter; returns the pair and the counts between those.
 fn read_pair(read: ReadCounter) -> (Pair, i64) {
     let before = read();
     let ns = Linux.now_ns();

@@ -135,7 +135,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// Begins one that is not on a grid yet, or on none.
+    /// Begins an activation that is not on a grid yet, or on none.
     #[inline(never)]
     fn begin_without_grid(&mut self, began: ActivationStart) {
         if self.stage == Stage::DueLater {
@@ -168,7 +168,7 @@ impl<S: System> Probe<S> {
         ActivationStart { start_ns, cpu: self.system.kernel().current_cpu() }
     }
 
-    /// Whatever begins otherwise than the usual way, which is short.
+    /// Begins an activation in any way but the usual one, which is short.
     #[cold]
     fn begin_slowly(&mut self, due_ns: Option<i64>, began: ActivationStart) {
         let start_ns = began.start_ns;
@@ -192,7 +192,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// Begins one that was due on the grid from the first.
+    /// Begins an activation that was due on the grid from the first.
     #[inline]
     fn begin_on_grid(&mut self, began: ActivationStart) {
         let due = self.grid.next();
@@ -210,6 +210,7 @@ impl<S: System> Probe<S> {
         self.start(due, began, Stage::BegunDueLater);
     }
 
+    /// Begins an activation whose due time the loop stated, after the record of the one before it.
     fn begin_with_due_time(&mut self, due_ns: i64, began: ActivationStart) {
         if self.stage == Stage::Waiting {
             let (steps, flags) = self.periods_between(due_ns.wrapping_sub(self.last.due_ns));
@@ -283,7 +284,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// Records one that is known whole.
+    /// Records the activation, whose end and due time are known.
     #[inline(always)]
     fn finish_activation(&mut self, end_ns: i64, stage: Stage) {
         self.last.end_ns = end_ns;
@@ -293,7 +294,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// Notes that the grid left out due times after the last activation.
+    /// Sets the number of due times that the grid left out after the last activation.
     #[cold]
     fn note_missed(&mut self, missed: u64) {
         self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);

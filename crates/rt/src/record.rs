@@ -4,7 +4,7 @@ use jitterlab_model::{Activation, Flags};
 
 use crate::ring::{self, Reader, Writer};
 
-/// Both ends of a ring for `capacity` activations, its memory made present. At least one record fits.
+/// Creates the writing and the reading end of a ring for `capacity` activations, its memory made present. At least one record fits.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,13 +38,13 @@ impl Recorder {
         self.push_if_room(activation) || self.push_after_full(activation)
     }
 
-    /// Stores one if there was room when that was last looked at; else there is more to it.
+    /// Stores one record if there was room when that was last looked at, and returns true if it did.
     #[inline]
     pub(crate) fn push_if_room(&mut self, activation: &Activation) -> bool {
         self.writer.push(activation)
     }
 
-    /// Stores one where the ring was full when it was last looked at: so it is after every drop.
+    /// Stores one record, or drops and counts it, where the ring was full when it was last looked at.
     #[cold]
     fn push_after_full(&mut self, activation: &Activation) -> bool {
         let is_lost = !self.writer.refresh_room();

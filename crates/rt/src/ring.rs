@@ -114,7 +114,7 @@ impl<T: Copy> Writer<T> {
         true
     }
 
-    /// Looks where the reader is, and returns true if there is room now.
+    /// Reads the position of the reader again, and returns true if there is room now.
     pub(crate) fn refresh_room(&mut self) -> bool {
         self.room_until = self.shared.taken.0.load(Acquire) + self.capacity;
         self.written != self.room_until

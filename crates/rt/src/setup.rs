@@ -66,7 +66,7 @@ impl ThreadSetup {
         }
     }
 
-    /// Does it to the calling thread, as far as the system allows.
+    /// Applies the setup to the calling thread, as far as the system allows.
     #[must_use]
     pub fn apply(&self) -> (Granted, Vec<Refusal>) {
         let mut collector = RefusalCollector { of: &self.name, refused: Vec::new() };

@@ -49,7 +49,7 @@ impl Default for ThreadOptions {
 /// Result of a task's thread.
 #[derive(Debug)]
 pub struct TaskEnd {
-    /// Its counters and resource usage.
+    /// Counters and resource usage of the task.
     pub result: TaskResult,
     /// Reason for the end.
     pub end: End,
@@ -172,7 +172,7 @@ impl TaskThread {
         self.id.number()
     }
 
-    /// Its counters, to look at any time.
+    /// Returns the counters of the task, to look at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
         &self.counters
     }

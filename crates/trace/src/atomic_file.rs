@@ -217,7 +217,7 @@ pub(crate) fn check_free(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => Err(exists(path)),
         Ok(_) => Err(no_file(path)),
-        Err(_) if !entropy::is_there() => Err(Error::refused(format!(
+        Err(_) if !entropy::has_random_bytes() => Err(Error::refused(format!(
             "cannot write {}: this system gives programs no random numbers, which writing a \
              run file takes",
             path.display()

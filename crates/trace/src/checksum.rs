@@ -64,7 +64,7 @@ impl Write for ChecksummedFile {
 }
 
 /// Begins a part of the file whose checksum is of interest.
-pub(crate) fn begin(file: &mut Writer) -> Result<()> {
+pub(crate) fn begin_part(file: &mut Writer) -> Result<()> {
     file.flush()?;
     file.inner_mut().take();
     Ok(())
@@ -74,7 +74,7 @@ pub(crate) fn begin(file: &mut Writer) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be read, or differs from the written bytes.
-pub(crate) fn of_last_group(file: &mut Writer) -> Result<ColumnChecksums> {
+pub(crate) fn check_last_group(file: &mut Writer) -> Result<ColumnChecksums> {
     file.flush()?;
     let group = file.flushed_row_groups().last().cloned();
     let passing = file.inner_mut();
@@ -92,14 +92,14 @@ pub(crate) fn of_last_group(file: &mut Writer) -> Result<ColumnChecksums> {
 }
 
 /// The entry of the footer's checksum, to be sealed when the file is complete.
-pub(crate) fn blank() -> KeyValue {
+pub(crate) fn blank_entry() -> KeyValue {
     KeyValue::new(FOOTER_KEY.into(), BLANK.to_owned())
 }
 
 /// Writes the footer's checksum into a complete file.
 pub(crate) fn seal(file: &File) -> Result<()> {
     let (begin, bytes) = footer(file, file.metadata()?.len())?.ok_or_else(changed)?;
-    let at = value_at(&bytes).ok_or_else(changed)?;
+    let at = checksum_position(&bytes).ok_or_else(changed)?;
     let value = format!("crc32:{:08x}", crc32fast::hash(&bytes));
     file.write_all_at(value.as_bytes(), begin + at as u64)?;
     Ok(())
@@ -107,7 +107,7 @@ pub(crate) fn seal(file: &File) -> Result<()> {
 
 /// Returns true if a footer matches its seal; `None` if it was not sealed.
 pub(crate) fn is_sealed(footer: &Bytes) -> Option<bool> {
-    let at = value_at(footer)?;
+    let at = checksum_position(footer)?;
     let (before, rest) = footer.split_at(at);
     let (value, after) = rest.split_at(BLANK.len());
     let mut crc = crc32fast::Hasher::new();
@@ -116,7 +116,7 @@ pub(crate) fn is_sealed(footer: &Bytes) -> Option<bool> {
 }
 
 /// Position of the footer's checksum in it.
-fn value_at(footer: &[u8]) -> Option<usize> {
+fn checksum_position(footer: &[u8]) -> Option<usize> {
     let before = [FOOTER_KEY.as_bytes(), &BEFORE_VALUE].concat();
     let at = footer.windows(before.len()).position(|bytes| bytes == before)? + before.len();
     (at + BLANK.len() <= footer.len()).then_some(at)
@@ -128,12 +128,12 @@ pub(crate) fn is_ours(metadata: &ParquetMetaData) -> bool {
 }
 
 /// The checksums of chunks as the metadata's text.
-pub(crate) fn written(groups: &[ColumnChecksums]) -> String {
+pub(crate) fn to_text(groups: &[ColumnChecksums]) -> String {
     groups.iter().flatten().map(|crc| format!("{crc:08x}")).collect()
 }
 
 /// Reads the text of [`written`].
-pub(crate) fn read(text: &str) -> Option<Vec<ColumnChecksums>> {
+pub(crate) fn from_text(text: &str) -> Option<Vec<ColumnChecksums>> {
     let (numbers, rest) = text.as_bytes().as_chunks::<8>();
     let number = |hex: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();
     let numbers: Vec<u32> = numbers.iter().map(number).collect::<Option<_>>()?;

@@ -65,7 +65,7 @@ pub(crate) struct FileRange {
 }
 
 impl FileRange {
-    /// Where these bytes will be that are written from here on.
+    /// Range of bytes that are to be written at `offset`.
     pub(crate) fn new(offset: usize, bytes: &[u8]) -> Self {
         let (length, crc32) = (bytes.len() as u64, Some(crc32fast::hash(bytes)));
         FileRange { offset: offset as u64, length, crc32 }
@@ -131,7 +131,7 @@ pub(crate) fn footer(source: &impl Source, size: u64) -> Result<Option<(u64, Byt
 }
 
 /// Runs work of the Parquet library on a file. It panics on some damaged ones; here that is an error.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn without_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let before = take_hook();
@@ -194,12 +194,12 @@ pub(crate) fn read<T: DataType>(
     rows: usize,
 ) -> Result<Vec<T::T>> {
     let mut values = Vec::new();
-    read_on(&mut open::<T>(source, group, column, None)?, rows, &mut values)?;
+    read_until(&mut open::<T>(source, group, column, None)?, rows, &mut values)?;
     Ok(values)
 }
 
 /// Reads on until `values` has `rows` of them.
-pub(crate) fn read_on<T: DataType>(
+pub(crate) fn read_until<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
     values: &mut Vec<T::T>,

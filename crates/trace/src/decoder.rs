@@ -96,7 +96,7 @@ impl<T: DataType<T: Copy>> Column<T> {
 
     fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
         self.values.clear();
-        column::read_on(&mut self.reader, rows.len(), &mut self.values)?;
+        column::read_until(&mut self.reader, rows.len(), &mut self.values)?;
         (self.put)(rows, &self.values);
         Ok(())
     }

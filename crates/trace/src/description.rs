@@ -7,7 +7,7 @@ use jitterlab_model::bounds::check_description;
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Error, RunInfo};
 
-pub(crate) fn newer(path: &Path, found: u32, known: u32) -> Error {
+pub(crate) fn newer_format(path: &Path, found: u32, known: u32) -> Error {
     Error::damaged(format!(
         "{} has format version {found}, this jitterlab reads versions up to {known}",
         path.display()
@@ -44,11 +44,11 @@ fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     // A newer description may not even parse; its version is looked at first.
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;
     if version.format > FORMAT_VERSION {
-        return Err(newer(path, version.format, FORMAT_VERSION));
+        return Err(newer_format(path, version.format, FORMAT_VERSION));
     }
     if version.format == 1 {
         let mut described: serde_json::Value = serde_json::from_slice(json).map_err(damaged)?;
-        from_format_1(&mut described);
+        upgrade_from_format_1(&mut described);
         let json = serde_json::to_vec(&described).map_err(damaged)?;
         return serde_json::from_slice(&json).map_err(damaged);
     }
@@ -57,7 +57,7 @@ fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
 
 /// Format 1 gave the reason of an overload as a sentence: it is kept as a warning. (Its other sentences are read as they
 /// are.)
-fn from_format_1(described: &mut serde_json::Value) {
+fn upgrade_from_format_1(described: &mut serde_json::Value) {
     let Some(explanation) = described.pointer("/stop/explanation").cloned() else { return };
     described["stop"] = serde_json::json!({ "reason": "interrupted" });
     if let Some(warnings) = described["warnings"].as_array_mut() {

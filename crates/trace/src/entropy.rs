@@ -11,15 +11,15 @@ use nix::libc;
 
 /// Returns true if the system has random bytes. Kernels before 3.17 lack the call, and a sandbox may refuse it: then
 /// the device serves.
-pub(crate) fn is_there() -> bool {
+pub(crate) fn has_random_bytes() -> bool {
     let (nowhere, none) = (ptr::null_mut::<u8>(), 0usize);
     // SAFETY: nothing is written, for no bytes are asked for.
     let answer = unsafe { libc::syscall(libc::SYS_getrandom, nowhere, none, libc::GRND_NONBLOCK) };
-    is_had(Errno::result(answer).err(), Path::new("/dev/urandom"))
+    is_available(Errno::result(answer).err(), Path::new("/dev/urandom"))
 }
 
-/// Decides by the call's error and the path of the device.
-fn is_had(refusal: Option<Errno>, device: &Path) -> bool {
+/// Returns true if random bytes can be had, by the call's error and the path of the device.
+fn is_available(refusal: Option<Errno>, device: &Path) -> bool {
     !matches!(refusal, Some(Errno::ENOSYS | Errno::EPERM)) || File::open(device).is_ok()
 }
 
@@ -39,8 +39,8 @@ mod tests {
             // Not gathered yet, after a start; it will be.
             (Some(Errno::EAGAIN), missing.as_path(), true),
         ] {
-            assert_eq!(is_had(refusal, device), expected, "{refusal:?} {device:?}");
+            assert_eq!(is_available(refusal, device), expected, "{refusal:?} {device:?}");
         }
-        assert!(is_there());
+        assert!(has_random_bytes());
     }
 }

@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 
-use crate::column::{footer, guarded, open};
+use crate::column::{footer, open, without_panic};
 use crate::error::damage;
 use crate::layout::{properties, put, put_levels, schema, zstd};
 
@@ -33,7 +33,7 @@ pub enum Kind {
     Short,
     /// Whole number of 64 bits.
     Whole,
-    /// The same where it is known.
+    /// Whole number of 64 bits, or no value where it is not known.
     MaybeWhole,
 }
 
@@ -172,7 +172,7 @@ impl FlatFile {
     /// They are no Parquet file, or are damaged.
     pub fn open(bytes: Vec<u8>) -> Result<Self, Error> {
         let bytes = Bytes::from(bytes);
-        let metadata = guarded(|| {
+        let metadata = without_panic(|| {
             if footer(&bytes, bytes.len() as u64)?.is_none() {
                 return Err(damage("it is no Parquet file, or is cut short"));
             }
@@ -193,7 +193,7 @@ impl FlatFile {
     /// # Errors
     /// The file lacks another of them, has it of another type, or is damaged.
     pub fn read(&self, columns: &[(&'static str, Kind)]) -> Result<FlatTable, Error> {
-        guarded(|| self.read_columns(columns)).map_err(not_a_table)
+        without_panic(|| self.read_columns(columns)).map_err(not_a_table)
     }
 
     fn read_columns(&self, columns: &[(&'static str, Kind)]) -> Result<FlatTable, ParquetError> {

@@ -89,8 +89,8 @@ impl Header {
         HEADER as u64 + u64::from(self.length)
     }
 
-    /// Returns true if this is its payload, and whole.
-    pub(crate) fn holds(self, payload: &[u8]) -> bool {
+    /// Returns true if this payload is whole and matches the header's checksum.
+    pub(crate) fn is_intact(self, payload: &[u8]) -> bool {
         payload.len() == self.length as usize
             && checksum(&self.bytes[..16], payload).to_le_bytes() == self.bytes[16..]
     }
@@ -118,7 +118,7 @@ pub(crate) fn whole_frames(mut bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> 
     std::iter::from_fn(move || {
         let (header, rest) = bytes.split_first_chunk()?;
         let header = Header::read(header)?;
-        let payload = rest.get(..header.length as usize).filter(|payload| header.holds(payload))?;
+        let payload = rest.get(..header.length as usize).filter(|payload| header.is_intact(payload))?;
         bytes = &rest[payload.len()..];
         Some(header.frame(payload))
     })

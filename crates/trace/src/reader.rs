@@ -18,7 +18,7 @@ use crate::causes;
 use crate::checksum::{self, ColumnChecksums};
 use crate::column::{self, FileRange};
 use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
-use crate::description::{newer, parse_info};
+use crate::description::{newer_format, parse_info};
 use crate::error::{FileProblem, bad_causes, changed, damage, damage_of, damaged, no_file, not_a_run_file};
 use crate::frame::is_journal;
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
@@ -101,7 +101,7 @@ impl RunReader {
         })?;
         let format = value(FORMAT_KEY).and_then(|v| v.parse().ok()).unwrap_or(FORMAT_VERSION);
         if format > FORMAT_VERSION {
-            return Err(newer(path, format, FORMAT_VERSION));
+            return Err(newer_format(path, format, FORMAT_VERSION));
         }
         let info = parse_info(path, described.as_bytes())?;
         let bytes = |key| value(key).map(str::as_bytes);
@@ -113,7 +113,7 @@ impl RunReader {
         };
         let checksums = match footer.as_ref().and_then(|(_, bytes)| checksum::is_sealed(bytes)) {
             Some(whole) if checksum::is_ours(&metadata) => {
-                let checksums = value(checksum::CHUNKS_KEY).filter(|_| whole).and_then(checksum::read);
+                let checksums = value(checksum::CHUNKS_KEY).filter(|_| whole).and_then(checksum::from_text);
                 let of_groups = |found: &Vec<_>| found.len() == metadata.num_row_groups();
                 Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, changed()))?)
             }
@@ -275,7 +275,7 @@ impl RunReader {
     }
 
     fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-        column::guarded(work).map_err(|e| damaged(&self.path, damage_of(e)))
+        column::without_panic(work).map_err(|e| damaged(&self.path, damage_of(e)))
     }
 
     /// Returns the causes of late activations; `None` if the kernel's events were not recorded.

@@ -24,9 +24,9 @@ use crate::spikes::{Slicer, SpikeFilter};
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 /// Longest time that written data wait before they are synced to the disk.
 const SYNC_EVERY: Duration = Duration::from_millis(300);
-/// The same for recordings of months: they wake the machine seldom, and wear its flash memory little.
+/// Longest time that rows wait in recordings of months: they wake the machine seldom, and wear its flash memory little.
 const WRITE_SELDOM: Duration = Duration::from_millis(500);
-/// See [`WRITE_SELDOM`].
+/// Longest time that written data wait in recordings of months.
 const SYNC_SELDOM: Duration = Duration::from_secs(10);
 /// Interval between checks that the threads have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -38,7 +38,7 @@ const WAITING_MANY: usize = 1 << 20;
 const WAITING_LIMIT: usize = 16 << 20;
 
 /// State of the recording of one task.
-struct Lane {
+struct TaskState {
     encoder: RowEncoder,
     spikes: Option<(SpikeFilter, Slicer)>,
     /// Rows dropped because too much was waiting.
@@ -48,7 +48,7 @@ struct Lane {
 }
 
 struct State {
-    lanes: Vec<Lane>,
+    tasks: Vec<TaskState>,
     /// Finished frames that wait for the disk.
     waiting: Vec<u8>,
     /// Rows in the journal.
@@ -75,13 +75,15 @@ impl State {
     }
 }
 
-impl Lane {
+impl TaskState {
     /// Hands out the gathered rows; a slice only now and then, unless it is the `last` time.
     fn seal(&mut self, task: usize, last: bool, waiting: &mut Vec<u8>) {
         if self.encoder.rows() > 0 {
             frame::put(waiting, Kind::Rows, task, |out| self.encoder.take(out));
         }
-        if let Some(piece) = self.spikes.as_mut().and_then(|(_, s)| if last { s.take() } else { s.piece() }) {
+        if let Some(piece) =
+            self.spikes.as_mut().and_then(|(_, s)| if last { s.take() } else { s.take_piece() })
+        {
             frame::put(waiting, Kind::Slice, task, |out| {
                 piece.encode(out);
                 0
@@ -154,7 +156,7 @@ impl Recorder {
     /// Starts recording into `file`, which holds the preamble and the description already. The writing thread
     /// inherits the caller's processors.
     pub(crate) fn start(journal: Journal, info: &RunInfo) -> Result<Self, Error> {
-        let lanes = info.tasks.iter().enumerate().map(|(task, t)| Lane {
+        let tasks = info.tasks.iter().enumerate().map(|(task, t)| TaskState {
             encoder: RowEncoder::new(t.spec.period_ns),
             spikes: match info.keep {
                 Keep::All => None,
@@ -166,7 +168,7 @@ impl Recorder {
             gap: false,
         });
         let state = State {
-            lanes: lanes.collect(),
+            tasks: tasks.collect(),
             waiting: Vec::new(),
             written_rows: 0,
             held_causes: None,
@@ -191,25 +193,25 @@ impl Recorder {
     /// Takes rows of one task; never waits for the disk.
     pub(crate) fn append(&self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         let mut guard = self.shared.lock();
-        let State { lanes, waiting, failure, ended, .. } = &mut *guard;
+        let State { tasks, waiting, failure, ended, .. } = &mut *guard;
         if let Some(failure) = failure.take() {
             return Err(failure);
         }
-        let tasks = lanes.len();
-        let lane = lanes.get_mut(task).ok_or_else(|| unknown_task(task, tasks))?;
+        let count = tasks.len();
+        let task_state = tasks.get_mut(task).ok_or_else(|| unknown_task(task, count))?;
         if ended.is_some() {
             return Ok(());
         }
         let before = waiting.len();
         for a in rows {
             if waiting.len() >= WAITING_LIMIT {
-                lane.lost += 1;
-                lane.gap = true;
-            } else if std::mem::take(&mut lane.gap) {
+                task_state.lost += 1;
+                task_state.gap = true;
+            } else if std::mem::take(&mut task_state.gap) {
                 let row = Activation { flags: a.flags.with(Flags::AFTER_GAP), ..*a };
-                lane.push(task, &row, waiting);
+                task_state.push(task, &row, waiting);
             } else {
-                lane.push(task, a, waiting);
+                task_state.push(task, a, waiting);
             }
         }
         let many = before < WAITING_MANY && waiting.len() >= WAITING_MANY;
@@ -272,7 +274,7 @@ impl Recorder {
         }
         let journal = self.join()?;
         let mut state = self.shared.lock();
-        let lost = state.lanes.iter().map(|l| l.lost).collect();
+        let lost = state.tasks.iter().map(|l| l.lost).collect();
         Some(Recorded { journal, lost, ended: state.ended.take() })
     }
 
@@ -313,13 +315,13 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
     loop {
         let (every, _) = shared.lock().every;
         let mut guard = shared.wait(every, |s| s.stop || s.waiting.len() >= WAITING_MANY);
-        let State { lanes, waiting, stop, ended, .. } = &mut *guard;
+        let State { tasks, waiting, stop, ended, .. } = &mut *guard;
         if ended.is_some() {
             return journal;
         }
         let stop = *stop;
-        for (task, lane) in lanes.iter_mut().enumerate() {
-            lane.seal(task, stop, waiting);
+        for (task, task_state) in tasks.iter_mut().enumerate() {
+            task_state.seal(task, stop, waiting);
         }
         let frames = std::mem::replace(waiting, std::mem::take(&mut spare));
         drop(guard);

@@ -51,12 +51,12 @@ pub fn recover_to(
     let file = OwnFile::new(file).map_err(Error::file("read", journal))?;
     let mut finished = match check_free(target) {
         Ok(()) => convert(&file, journal, target, None, progress)?,
-        Err(taken) => made_before(&file, journal, target, progress)?.ok_or(taken)?,
+        Err(taken) => existing_run_file(&file, journal, target, progress)?.ok_or(taken)?,
     };
     match remove_journal(&mut finished, journal, file.identity()) {
         // A journal on a read-only file system stays; a person who recovers from it knows this.
         Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(finished),
-        removed => removed.map_err(|why| left(&finished, journal, why)).map(|()| finished),
+        removed => removed.map_err(|why| journal_left(&finished, journal, why)).map(|()| finished),
     }
 }
 
@@ -93,7 +93,7 @@ pub fn join(
 
 /// The run file that is there already, if it is this journal's: the process that made it was killed before the journal
 /// was removed.
-fn made_before(
+fn existing_run_file(
     file: &OwnFile,
     journal: &Path,
     target: &Path,
@@ -127,7 +127,12 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
 
 /// Error for a run that could not be closed, with the place of its records: its journal, or, where that lost its name
 /// with its directory, a run file in the folder for temporary files.
-pub(crate) fn saved(journal: &Journal, target: &Path, info: &RunInfo, why: Error) -> Error {
+pub(crate) fn error_with_records_saved(
+    journal: &Journal,
+    target: &Path,
+    info: &RunInfo,
+    why: Error,
+) -> Error {
     let Journal { path, file, .. } = journal;
     if file.identity().is_named(path).unwrap_or(true) {
         return not_closed(target, path, why);
@@ -164,7 +169,7 @@ pub(crate) fn close_journal(
     if closed.rows + left_out < *rows {
         return Err(lost(target, path, *rows, closed.rows));
     }
-    remove_journal(&mut closed, path, file.identity()).map_err(|why| left(&closed, path, why))?;
+    remove_journal(&mut closed, path, file.identity()).map_err(|why| journal_left(&closed, path, why))?;
     Ok(closed)
 }
 
@@ -182,8 +187,8 @@ fn remove_journal(finished: &mut FinishedRun, path: &Path, identity: Identity) -
     Ok(())
 }
 
-/// A run file that is written, and whose journal is left.
-fn left(finished: &FinishedRun, path: &Path, why: io::Error) -> Error {
+/// Error for a run file that is written, and whose journal could not be removed.
+fn journal_left(finished: &FinishedRun, path: &Path, why: io::Error) -> Error {
     Error::refused(format!(
         "{} is written, and whole; its journal {} could not be removed",
         finished.path.display(),
@@ -202,7 +207,7 @@ fn convert(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
     let mut walk = JournalParts::begin(file.get().map_err(Error::file("read", path))?, path)?;
-    let mut output = RunFileWriter::create(target, walk.tasks())?;
+    let mut output = RunFileWriter::create(target, walk.task_count())?;
     while let Some(part) = walk.next()? {
         match part {
             Part::Info => {}

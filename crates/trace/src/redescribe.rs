@@ -1,4 +1,4 @@
-//! The same activations under another description.
+//! Copying a run file with another description.
 
 use std::path::Path;
 

@@ -10,19 +10,19 @@ use jitterlab_model::Error;
 pub enum Role {
     /// Due time of an activation.
     Due,
-    /// Its start.
+    /// Start of an activation.
     Start,
-    /// Its end.
+    /// End of an activation.
     End,
-    /// Its latency.
+    /// Latency of an activation.
     Latency,
-    /// Its period error: the time since the last start, minus the period.
+    /// Period error: the time since the last start, minus the period.
     PeriodError,
     /// The time since the last beginning.
     Interval,
     /// The name of its task.
     Task,
-    /// Its number.
+    /// Number of the due time.
     Index,
 }
 
@@ -49,9 +49,9 @@ fn unit_of(text: &str) -> Option<i64> {
 /// The user's description of a column: `latency=3`, `start=t_wake`, `latency=delay:us`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its content.
+    /// Content of the column.
     pub role: Role,
-    /// Its name in the head line, or its number counted from 1.
+    /// Name of the column in the head line, or its number counted from 1.
     pub name: String,
     /// Unit of its values in ns, if it is given.
     pub unit_ns: Option<i64>,

@@ -13,7 +13,7 @@ use crate::frame::{Frame, HEADER, Header, Kind, PREAMBLE};
 pub struct Skipped {
     /// Position in the journal, in bytes.
     pub at: u64,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
     /// Activations in it by its frame's header; unknown where that is damaged as well.
     pub rows: Option<u64>,
@@ -135,7 +135,7 @@ impl<'f> Salvage<'f> {
         }
         self.checked += u64::from(header.length);
         let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
-        Ok(header.holds(payload).then_some(header))
+        Ok(header.is_intact(payload).then_some(header))
     }
 
     /// Bytes of the file; fewer than wanted where it has become shorter meanwhile.

@@ -22,7 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::checksum::Writer;
-use crate::column::{FileRange, footer, guarded, read as read_column};
+use crate::column::{FileRange, footer, read as read_column, without_panic};
 use crate::error::{damage, impossible};
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
@@ -218,8 +218,8 @@ pub(crate) fn read(
 ) -> Result<(), ParquetError> {
     for pair in tables.chunks(2) {
         let [figures, bins] = pair else { return Err(damaged()) };
-        let figures = guarded(|| Columns::open(file, figures))?;
-        let bins = guarded(|| Columns::open(file, bins))?;
+        let figures = without_panic(|| Columns::open(file, figures))?;
+        let bins = without_panic(|| Columns::open(file, bins))?;
         visit_pair(&figures, &bins, tasks, visit)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ thread_local! {
     /// Contexts of zstd for all slices of a thread. A new one asks for the processor's properties, and in a virtual machine
     /// each such question goes to the host: most of the time of packing a slice.
     static PACKING: RefCell<Compressor<'static>> = RefCell::default();
-    /// See [`PACKING`].
+    /// Contexts of zstd for reading slices, as [`PACKING`] for writing.
     static UNPACKING: RefCell<Decompressor<'static>> = RefCell::default();
 }
 

@@ -89,7 +89,7 @@ impl Slicer {
     }
 
     /// A piece of the current slice every other time, so that a crash does not lose all of it.
-    pub(crate) fn piece(&mut self) -> Option<Slice> {
+    pub(crate) fn take_piece(&mut self) -> Option<Slice> {
         self.held_back = !self.held_back;
         if self.held_back { None } else { self.take() }
     }

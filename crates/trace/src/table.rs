@@ -37,7 +37,7 @@ pub struct FinishedRun {
     pub path: PathBuf,
     /// Activations in it.
     pub rows: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Parts of the journal that could not be read, and are missing here.
     pub skipped: Vec<Skipped>,
@@ -196,8 +196,8 @@ impl RunFileWriter {
         if let Some(place) = place {
             describe(CAUSES_KEY, json(&self.path, &place)?);
         }
-        describe(CHUNKS_KEY, checksum::written(&self.checksums));
-        file.append_key_value_metadata(checksum::blank());
+        describe(CHUNKS_KEY, checksum::to_text(&self.checksums));
+        file.append_key_value_metadata(checksum::blank_entry());
         file.into_inner().map_err(|e| failed(&self.path, e))?;
         let file = self.temporary.as_file();
         checksum::seal(file).map_err(|e| failed(&self.path, e))?;
@@ -253,7 +253,7 @@ fn write_group(
     rows: &[Activation],
     scratch: &mut Scratch,
 ) -> Result<ColumnChecksums, ParquetError> {
-    checksum::begin(file)?;
+    checksum::begin_part(file)?;
     let mut group = file.next_row_group()?;
     let Scratch { long, short } = scratch;
     let mut short_column = |group: &mut _, of: &dyn Fn(&Activation) -> i32| {
@@ -275,5 +275,5 @@ fn write_group(
     short_column(&mut group, &|a| a.missed as i32)?;
     short_column(&mut group, &|a| i32::from(a.flags.0))?;
     group.close()?;
-    checksum::of_last_group(file)
+    checksum::check_last_group(file)
 }

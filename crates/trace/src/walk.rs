@@ -10,7 +10,7 @@ use jitterlab_model::{Activation, Error, Flags, Gap, RunCauses, RunInfo, StopRea
 
 use crate::causes;
 use crate::codec;
-use crate::description::{newer, parse_info};
+use crate::description::{newer_format, parse_info};
 use crate::error::{bad_causes, not_a_run_file};
 use crate::frame::{self, Frame, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::paths::is_journal_name;
@@ -34,7 +34,7 @@ pub(crate) enum Part<'a> {
 pub(crate) struct JournalParts<'a> {
     path: &'a Path,
     frames: Salvage<'a>,
-    lanes: Vec<Lane>,
+    tasks: Vec<TaskState>,
     rows: Vec<Activation>,
     causes: Vec<u8>,
     /// Damaged parts that the lanes know of.
@@ -44,7 +44,7 @@ pub(crate) struct JournalParts<'a> {
 }
 
 /// State of one task while its journal is read.
-struct Lane {
+struct TaskState {
     period_ns: i64,
     tally: Tally,
     last: Option<Activation>,
@@ -52,9 +52,9 @@ struct Lane {
     after_skip: bool,
 }
 
-impl Lane {
+impl TaskState {
     fn new(period_ns: i64) -> Self {
-        Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
+        TaskState { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
     }
 
     /// Cuts off the rows from the first impossible one; returns true if there was none.
@@ -98,7 +98,7 @@ impl<'a> JournalParts<'a> {
         if let Some(&[low, high]) = preamble.strip_prefix(&MAGIC[..]) {
             let found = u16::from_le_bytes([low, high]);
             if found > VERSION {
-                return Err(newer(path, u32::from(found), u32::from(VERSION)));
+                return Err(newer_format(path, u32::from(found), u32::from(VERSION)));
             }
         }
         let not = || not_a_run_file(path, no_journal(&preamble));
@@ -114,11 +114,11 @@ impl<'a> JournalParts<'a> {
             let (at, bytes, rows) = match frames.next().map_err(read_error)? {
                 Some((_, Frame { kind: Kind::Info, payload, .. })) => {
                     let info = parse_info(path, payload)?;
-                    let lanes = info.tasks.iter().map(|t| Lane::new(t.spec.period_ns)).collect();
+                    let tasks = info.tasks.iter().map(|t| TaskState::new(t.spec.period_ns)).collect();
                     return Ok(JournalParts {
                         path,
                         frames,
-                        lanes,
+                        tasks,
                         rows: Vec::new(),
                         causes: Vec::new(),
                         gaps: 0,
@@ -143,7 +143,7 @@ impl<'a> JournalParts<'a> {
             let bytes = frame.bytes();
             let (mut whole, mut slice) = (false, None);
             self.rows.clear();
-            match (kind, self.lanes.get(task)) {
+            match (kind, self.tasks.get(task)) {
                 (Kind::Info, _) => {
                     self.info = parse_info(self.path, frame.payload)?;
                     return Ok(Some(Part::Info));
@@ -153,12 +153,13 @@ impl<'a> JournalParts<'a> {
                     return Ok(Some(Part::Causes(&self.causes)));
                 }
                 (_, None) => {}
-                (Kind::Rows, Some(lane)) => {
+                (Kind::Rows, Some(task_state)) => {
                     let limit = count.min(frame.payload.len());
                     // Rows decoded before an impossible one are kept.
-                    whole = codec::decode(frame.payload, lane.period_ns, limit, &mut self.rows).is_some();
+                    whole =
+                        codec::decode(frame.payload, task_state.period_ns, limit, &mut self.rows).is_some();
                     let own = self.info.tasks.get(task).is_some_and(TaskRun::has_own_due_times);
-                    whole &= lane.cut_impossible(&mut self.rows, own);
+                    whole &= task_state.cut_impossible(&mut self.rows, own);
                 }
                 (Kind::Slice, Some(_)) => {
                     slice = Slice::decode(task, frame.payload).filter(|slice| slice.check().is_ok());
@@ -171,11 +172,11 @@ impl<'a> JournalParts<'a> {
             }
             if self.frames.skipped().len() > self.gaps {
                 self.gaps = self.frames.skipped().len();
-                self.lanes.iter_mut().for_each(|lane| lane.after_skip = true);
+                self.tasks.iter_mut().for_each(|task_state| task_state.after_skip = true);
             }
-            if let Some(lane) = self.lanes.get_mut(task) {
-                lane.rows(&mut self.rows);
-                slice.iter().for_each(|slice| lane.tally.slice(slice));
+            if let Some(task_state) = self.tasks.get_mut(task) {
+                task_state.rows(&mut self.rows);
+                slice.iter().for_each(|slice| task_state.tally.slice(slice));
             }
             if slice.is_some() || !self.rows.is_empty() {
                 break (task, slice);
@@ -188,8 +189,8 @@ impl<'a> JournalParts<'a> {
     }
 
     /// The number of tasks.
-    pub(crate) fn tasks(&self) -> usize {
-        self.lanes.len()
+    pub(crate) fn task_count(&self) -> usize {
+        self.tasks.len()
     }
 
     /// Returns the position of reading, and the length.
@@ -209,9 +210,9 @@ impl<'a> JournalParts<'a> {
         if info.stop.is_some() {
             return info;
         }
-        for (task, lane) in info.tasks.iter_mut().zip(&self.lanes) {
+        for (task, task_state) in info.tasks.iter_mut().zip(&self.tasks) {
             if task.result.is_none() {
-                task.result = lane.tally.result();
+                task.result = task_state.tally.result();
                 task.unknown.push(Gap::Lost);
             }
         }
@@ -258,7 +259,7 @@ impl JournalReader {
             let _ = file.unlock();
         }
         let mut walk = JournalParts::begin(&file, path)?;
-        let mut rows = vec![0; walk.tasks()];
+        let mut rows = vec![0; walk.task_count()];
         let mut has_slices = false;
         while let Some(part) = walk.next()? {
             match part {

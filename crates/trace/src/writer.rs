@@ -13,7 +13,7 @@ use crate::error::{FileProblem, being_recorded, exists, not_closed};
 use crate::journal::Journal;
 use crate::paths::{journal_path, numbered, sync_directory};
 use crate::recorder::Recorder;
-use crate::recover::{close_journal, saved};
+use crate::recover::{close_journal, error_with_records_saved};
 use crate::table::FinishedRun;
 
 /// Records one run into a file.
@@ -177,7 +177,7 @@ impl RunWriter {
         closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| {
             match error.is(FileProblem::JournalLeft) || error.is(FileProblem::Lost) {
                 true => error,
-                false => saved(&journal, &path, &info, error),
+                false => error_with_records_saved(&journal, &path, &info, error),
             }
         })
     }

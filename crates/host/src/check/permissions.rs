@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "allowed-cpus", scope: Scope::Process, ruling: check_allowed_cpus },
 ];
 
-/// Adds the options for whoever starts the container: podman takes those of docker.
+/// Adds the option that a container engine needs: podman takes those of docker.
 fn add_engine_option(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     let podman = |kind: &str| matches!(kind, "podman" | "libpod");
     let engine =

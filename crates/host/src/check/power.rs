@@ -28,7 +28,7 @@ fn cpus<'a>(s: &'a Subject<'_>) -> impl Iterator<Item = &'a Cpu> {
     s.cpus.iter().filter_map(|cpu| s.facts.cpu(cpu))
 }
 
-/// Of the real-time CPUs those for which this holds.
+/// Real-time CPUs for which `holds` is true.
 fn cpus_where(s: &Subject<'_>, holds: impl Fn(&Cpu) -> bool) -> CpuSet {
     cpus(s).filter(|cpu| holds(cpu)).map(|cpu| cpu.id).collect()
 }

@@ -27,7 +27,7 @@ use crate::pulse;
 
 /// This machine, made ready to measure one task again and again.
 pub struct TaskMeasurer<'e, 'a> {
-    /// The task with nothing left open.
+    /// The task with all settings chosen.
     pub spec: TaskSpec,
     /// Order, resumption and progress of the blocks.
     pub experiment: &'e mut Experiment<'a>,
@@ -50,7 +50,7 @@ pub struct Block {
     pub refused: Vec<Refusal>,
     /// Counters of the thread.
     pub result: TaskResult,
-    /// Why it was stopped for the machine's safety, if it was.
+    /// Overload for which the task was stopped, if it was.
     pub overload: Option<Overload>,
     #[serde(skip)]
     pub activations: Vec<Activation>,
@@ -83,7 +83,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(10);
 const MAX_ACTIVATIONS: u64 = 1 << 20;
 
 impl<'e, 'a> TaskMeasurer<'e, 'a> {
-    /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
+    /// Reads the machine's facts, chooses the task's unspecified settings, and moves the calling thread off the
     /// measured processor if there is another.
     pub fn prepare(
         spec: TaskSpec,
@@ -94,7 +94,8 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         let latency =
             dma_latency.hold().map_err(|error| refused.push(dma_latency_refusal(dma_latency, &error)));
         let facts = facts::read(&Root::system());
-        let mut prepared = prepare::tasks(&facts, vec![spec], None, &isolate::taken(&Root::system()))?;
+        let mut prepared =
+            prepare::prepare_tasks(&facts, vec![spec], None, &isolate::cpus_of_others(&Root::system()))?;
         let moved = Moved::to(&prepared.housekeeping);
         let spec = prepared.tasks.pop().ok_or_else(|| {
             Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
@@ -177,7 +178,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
         Ok(blocks)
     }
 
-    /// The same with every block measured to its end.
+    /// Measures several tasks in turns, every block to its end: an interruption is an error.
     pub fn measure_all_in_turns(
         &mut self,
         specs: &[TaskSpec],
@@ -196,7 +197,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
     /// Checks that a task may be measured here; the error gives the reason.
     pub fn check_measurable(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
-        prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
+        prepare::prepare_cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
         spare_processor::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
     }
@@ -212,7 +213,7 @@ impl<'e, 'a> TaskMeasurer<'e, 'a> {
             facts_before: Some(self.facts.clone()),
             facts_after: Some(self.read_facts()),
             stop: Some(StopReason::Duration),
-            ..prepare::described(std::env::args().collect())
+            ..prepare::new_run_info(std::env::args().collect())
         };
         info.warnings.push(Warning::Parts { parts: blocks.len() as u64 });
         for refusal in blocks.iter().flat_map(|b| &b.refused) {
@@ -286,7 +287,7 @@ fn measure_block(
     let ring = count as usize;
     let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
     let of_task = |error: Error| error.within(format!("task {}", spec.name));
-    let (work, _) = pulse::around(spec, None).map_err(of_task)?;
+    let (work, _) = pulse::with_pulses(spec, None).map_err(of_task)?;
     let mut task = TaskThread::spawn_with(spec, &options, &stop, work).map_err(of_task)?;
     let drain = task.take_drain();
     let (granted, refused) = (task.granted().clone(), task.refused().to_vec());

@@ -84,7 +84,7 @@ impl<'a> Experiment<'a> {
         Ok(part.map(|(part, _)| part))
     }
 
-    /// The same for a part with activations.
+    /// Returns the next part with its activations, as [`next_part`](Self::next_part) does.
     pub fn next_part_with_rows<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,
@@ -120,7 +120,7 @@ pub struct KeptParts {
     parts: FinishedParts,
     /// The parts in earlier files.
     done: Vec<FinishedParts>,
-    /// Why no more are kept.
+    /// Error after which no more parts are kept.
     failure: Option<Error>,
 }
 

@@ -5,12 +5,12 @@ use jitterlab_model::facts::Devices;
 use super::Root;
 
 pub(super) fn devices(root: &Root) -> Devices {
-    Devices { graphics: graphics(root), translated: translated(root) }
+    Devices { graphics: graphics_drivers(root), translated: translated_group_count(root) }
 }
 
 /// Drivers of the graphics cards (`card0`; `card0-HDMI-A-1` is one of its connectors), and NVIDIA's own, which may do without
 /// such a card.
-fn graphics(root: &Root) -> Option<Vec<String>> {
+fn graphics_drivers(root: &Root) -> Option<Vec<String>> {
     const CLASS: &str = "sys/class";
     let number = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
     let cards = root.names(&format!("{CLASS}/drm")).into_iter().filter(number);
@@ -25,7 +25,7 @@ fn graphics(root: &Root) -> Option<Vec<String>> {
 }
 
 /// Number of the groups that the kernel translates (`DMA`, `DMA-FQ`), not of those that reach memory directly (`identity`).
-fn translated(root: &Root) -> Option<u64> {
+fn translated_group_count(root: &Root) -> Option<u64> {
     const GROUPS: &str = "sys/kernel/iommu_groups";
     let is_translated = |group: &String| {
         root.text(&format!("{GROUPS}/{group}/type")).is_some_and(|kind| kind.starts_with("DMA"))

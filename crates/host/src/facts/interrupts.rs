@@ -35,10 +35,10 @@ fn parse(table: &str) -> Vec<Interrupt> {
     if cpus.is_empty() {
         return Vec::new();
     }
-    lines.filter_map(|line| row(line, &cpus)).collect()
+    lines.filter_map(|line| parse_row(line, &cpus)).collect()
 }
 
-fn row(line: &str, cpus: &[u16]) -> Option<Interrupt> {
+fn parse_row(line: &str, cpus: &[u16]) -> Option<Interrupt> {
     let (id, mut rest) = line.split_once(':')?;
     let mut counts = Vec::with_capacity(cpus.len());
     for &cpu in cpus {
@@ -50,7 +50,7 @@ fn row(line: &str, cpus: &[u16]) -> Option<Interrupt> {
     }
     let id = id.trim().to_owned();
     let numbered = id.bytes().all(|b| b.is_ascii_digit());
-    let name = if numbered { devices(rest) } else { rest.trim().to_owned() };
+    let name = if numbered { device_names(rest) } else { rest.trim().to_owned() };
     let counts: std::collections::BTreeMap<u16, u64> = counts.into_iter().filter(|(_, n)| *n > 0).collect();
     (numbered && !name.is_empty() || !counts.is_empty()).then_some(Interrupt {
         id,
@@ -61,7 +61,7 @@ fn row(line: &str, cpus: &[u16]) -> Option<Interrupt> {
 }
 
 /// The devices of a line, which follow the controller and the kind of signal (`28-edge`, `27 Level`).
-fn devices(description: &str) -> String {
+fn device_names(description: &str) -> String {
     let mut rest = description.trim();
     for word in description.split_whitespace() {
         rest = rest.trim_start().strip_prefix(word).unwrap_or(rest);

@@ -101,7 +101,7 @@ fn options(root: &Root, release: &str) -> Option<BTreeMap<String, String>> {
     Some(set.collect())
 }
 
-/// Its switch may not be there (debugfs is not mounted), or not open (a locked-down kernel).
+/// True if the preemption switch in debugfs opens, false if not (a locked-down kernel); `None` if this process may not look.
 fn preemption_switch(root: &Root) -> Option<bool> {
     if !root.exists("sys/kernel") {
         return None;
@@ -133,7 +133,7 @@ fn preemption(root: &Root, kernel: &Kernel) -> Option<Preemption> {
     }
     if let Some(modes) = root.text(PREEMPTION_SWITCH) {
         // Such as `none voluntary (full) lazy`.
-        return named(modes.split('(').nth(1)?.split(')').next()?);
+        return parse_preemption(modes.split('(').nth(1)?.split(')').next()?);
     }
     let set = |option: &str| kernel.options.get(option).is_some_and(|value| value == "y");
     let configured = || {
@@ -149,12 +149,12 @@ fn preemption(root: &Root, kernel: &Kernel) -> Option<Preemption> {
         .find_map(|(option, model)| set(option).then_some(model))
     };
     if kernel.preemption_dynamic == Some(true) {
-        return kernel.parameter("preempt").and_then(named).or_else(configured);
+        return kernel.parameter("preempt").and_then(parse_preemption).or_else(configured);
     }
     configured().or_else(|| version.split_whitespace().any(|w| w == "PREEMPT").then_some(Preemption::Full))
 }
 
-fn named(mode: &str) -> Option<Preemption> {
+fn parse_preemption(mode: &str) -> Option<Preemption> {
     Some(match mode {
         "none" => Preemption::None,
         "voluntary" => Preemption::Voluntary,

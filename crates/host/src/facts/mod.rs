@@ -158,7 +158,7 @@ pub fn read(root: &Root) -> SystemFacts {
     let mut cpus = processor::cpus(root, &online);
     processor::add_times(&mut cpus, &stat);
     let mut interrupts = interrupts::interrupts(root);
-    interrupts.irqbalance_running = threads::runs(&threads, "irqbalance");
+    interrupts.irqbalance_running = threads::is_running(&threads, "irqbalance");
     SystemFacts {
         uptime_s: root.text("proc/uptime").and_then(|t| t.split_whitespace().next()?.parse().ok()),
         clock: kernel::clock(root),
@@ -170,8 +170,8 @@ pub fn read(root: &Root) -> SystemFacts {
         memory: memory::memory(root),
         interrupts,
         process: process::process(root),
-        real_time_threads: threads::real_time(&threads),
-        measuring: threads::measuring(&threads),
+        real_time_threads: threads::urgent_threads(&threads),
+        measuring: threads::measuring_programs(&threads),
         devices: devices::devices(root),
         virtualisation: virtualisation::virtualisation(root, &cpu_info),
         real_time_cores: virtualisation::real_time_cores(root),

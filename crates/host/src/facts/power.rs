@@ -13,8 +13,8 @@ pub(super) fn power(root: &Root) -> Power {
     let requested = dma_latency_us.is_some_and(|us| us < NO_REQUEST_US);
     Power {
         dma_latency_us,
-        dma_latency_holders: if requested { holders(root) } else { Vec::new() },
-        dma_latency_writable: writable(root),
+        dma_latency_holders: if requested { latency_holders(root) } else { Vec::new() },
+        dma_latency_writable: is_writable(root),
         turbo: turbo(root),
         idle_driver: root.word("sys/devices/system/cpu/cpuidle/current_driver"),
         idle_governor: root
@@ -22,13 +22,13 @@ pub(super) fn power(root: &Root) -> Power {
             .or_else(|| root.word("sys/devices/system/cpu/cpuidle/current_governor_ro")),
         firmware_throttled: root
             .text("sys/devices/platform/soc/soc:firmware/get_throttled")
-            .or_else(|| asked_firmware(root))
+            .or_else(|| firmware_throttling(root))
             .and_then(|said| throttled_bits(&said)),
     }
 }
 
 /// The answer of a Raspberry Pi's firmware, where the kernel is not its maker's and shows no file of it.
-fn asked_firmware(root: &Root) -> Option<String> {
+fn firmware_throttling(root: &Root) -> Option<String> {
     let asked = root.is_system() && root.exists("dev/vcio");
     let answer = asked.then(|| of_system("vcgencmd").arg("get_throttled").output())?.ok()?;
     Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
@@ -41,7 +41,7 @@ fn throttled_bits(said: &str) -> Option<u32> {
 }
 
 /// True if the device may be opened for writing, checked without opening it; `None` without the device.
-fn writable(root: &Root) -> Option<bool> {
+fn is_writable(root: &Root) -> Option<bool> {
     const DEVICE: &str = "dev/cpu_dma_latency";
     root.exists(DEVICE).then(|| access(&root.path(DEVICE), AccessFlags::W_OK).is_ok())
 }
@@ -53,7 +53,7 @@ fn turbo(root: &Root) -> Option<bool> {
 
 /// The processes that hold the device open. Looks at every open file of every process, so it is done only when
 /// there is something to find.
-fn holders(root: &Root) -> Vec<LatencyHolder> {
+fn latency_holders(root: &Root) -> Vec<LatencyHolder> {
     let mut found = Vec::new();
     for name in root.names("proc") {
         let Ok(pid) = name.parse::<u32>() else { continue };

@@ -46,14 +46,14 @@ pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
         while !path.is_empty() {
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);
             let folder = |path: &str| ["sys/fs/cgroup", mount, path].join("/").replace("//", "/");
-            limits.extend(limits_of(root, &folder(path), &folder(above)));
+            limits.extend(quotas_from(root, &folder(path), &folder(above)));
             path = above;
         }
     }
     limits
 }
 
-fn limits_of(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
+fn quotas_from(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
     let number = |folder: &str, name: &str| root.number::<i64>(&format!("{folder}/{name}"));
     let limit = |name: &str, quota_us: i64, period_us: i64, lifted: String| {
         let limits = quota_us >= 0 && quota_us < period_us;

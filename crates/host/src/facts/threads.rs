@@ -67,14 +67,14 @@ fn parse(stat: &str) -> Option<ThreadLine> {
 }
 
 /// True if a program runs; `None` if other processes are hidden (a container, `hidepid`).
-pub(super) fn runs(threads: &[ThreadLine], name: &str) -> Option<bool> {
+pub(super) fn is_running(threads: &[ThreadLine], name: &str) -> Option<bool> {
     let all_seen = threads.iter().any(|t| t.kernel && t.name == "kthreadd");
     let found = threads.iter().any(|t| t.first && t.name == name);
     (found || all_seen).then_some(found)
 }
 
 /// The urgent threads of others, most urgent first.
-pub(super) fn real_time(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
+pub(super) fn urgent_threads(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
     let urgent = threads.iter().filter_map(|p| {
         // SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7).
         let policy = match p.policy {
@@ -116,7 +116,7 @@ const LATENCY_TOOLS: &[&str] = &[
 const TRACERS: &[&str] = &["osnoise/", "timerlat/"];
 
 /// Other programs that measure, each once: a jitterlab does where it has a real-time thread.
-pub(super) fn measuring(threads: &[ThreadLine]) -> Vec<Program> {
+pub(super) fn measuring_programs(threads: &[ThreadLine]) -> Vec<Program> {
     let is_urgent = |pid: u32| threads.iter().any(|t| t.pid == pid && matches!(t.policy, 1 | 2 | 6));
     let measures = |t: &&ThreadLine| match t.kernel {
         true => TRACERS.iter().any(|name| t.name.starts_with(name)),

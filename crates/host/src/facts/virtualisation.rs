@@ -35,13 +35,13 @@ const FIRMWARE: &[(&str, &str)] = &[
 ];
 
 pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
-    let hypervisor = signature(root)
+    let hypervisor = hypervisor_of_signature(root)
         .or_else(|| {
             root.word("sys/hypervisor/type").map(|kind| if kind == "xen" { "Xen".into() } else { kind })
         })
-        .or_else(|| firmware(root))
-        .or_else(|| device_tree(root))
-        .or_else(|| clocksource(root));
+        .or_else(|| hypervisor_of_firmware(root))
+        .or_else(|| hypervisor_of_device_tree(root))
+        .or_else(|| hypervisor_of_clocksource(root));
     let flagged = field(cpu_info, "flags").map(|flags| flags.split_whitespace().any(|f| f == "hypervisor"));
     // On x86 a processor flag decides. A device tree names a hypervisor or the board. Elsewhere only a
     // hypervisor with a known name is recognised.
@@ -57,20 +57,20 @@ pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
     }
 }
 
-fn signature(root: &Root) -> Option<String> {
+fn hypervisor_of_signature(root: &Root) -> Option<String> {
     let registers: [u8; 16] = root.bytes_at("dev/cpu/0/cpuid", 0x4000_0000)?;
     let text = String::from_utf8_lossy(&registers[4..]).into_owned();
     SIGNATURES.iter().find(|(mark, _)| text.contains(mark)).map(|(_, name)| (*name).to_owned())
 }
 
-fn firmware(root: &Root) -> Option<String> {
+fn hypervisor_of_firmware(root: &Root) -> Option<String> {
     ["product_name", "sys_vendor", "board_vendor", "bios_vendor"].iter().find_map(|name| {
         let text = root.text(&format!("sys/class/dmi/id/{name}"))?;
         FIRMWARE.iter().find(|(mark, _)| text.contains(mark)).map(|(_, name)| (*name).to_owned())
     })
 }
 
-fn device_tree(root: &Root) -> Option<String> {
+fn hypervisor_of_device_tree(root: &Root) -> Option<String> {
     let compatible = |name: &str| root.text(&format!("proc/device-tree/{name}")).unwrap_or_default();
     let hypervisor = compatible("hypervisor/compatible");
     match hypervisor.as_str() {
@@ -81,7 +81,7 @@ fn device_tree(root: &Root) -> Option<String> {
     }
 }
 
-fn clocksource(root: &Root) -> Option<String> {
+fn hypervisor_of_clocksource(root: &Root) -> Option<String> {
     let available = root.text("sys/devices/system/clocksource/clocksource0/available_clocksource")?;
     [("kvm-clock", "KVM"), ("hyperv_clocksource", "Hyper-V"), ("xen", "Xen")]
         .iter()
@@ -105,10 +105,11 @@ fn container(root: &Root) -> Option<String> {
     if !FIRST_NAMESPACES.iter().any(|(kind, first)| own(kind, first)) {
         return None;
     }
-    marked(root).or_else(|| own("pid", FIRST_NAMESPACES[0].1).then(|| "a container of unknown kind".into()))
+    marked_container(root)
+        .or_else(|| own("pid", FIRST_NAMESPACES[0].1).then(|| "a container of unknown kind".into()))
 }
 
-fn marked(root: &Root) -> Option<String> {
+fn marked_container(root: &Root) -> Option<String> {
     if let Some(kind) = root.word("run/systemd/container") {
         return Some(kind);
     }

@@ -61,7 +61,7 @@ fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> boo
         let from = root.path(V1).join(within.trim_start_matches('/'));
         // The move sets the CPUs of its threads, there and back.
         for thread in threads(pid) {
-            if let Some(cpus) = journal.cpus_at_first(&thread) {
+            if let Some(cpus) = journal.original_cpus(&thread) {
                 journal.note_cpus(thread, cpus)?;
             }
         }
@@ -103,7 +103,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let mut moved = 0;
     for name in siblings {
         let file = format!("{V2}/{name}/cpuset.cpus");
-        let limit = match journal.at_first(&file).and_then(|cpus| cpus.parse::<CpuSet>().ok()) {
+        let limit = match journal.original_text(&file).and_then(|cpus| cpus.parse::<CpuSet>().ok()) {
             Some(cpus) if !cpus.is_empty() && !cpus.and(others).is_empty() => cpus.and(others),
             _ => others.clone(),
         };

@@ -38,7 +38,7 @@ enum Change {
 
 impl Change {
     /// True if both change the same thing of the machine.
-    fn is_of_the_same(&self, other: &Change) -> bool {
+    fn has_same_target(&self, other: &Change) -> bool {
         match (self, other) {
             (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
             (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. }) => thread == other,
@@ -69,15 +69,15 @@ impl OtherJournal {
 }
 
 /// The isolations of a machine that go on right now.
-fn living(root: &Root) -> Vec<OtherJournal> {
+fn active_journals(root: &Root) -> Vec<OtherJournal> {
     let read = journals_of(root).into_iter().filter_map(|path| read(&path));
     read.filter(|journal| journal.process.is_alive()).collect()
 }
 
 /// Journals of other processes that live.
-pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
+pub(super) fn other_active_journals(root: &Root) -> Vec<OtherJournal> {
     let own = Thread::own();
-    living(root).into_iter().filter(|one| one.process != own).collect()
+    active_journals(root).into_iter().filter(|one| one.process != own).collect()
 }
 
 /// Reads a journal. The last line may be half written; its change was not made then.
@@ -101,14 +101,14 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn create(
-        turn: &ChangeLock,
+        lock: &ChangeLock,
         root: &Root,
         cpus: &CpuSet,
     ) -> Result<Self, (PathBuf, io::Error)> {
-        let path = turn.folder().join(format!("isolation-{}.journal", std::process::id()));
+        let path = lock.folder().join(format!("isolation-{}.journal", std::process::id()));
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| (path.clone(), error))?;
-        let others = living_others(root);
+        let others = other_active_journals(root);
         let mut journal =
             Journal { root: root.clone(), path: path.clone(), file, changes: Vec::new(), others };
         let owner = Change::Owner { process: Thread::own(), cpus: cpus.clone() };
@@ -133,7 +133,7 @@ impl Journal {
     }
 
     /// Notes a change, makes it, and notes if that was refused.
-    fn make(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fn make_change(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.note(change)?;
         action().inspect_err(|_| {
             // If even this cannot be written, undoing a change that was not made does no harm.
@@ -141,28 +141,28 @@ impl Journal {
         })
     }
 
-    /// The same change in the journal of another active isolation, which has the original value.
-    fn made_before(&self, change: &Change) -> Option<&Change> {
-        self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
+    /// Change of the same target in the journal of another active isolation, which has the original value.
+    fn change_of_other(&self, change: &Change) -> Option<&Change> {
+        self.others.iter().flat_map(|other| &other.changes).find(|other| other.has_same_target(change))
     }
 
-    /// This change with the original value.
+    /// The change with the value before any isolation in place of its own.
     fn original(&self, change: Change) -> Change {
-        self.made_before(&change).cloned().unwrap_or(change)
+        self.change_of_other(&change).cloned().unwrap_or(change)
     }
 
     /// Content of a file of the kernel before any isolation.
-    pub(super) fn at_first(&self, name: &str) -> Option<String> {
+    pub(super) fn original_text(&self, name: &str) -> Option<String> {
         let file = self.root.path(name);
-        match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
+        match self.change_of_other(&Change::Value { file: file.clone(), before: String::new() }) {
             Some(Change::Value { before, .. }) => Some(before.clone()),
             _ => fs::read_to_string(&file).ok().map(|text| chosen(text.trim()).to_owned()),
         }
     }
 
     /// The CPUs that a thread could run on before any isolation.
-    pub(super) fn cpus_at_first(&self, thread: &Thread) -> Option<CpuSet> {
-        match self.made_before(&Change::Affinity { thread: thread.clone(), before: CpuSet::new() }) {
+    pub(super) fn original_cpus(&self, thread: &Thread) -> Option<CpuSet> {
+        match self.change_of_other(&Change::Affinity { thread: thread.clone(), before: CpuSet::new() }) {
             Some(Change::Affinity { before, .. }) => Some(before.clone()),
             _ => thread.cpus(),
         }
@@ -172,23 +172,23 @@ impl Journal {
     pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let file = self.root.path(name);
         let now = chosen(fs::read_to_string(&file)?.trim()).to_owned();
-        let before = self.at_first(name).unwrap_or_else(|| now.clone());
+        let before = self.original_text(name).unwrap_or_else(|| now.clone());
         if now == value && before == value {
             return Ok(false);
         }
-        self.make(Change::Value { file: file.clone(), before }, || write(&file, value))?;
+        self.make_change(Change::Value { file: file.clone(), before }, || write(&file, value))?;
         Ok(true)
     }
 
     pub(super) fn bind(&mut self, thread: &Thread, before: CpuSet, cpus: &CpuSet) -> io::Result<()> {
-        self.make(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
+        self.make_change(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
     }
 
-    /// Schedules a thread another way.
-    pub(super) fn schedule(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
+    /// Sets the policy of a thread.
+    pub(super) fn set_policy(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
         let Some(now) = thread.policy() else { return Ok(()) };
         let change = self.original(Change::Policy { thread: thread.clone(), before: now });
-        self.make(change, || thread.schedule(policy))
+        self.make_change(change, || thread.set_policy(policy))
     }
 
     /// Notes the CPUs of a thread that is about to lose some in another way.
@@ -200,10 +200,12 @@ impl Journal {
     pub(super) fn make_group(&mut self, parent: &str, name: &str) -> io::Result<PathBuf> {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
-        self.make(Change::Group { folder: folder.clone(), above }, || match fs::create_dir(&folder) {
-            // Our own group, which the kernel could not remove while an earlier process kept it busy.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made,
+        self.make_change(Change::Group { folder: folder.clone(), above }, || {
+            match fs::create_dir(&folder) {
+                // Our own group, which the kernel could not remove while an earlier process kept it busy.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            }
         })?;
         Ok(folder)
     }
@@ -212,7 +214,7 @@ impl Journal {
     pub(super) fn move_process(&mut self, process: Thread, from: &Path, to: &Path) -> io::Result<()> {
         let id = process.id.to_string();
         let change = self.original(Change::Member { process, group: from.into() });
-        self.make(change, || write(to, &id))
+        self.make_change(change, || write(to, &id))
     }
 
     /// Undoes every change, latest first, except those that another isolation needs as well, which undoes
@@ -221,11 +223,11 @@ impl Journal {
         if self.changes.is_empty() {
             return Vec::new();
         }
-        let turn = ChangeLock::take(&self.root);
-        let problems = undo_all(std::mem::take(&mut self.changes), &living_others(&self.root));
+        let lock = ChangeLock::take(&self.root);
+        let problems = undo_all(std::mem::take(&mut self.changes), &other_active_journals(&self.root));
         // Taken away even with problems, since trying again would not solve them.
         let _ = fs::remove_file(&self.path);
-        drop(turn);
+        drop(lock);
         problems
     }
 }
@@ -250,7 +252,7 @@ fn write(file: &Path, value: &str) -> io::Result<()> {
 
 fn undo_all(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
     let needed = |change: &Change| {
-        others.iter().flat_map(|other| &other.changes).any(|other| other.is_of_the_same(change))
+        others.iter().flat_map(|other| &other.changes).any(|other| other.has_same_target(change))
     };
     let mut problems = Vec::new();
     let mut latest_first = changes.into_iter().rev();
@@ -264,7 +266,7 @@ fn undo_all(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
     problems
 }
 
-/// A thread that has ended needs nothing undone.
+/// Undoes one change; one of a thread that has ended needs nothing.
 fn undo(change: Change) -> Result<(), String> {
     match change {
         Change::Owner { .. } | Change::Refused => Ok(()),
@@ -280,7 +282,7 @@ fn undo(change: Change) -> Result<(), String> {
             .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })
             .map_err(|error| format!("CPUs {before} to {}: {error}", thread.name)),
         Change::Policy { thread, before } if thread.is_alive() => {
-            thread.schedule(before).map_err(|error| format!("{before} of {}: {error}", thread.name))
+            thread.set_policy(before).map_err(|error| format!("{before} of {}: {error}", thread.name))
         }
         Change::Member { process, group } if process.is_alive() => write(&group, &process.id.to_string())
             .or_else(|error| if process.is_alive() { Err(error) } else { Ok(()) })
@@ -304,7 +306,7 @@ pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
 }
 
 /// A process that ends has ended by then.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
@@ -314,7 +316,7 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     // which is long if others keep it from its processor.
     let mut result = Ok(());
     let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
+    while begin.elapsed() < MAX_WAIT {
         let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         for member in members.split_whitespace() {
             let _ = write(above, member);
@@ -342,28 +344,28 @@ pub struct Restored {
 /// Undoes the changes of processes that are gone. Without permission for it, nothing is undone.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
-    if !ChangeLock::has_a_place(root) && left_behind(root).is_empty() {
+    if !ChangeLock::journal_folder_exists(root) && left_behind(root).is_empty() {
         return Vec::new();
     }
-    ChangeLock::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
+    ChangeLock::take(root).map_or(Vec::new(), |lock| restore_in(&lock, root))
 }
 
-/// The same for who has the turn.
-pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
+/// Undoes the changes of processes that are gone, for the holder of the lock.
+pub(super) fn restore_in(lock: &ChangeLock, root: &Root) -> Vec<Restored> {
     let mut restored = Vec::new();
-    for path in journals(turn.folder()) {
+    for path in journals(lock.folder()) {
         let found = read(&path);
         if found.as_ref().is_some_and(|journal| journal.process.is_alive()) {
             continue;
         }
         if let Some(OtherJournal { process, changes, .. }) = found {
             let count = changes.len();
-            let problems = undo_all(changes, &living(root));
+            let problems = undo_all(changes, &active_journals(root));
             restored.push(Restored { process: process.id, changes: count, problems });
         }
         let _ = fs::remove_file(&path);
     }
-    for orphan in orphans(root).into_iter().filter(|orphan| is_gone(root, orphan.process)) {
+    for orphan in orphans(root).into_iter().filter(|orphan| is_dead(root, orphan.process)) {
         let removed = undo(Change::Group { folder: orphan.folder, above: orphan.above });
         restored.push(Restored {
             process: orphan.process,
@@ -375,9 +377,11 @@ pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
 }
 
 /// True if no living jitterlab has this number and could own a control group.
-fn is_gone(root: &Root, process: u32) -> bool {
+fn is_dead(root: &Root, process: u32) -> bool {
     let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
-    process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)
+    process != std::process::id()
+        && !lives()
+        && active_journals(root).iter().all(|one| one.process.id != process)
 }
 
 /// Processes that are gone and have left something changed; any user may ask.
@@ -385,7 +389,7 @@ pub fn left_behind(root: &Root) -> Vec<u32> {
     let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
     let gone = journals.filter(|journal| !journal.process.is_alive()).map(|journal| journal.process.id);
     let groups = orphans(root).into_iter().map(|orphan| orphan.process);
-    let mut left: Vec<u32> = gone.chain(groups.filter(|process| is_gone(root, *process))).collect();
+    let mut left: Vec<u32> = gone.chain(groups.filter(|process| is_dead(root, *process))).collect();
     left.sort_unstable();
     left.dedup();
     left

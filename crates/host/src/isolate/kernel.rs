@@ -17,7 +17,8 @@ pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &m
             .cpus(&format!("proc/irq/{irq}/effective_affinity_list"))
             .filter(|cpus| !cpus.is_empty())
             .or_else(|| root.cpus(&name));
-        let may_go: CpuSet = journal.at_first(&name).and_then(|cpus| cpus.parse().ok()).unwrap_or_default();
+        let may_go: CpuSet =
+            journal.original_text(&name).and_then(|cpus| cpus.parse().ok()).unwrap_or_default();
         if !goes_to.is_some_and(|cpus| cpus.overlaps(&report.cpus)) && !may_go.overlaps(&report.cpus) {
             continue;
         }
@@ -58,8 +59,8 @@ pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut I
             continue;
         }
         let now = root.text(&name).unwrap_or_default();
-        let before = journal.at_first(&name).unwrap_or_default();
-        if means_the_same(&before, &value) && means_the_same(&now, &value) {
+        let before = journal.original_text(&name).unwrap_or_default();
+        if is_same_mask(&before, &value) && is_same_mask(&now, &value) {
             continue;
         }
         match journal.set(&name, &value) {
@@ -70,6 +71,6 @@ pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut I
 }
 
 /// Masks are written with leading zeros by some kernels: `00000001` is `1`.
-pub(super) fn means_the_same(a: &str, b: &str) -> bool {
+pub(super) fn is_same_mask(a: &str, b: &str) -> bool {
     a == b || CpuSet::from_mask(a).is_some_and(|set| Some(set) == CpuSet::from_mask(b))
 }

@@ -53,14 +53,14 @@ impl Isolation {
         if cpus.is_empty() || usable.without(cpus).is_empty() {
             return nothing_left();
         }
-        let (turn, mut journal) = opened(root, cpus, wanted)?;
+        let (lock, mut journal) = open_journal(root, cpus, wanted)?;
         // CPUs that others keep free are not available, and their threads stay where they are.
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
         let others = usable.without(cpus).without(&taken);
-        let wanted = &|pid: u32| wanted(pid) && !other_instances::descends(pid, &owners);
+        let wanted = &|pid: u32| wanted(pid) && !other_instances::descends_from(pid, &owners);
         if others.is_empty() {
-            drop(turn);
+            drop(lock);
             return nothing_left();
         }
         let mut report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
@@ -68,7 +68,7 @@ impl Isolation {
         kernel::move_chores(&mut journal, &others, &mut report);
         let grouped = cpuset::confine(&mut journal, &others, wanted, &mut report);
         threads::move_away(&mut journal, &others, wanted, grouped, &mut report);
-        drop(turn);
+        drop(lock);
         Ok(Isolation { journal, report })
     }
 
@@ -85,16 +85,22 @@ impl Isolation {
 
 /// Takes the lock to change something for these CPUs, and a journal for it, after the changes of a crashed
 /// run were undone. Refuses if a `wanted` process is another jitterlab that measures there.
-fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(ChangeLock, Journal), Error> {
+fn open_journal(
+    root: &Root,
+    cpus: &CpuSet,
+    wanted: &dyn Fn(u32) -> bool,
+) -> Result<(ChangeLock, Journal), Error> {
     let no_journal = |path: String, error: std::io::Error| {
         Error::refused(format!("isolation needs root, and a place to note what it changes ({path})"))
             .because(error)
             .remedy("run with sudo")
     };
-    let turn =
+    let lock =
         ChangeLock::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
-    journal::restore_in(&turn, root);
-    if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus)) {
+    journal::restore_in(&lock, root);
+    if let Some(other) =
+        journal::other_active_journals(root).into_iter().find(|other| other.cpus.overlaps(cpus))
+    {
         return Err(Error::refused(format!(
             "another jitterlab (process {}) keeps CPU {} free right now, and would move \
              this one",
@@ -102,21 +108,21 @@ fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(C
         ))
         .remedy("wait for its end, or isolate other CPUs"));
     }
-    if let Some((process, cpus)) = other_instances::measuring_on(cpus, wanted) {
+    if let Some((process, cpus)) = other_instances::other_measurement_on(cpus, wanted) {
         return Err(Error::refused(format!(
             "another jitterlab (process {process}) measures on CPU {cpus} right now, and \
              would be moved"
         ))
         .remedy("wait for its end, or isolate other CPUs"));
     }
-    let journal = Journal::create(&turn, root, cpus)
+    let journal = Journal::create(&lock, root, cpus)
         .map_err(|(path, error)| no_journal(path.display().to_string(), error))?;
-    Ok((turn, journal))
+    Ok((lock, journal))
 }
 
 /// CPUs that other jitterlabs keep free right now, with their processes. It needs only permission to read.
-pub(super) fn taken(root: &Root) -> Vec<(u32, CpuSet)> {
-    journal::living_others(root).into_iter().map(|other| (other.process.id, other.cpus)).collect()
+pub(super) fn cpus_of_others(root: &Root) -> Vec<(u32, CpuSet)> {
+    journal::other_active_journals(root).into_iter().map(|other| (other.process.id, other.cpus)).collect()
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use crate::processes::Stat;
 
 /// Folder of the journals and the lock file: it vanishes at a restart, as the changes do.
 const FOLDER: &str = "run/jitterlab";
-const TURN: &str = "turn";
+const LOCK_FILE: &str = "turn";
 /// Longest wait for the lock: nobody needs it for as long.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// The right to change the machine: only one jitterlab at a time has it, for as long as that takes.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ pub(super) struct ChangeLock {
 }
 
 impl ChangeLock {
-    /// Waits for it, and makes the folder of journals.
+    /// Waits for the lock, and makes the folder of journals.
     pub(super) fn take(root: &Root) -> io::Result<ChangeLock> {
         let folder = root.path(FOLDER);
-        let file = folder.join(TURN);
+        let file = folder.join(LOCK_FILE);
         loop {
             DirBuilder::new().recursive(true).mode(0o755).create(&folder)?;
             let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
@@ -42,7 +42,7 @@ impl ChangeLock {
             };
             let begin = Instant::now();
             while let Err(TryLockError::WouldBlock) = lock.try_lock() {
-                if begin.elapsed() > PATIENCE {
+                if begin.elapsed() > MAX_WAIT {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
                 thread::sleep(Duration::from_millis(5));
@@ -56,7 +56,7 @@ impl ChangeLock {
     }
 
     /// True if the folder of journals exists, so that somebody has held the lock and left something.
-    pub(super) fn has_a_place(root: &Root) -> bool {
+    pub(super) fn journal_folder_exists(root: &Root) -> bool {
         root.path(FOLDER).exists()
     }
 
@@ -80,7 +80,7 @@ pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "journal") && path.is_file()).collect()
 }
 
-/// The same for a machine, without the lock.
+/// Paths of the journals on a machine, read without the lock.
 pub(super) fn journals_of(root: &Root) -> Vec<PathBuf> {
     journals(&root.path(FOLDER))
 }
@@ -124,7 +124,7 @@ const MEASURERS: [&str; 6] = [
 
 /// Another jitterlab with a thread that is bound to some of these CPUs alone, and all such CPUs of it: moving it would spoil its
 /// measurement.
-pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<(u32, CpuSet)> {
+pub(super) fn other_measurement_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<(u32, CpuSet)> {
     let is_jitterlab = |pid: &u32| {
         let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
         exe.as_deref().and_then(Path::file_name).is_some_and(|name| MEASURERS.iter().any(|own| name == *own))
@@ -132,13 +132,13 @@ pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Optio
     let others = processes(wanted)
         .into_iter()
         .filter(is_jitterlab)
-        .filter(|pid| !descends(*pid, &[std::process::id()]));
-    others.map(|process| (process, bound_to(process))).find(|(_, bound)| bound.overlaps(cpus))
+        .filter(|pid| !descends_from(*pid, &[std::process::id()]));
+    others.map(|process| (process, bound_cpus(process))).find(|(_, bound)| bound.overlaps(cpus))
 }
 
 /// The CPUs of a process's real-time threads, and of those that are bound to a single one which is not where its first
 /// thread is: that one collects and shows, and its helpers stay with it.
-fn bound_to(process: u32) -> CpuSet {
+fn bound_cpus(process: u32) -> CpuSet {
     let first = Thread::find(process).and_then(|thread| thread.cpus());
     let alone = |cpus: &CpuSet| cpus.len() == 1 && first.as_ref() != Some(cpus);
     let bound = |thread: &Thread| thread.cpus().filter(|cpus| thread.is_real_time() || alone(cpus));
@@ -146,7 +146,7 @@ fn bound_to(process: u32) -> CpuSet {
 }
 
 /// True if a process is one of these, or was started by one of them.
-pub(super) fn descends(process: u32, from: &[u32]) -> bool {
+pub(super) fn descends_from(process: u32, from: &[u32]) -> bool {
     /// No chain of parents is as long; where it seems so, it has changed while it was followed.
     const LONGEST: usize = 64;
     let parent = |pid: &u32| Stat::of(*pid)?.field(4)?.parse().ok();

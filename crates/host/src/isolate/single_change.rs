@@ -6,7 +6,7 @@ use jitterlab_model::warning::{Isolated, LeftBehind};
 use jitterlab_model::{CpuSet, Error, Policy};
 
 use super::journal::{Journal, chosen};
-use super::{cpuset, kernel, opened, other_instances, thread, threads};
+use super::{cpuset, kernel, open_journal, other_instances, thread, threads};
 use crate::facts::Root;
 
 /// Changes that last as long as this lives. After a crash, `restore` puts them back.
@@ -23,8 +23,8 @@ impl Alteration {
     /// Prepares changes for these CPUs, without making any. Threads move to the other `usable` CPUs, except
     /// those that our own process and the `spared` ones have started.
     pub(crate) fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet, spared: &[u32]) -> Result<Self, Error> {
-        let (turn, journal) = opened(root, cpus, &|_| false)?;
-        drop(turn);
+        let (lock, journal) = open_journal(root, cpus, &|_| false)?;
+        drop(lock);
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let spared = spared.iter().copied().chain([std::process::id()]).collect();
         Ok(Alteration { journal, cpus: cpus.clone(), others: usable.without(cpus).without(&taken), spared })
@@ -34,7 +34,7 @@ impl Alteration {
     pub(crate) fn write(&mut self, file: &str, value: &str) -> io::Result<()> {
         let name = file.trim_start_matches('/');
         let root = self.journal.root().clone();
-        let holds = || root.text(name).is_some_and(|text| kernel::means_the_same(chosen(&text), value));
+        let holds = || root.text(name).is_some_and(|text| kernel::is_same_mask(chosen(&text), value));
         if holds() {
             return Ok(());
         }
@@ -61,11 +61,11 @@ impl Alteration {
         self.move_threads_off(&cpus, &others)
     }
 
-    /// The same off other CPUs than those that all this is for.
+    /// Moves the threads of others off these CPUs, to `to`.
     pub(crate) fn move_threads_off(&mut self, cpus: &CpuSet, to: &CpuSet) -> io::Result<()> {
         let mut report = Isolated { cpus: cpus.clone(), ..self.report()? };
         let spared = self.spared();
-        let wanted = &|process: u32| !other_instances::descends(process, &spared);
+        let wanted = &|process: u32| !other_instances::descends_from(process, &spared);
         threads::move_away(&mut self.journal, to, wanted, 0, &mut report);
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Alteration {
             )));
         }
         let spared = self.spared();
-        let wanted = &|process: u32| !other_instances::descends(process, &spared);
+        let wanted = &|process: u32| !other_instances::descends_from(process, &spared);
         cpuset::confine(&mut self.journal, &self.others, wanted, &mut report);
         match report.left.pop() {
             Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(error)),
@@ -100,7 +100,7 @@ impl Alteration {
                 Some(Policy::RoundRobin(now)) if now > priority => Policy::RoundRobin(priority),
                 _ => continue,
             };
-            self.journal.schedule(&thread, lower)?;
+            self.journal.set_policy(&thread, lower)?;
             lowered += 1;
         }
         if lowered > 0 { Ok(()) } else { Err(io::Error::other("there was none")) }
@@ -111,7 +111,7 @@ impl Alteration {
         let mut spared = self.spared.clone();
         spared.extend(self.journal.others().iter().map(|other| other.process.id));
         while let Some((other, _)) =
-            other_instances::measuring_on(&self.cpus, &|process| !spared.contains(&process))
+            other_instances::other_measurement_on(&self.cpus, &|process| !spared.contains(&process))
         {
             spared.push(other);
         }

@@ -71,7 +71,7 @@ impl Thread {
     }
 
     /// Schedules it another way; of a deadline neither is asked.
-    pub(super) fn schedule(&self, policy: Policy) -> io::Result<()> {
+    pub(super) fn set_policy(&self, policy: Policy) -> io::Result<()> {
         set_policy_of(self.pid().as_raw(), policy, 0)
     }
 

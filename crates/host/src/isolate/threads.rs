@@ -17,7 +17,7 @@ pub(super) fn move_away(
     report.threads_moved += grouped;
     let (mut bound, mut refused) = (Vec::new(), Vec::new());
     for thread in processes(wanted).into_iter().flat_map(threads) {
-        let before = journal.cpus_at_first(&thread).filter(|cpus| cpus.overlaps(&report.cpus));
+        let before = journal.original_cpus(&thread).filter(|cpus| cpus.overlaps(&report.cpus));
         let Some(before) = before else { continue };
         let left = match before.and(others) {
             left if left.is_empty() => others.clone(),

@@ -9,7 +9,7 @@ const CLASS: &str = "sys/class/net";
 const WAIT_NS: &str = "200000";
 const EMPTY_POLLS: &str = "2";
 
-/// The same files of every card; other interfaces (loopback, bridges) have no device.
+/// Steps that set these files of every card; other interfaces (loopback, bridges) have no device.
 fn card_file_steps(context: &KnobContext<'_>, files: &[(&str, &str)]) -> Applicability {
     let names = context.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
     let cards = names.filter(|card| context.root.exists(&format!("{card}/device")));

@@ -35,17 +35,17 @@ pub(super) const KIND: Kind = Kind {
         words.try_reserve_exact(count).map_err(|_| full())?;
         // Written once, so that every page is there when the load begins.
         words.resize(count, 1);
-        Ok(Box::new(Thrash { words, lines, seed: 0x9E37_79B9_7F4A_7C15 }))
+        Ok(Box::new(CacheLoad { words, lines, seed: 0x9E37_79B9_7F4A_7C15 }))
     },
 };
 
-struct Thrash {
+struct CacheLoad {
     words: Vec<u64>,
     lines: u64,
     seed: u64,
 }
 
-impl Work for Thrash {
+impl Work for CacheLoad {
     fn step(&mut self) -> io::Result<u64> {
         const ROUNDS: u64 = 50_000;
         for _ in 0..ROUNDS {

@@ -29,7 +29,8 @@ pub(super) const STRESS_NG: Kind = Kind {
         // Its own temporary files, which it leaves behind when it is killed, go to a folder that is removed;
         // on its usual disk, if that is permitted.
         let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
-        let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {arguments}"))?;
+        let mut running =
+            RunningCommand::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {arguments}"))?;
         running.command.env("SCRATCH", scratch.path().canonicalize()?);
         running.scratch = Some(scratch);
         Ok(Box::new(running))
@@ -44,33 +45,33 @@ pub(super) const EXEC: Kind = Kind {
         "" => Err(Error::bad_use("it needs a command")),
         command => Ok(Share { workers: 1, arguments: command.into() }),
     },
-    begin: |arguments| Ok(Box::new(Running::new(arguments)?)),
+    begin: |arguments| Ok(Box::new(RunningCommand::new(arguments)?)),
 };
 
 /// Time that a program has to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// A command line, and its process once it began.
-struct Running {
+struct RunningCommand {
     command: Command,
     complaints: File,
     child: Option<Child>,
-    /// Its folder on the disk, removed when it has ended.
+    /// Folder for temporary files, removed at the end of the command.
     scratch: Option<Scratch>,
 }
 
-impl Running {
+impl RunningCommand {
     fn new(line: &str) -> io::Result<Self> {
         set_child_subreaper(true)?;
         let complaints = tempfile()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(complaints.try_clone()?).process_group(0).end_with_parent(Signal::SIGKILL);
-        Ok(Running { command, complaints, child: None, scratch: None })
+        Ok(RunningCommand { command, complaints, child: None, scratch: None })
     }
 
-    /// The last line it wrote to standard error.
-    fn last_words(&mut self) -> String {
+    /// Last line that the command wrote to standard error, as a clause.
+    fn last_error_line(&mut self) -> String {
         let mut text = String::new();
         let _ = self.complaints.rewind();
         let _ = self.complaints.read_to_string(&mut text);
@@ -84,7 +85,7 @@ fn tempfile() -> io::Result<File> {
     Ok(File::from(nix::sys::memfd::memfd_create(c"jitterlab-load", flags)?))
 }
 
-impl Work for Running {
+impl Work for RunningCommand {
     fn step(&mut self) -> io::Result<u64> {
         let child = match &mut self.child {
             Some(child) => child,
@@ -92,13 +93,13 @@ impl Work for Running {
         };
         thread::sleep(Duration::from_millis(20));
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("the command {}{}", ended(status), self.last_words())));
+            return Err(io::Error::other(format!("the command {}{}", ended(status), self.last_error_line())));
         }
         Ok(0)
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     /// Ends the command and everything it started.
     fn drop(&mut self) {
         let Some(child) = &mut self.child else { return };

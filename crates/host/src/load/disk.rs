@@ -17,7 +17,7 @@ pub(super) const KIND: Kind = Kind {
     usage: "disk[:N[,DIR]]",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| {
-        let (n, folder) = parts(arguments);
+        let (n, folder) = split_arguments(arguments);
         let workers = workers(n, 1)?;
         if !Path::new(folder).is_dir() {
             return Err(Error::bad_use(format!("{folder:?} is not a folder")));
@@ -26,19 +26,19 @@ pub(super) const KIND: Kind = Kind {
     },
     begin: |arguments| {
         let folder = PathBuf::from(arguments);
-        let file = nameless(&folder)?;
-        Ok(Box::new(Disk { folder, file, block: vec![0xA5; BLOCK], state: State::Writing(0) }))
+        let file = unlinked_file(&folder)?;
+        Ok(Box::new(DiskLoad { folder, file, block: vec![0xA5; BLOCK], state: State::Writing(0) }))
     },
 };
 
 /// Number of workers, and folder.
-fn parts(arguments: &str) -> (&str, &str) {
+fn split_arguments(arguments: &str) -> (&str, &str) {
     arguments.split_once(',').unwrap_or((arguments, "."))
 }
 
 /// True if its folder is on a file system that has no disk.
 pub(super) fn is_in_memory(spec: &LoadSpec) -> bool {
-    let (_, folder) = parts(&spec.arguments);
+    let (_, folder) = split_arguments(&spec.arguments);
     // In the initial file system of a guest no other is mounted.
     const RAMFS_MAGIC: FsType = FsType(0x8584_58f6_u32 as _);
     let kinds = [TMPFS_MAGIC, RAMFS_MAGIC];
@@ -49,7 +49,7 @@ const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 16;
 
 /// A file that vanishes when it is closed, however the process ends.
-fn nameless(folder: &Path) -> io::Result<File> {
+fn unlinked_file(folder: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     let direct = options.clone().custom_flags(OFlag::O_TMPFILE.bits()).open(folder);
@@ -62,7 +62,7 @@ fn nameless(folder: &Path) -> io::Result<File> {
     })
 }
 
-struct Disk {
+struct DiskLoad {
     folder: PathBuf,
     file: File,
     block: Vec<u8>,
@@ -75,7 +75,7 @@ enum State {
     Reading(usize),
 }
 
-impl Work for Disk {
+impl Work for DiskLoad {
     fn step(&mut self) -> io::Result<u64> {
         match self.state {
             State::Writing(BLOCKS) => {
@@ -92,7 +92,7 @@ impl Work for Disk {
                 Ok(BLOCK as u64)
             }
             State::Reading(BLOCKS) => {
-                self.file = nameless(&self.folder)?;
+                self.file = unlinked_file(&self.folder)?;
                 self.state = State::Writing(0);
                 Ok(0)
             }

@@ -1,4 +1,4 @@
-//! Why a load cannot run, and how one ended.
+//! Errors of loads that cannot run, and ends of their processes in words.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

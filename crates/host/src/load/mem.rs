@@ -30,16 +30,16 @@ pub(super) const KIND: Kind = Kind {
     },
     begin: |arguments| {
         let size = usize::try_from(arguments.parse().unwrap_or(DEFAULT_BYTES)).unwrap_or(usize::MAX);
-        Ok(Box::new(Memory { size, held: Vec::new() }))
+        Ok(Box::new(MemoryLoad { size, held: Vec::new() }))
     },
 };
 
-struct Memory {
+struct MemoryLoad {
     size: usize,
     held: Vec<u8>,
 }
 
-impl Work for Memory {
+impl Work for MemoryLoad {
     /// Touches a little more of the block, page fault by page fault; a full one is given back.
     fn step(&mut self) -> io::Result<u64> {
         const PART: usize = 4 << 20;

@@ -48,7 +48,7 @@ const KINDS: &[Kind] = &[
 
 /// A kind of load.
 pub(super) struct Kind {
-    /// Its name in `--load`.
+    /// Name in `--load`.
     name: &'static str,
     /// Usage in `--load`.
     usage: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct Kind {
     begin: fn(arguments: &str) -> std::io::Result<Box<dyn Work>>,
 }
 
-/// Place where a load will run.
+/// CPUs that a load will run on, and the machine's facts.
 pub(super) struct LoadSite<'a> {
     cpus: &'a CpuSet,
     facts: &'a SystemFacts,
@@ -91,8 +91,8 @@ fn workers(text: &str, default: u32) -> Result<u32, Error> {
 }
 
 /// One worker for each CPU, or as many as the argument says.
-fn each_cpu(arguments: &str, place: &LoadSite<'_>) -> Result<Share, Error> {
-    let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
+fn each_cpu(arguments: &str, site: &LoadSite<'_>) -> Result<Share, Error> {
+    let workers = workers(arguments, u32::try_from(site.cpus.len()).unwrap_or(1))?;
     Ok(Share { workers, arguments: String::new() })
 }
 
@@ -120,7 +120,7 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Usage of every kind, and the name of every preset.
-fn known() -> String {
+fn usages_and_presets() -> String {
     let presets = PRESETS.iter().map(|preset| preset.name);
     KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
 }
@@ -130,7 +130,7 @@ fn kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
         Error::bad_use(format!(
             "{:?} is not a load; there are {} (--load help describes them)",
             spec.kind,
-            known()
+            usages_and_presets()
         ))
     })
 }
@@ -147,13 +147,13 @@ pub fn program(spec: &LoadSpec) -> Option<&str> {
 
 /// Loads with workers that are ready and wait for the beginning, or work.
 pub struct Loads {
-    loads: Vec<Running>,
+    loads: Vec<RunningLoad>,
     begun: Option<Instant>,
     /// True unless the kernel is known to only sample the time of interrupts.
     counts_interrupts: bool,
 }
 
-struct Running {
+struct RunningLoad {
     spec: LoadSpec,
     cpus: CpuSet,
     unit: Option<LoadUnit>,
@@ -203,7 +203,7 @@ impl Loads {
                         .map_err(|why| not_started(spec, &why))
                 })
                 .collect::<Result<Vec<_>, _>>()?;
-            loads.push(Running {
+            loads.push(RunningLoad {
                 spec: spec.clone(),
                 cpus,
                 unit: kind.unit,
@@ -238,14 +238,15 @@ impl Loads {
 
     /// Warns of loads for a disk whose folder is in memory, and of loads that run on a measured CPU without a request.
     pub fn cautions(&self, measured: &CpuSet) -> Vec<Warning> {
-        let in_memory = |load: &&Running| load.spec.kind == disk::KIND.name && disk::is_in_memory(&load.spec);
+        let in_memory =
+            |load: &&RunningLoad| load.spec.kind == disk::KIND.name && disk::is_in_memory(&load.spec);
         let in_memory = self.loads.iter().filter(in_memory);
         let in_memory = in_memory.map(|load| Warning::LoadInMemory { load: load.spec.to_string() });
-        in_memory.chain(self.unasked(measured)).collect()
+        in_memory.chain(self.unrequested_load_warning(measured)).collect()
     }
 
-    fn unasked(&self, measured: &CpuSet) -> Option<Warning> {
-        let unasked = |load: &&Running| {
+    fn unrequested_load_warning(&self, measured: &CpuSet) -> Option<Warning> {
+        let unasked = |load: &&RunningLoad| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
         };
         let loads: Vec<String> =
@@ -279,11 +280,11 @@ impl Loads {
             worker.ask_to_stop();
         }
         let loads = std::mem::take(&mut self.loads);
-        loads.into_iter().map(Running::stop).collect()
+        loads.into_iter().map(RunningLoad::stop).collect()
     }
 }
 
-impl Running {
+impl RunningLoad {
     fn stop(self) -> LoadRun {
         let workers = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
         let mut run = LoadRun {
@@ -361,13 +362,13 @@ mod tests {
 
     #[test]
     fn loads_share_the_only_cpu_and_say_so() {
-        let place = |load: &str, measured: &str| {
+        let site = |load: &str, measured: &str| {
             let mut facts = read(&Machine::named("container").root());
             facts.process.allowed_cpus = Some("5".parse().unwrap());
             let spec: LoadSpec = load.parse().unwrap();
             let measured: CpuSet = measured.parse().unwrap();
             let cpus = cpus_of(&spec, &facts, &measured, &facts.usable()).unwrap();
-            let running = Running {
+            let running = RunningLoad {
                 spec,
                 cpus,
                 unit: None,
@@ -377,11 +378,11 @@ mod tests {
                 failure: None,
             };
             let loads = Loads { begun: None, counts_interrupts: false, loads: vec![running] };
-            (loads.loads[0].cpus.to_string(), loads.unasked(&measured))
+            (loads.loads[0].cpus.to_string(), loads.unrequested_load_warning(&measured))
         };
         let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
-        assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));
-        assert_eq!(place("mem:2@5", "5"), ("5".into(), None), "asked for");
+        assert_eq!(site("mem:2", "5"), ("5".into(), Some(said)));
+        assert_eq!(site("mem:2@5", "5"), ("5".into(), None), "asked for");
     }
 
     fn error(load: &str, measured: &str, housekeeping: &str) -> String {

@@ -17,14 +17,18 @@ pub(super) const KIND: Kind = Kind {
     usage: "net[:N[,HOST[:PORT]]]",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| {
-        let (n, host) = parts(arguments);
+        let (n, host) = split_arguments(arguments);
         if let Some(host) = host {
             address(host).map_err(|why| Error::bad_use(format!("{host:?} is no host: {why}")))?;
         }
         Ok(Share { workers: workers(n, 1)?, arguments: host.unwrap_or_default().into() })
     },
     begin: |arguments| {
-        Ok(Box::new(if arguments.is_empty() { Network::with_itself()? } else { Network::with(arguments)? }))
+        Ok(Box::new(if arguments.is_empty() {
+            NetworkLoad::with_itself()?
+        } else {
+            NetworkLoad::with(arguments)?
+        }))
     },
 };
 
@@ -37,7 +41,7 @@ const STREAM_BLOCK: usize = 64 << 10;
 const DATAGRAM: usize = 1_472;
 
 /// Number of workers, and the other machine where one is named; alone, it may stand in place of the number.
-fn parts(arguments: &str) -> (&str, Option<&str>) {
+fn split_arguments(arguments: &str) -> (&str, Option<&str>) {
     match arguments.split_once(',') {
         Some((n, host)) => (n, Some(host)),
         None if arguments.chars().all(|c| c.is_ascii_digit()) => (arguments, None),
@@ -52,20 +56,20 @@ fn address(host: &str) -> io::Result<SocketAddr> {
     found.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
-struct Network {
+struct NetworkLoad {
     stream: TcpStream,
     socket: UdpSocket,
     block: Vec<u8>,
     /// Bytes that arrived: at the other end, which is here too, or back from another machine.
     received: Arc<AtomicU64>,
-    /// Of these, bytes that were counted already.
+    /// Bytes of `received` that were counted already.
     counted: u64,
     /// True if bytes that are sent count, since another machine takes them.
     counts_sent: bool,
 }
 
-impl Network {
-    /// Both ends are here.
+impl NetworkLoad {
+    /// Creates a load over the loopback interface, with both ends in this process.
     fn with_itself() -> io::Result<Self> {
         let received = Arc::new(AtomicU64::new(0));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -79,7 +83,7 @@ impl Network {
         Self::new(stream, socket, received, false)
     }
 
-    /// The other end is another machine.
+    /// Creates a load whose other end is another machine.
     fn with(host: &str) -> io::Result<Self> {
         let received = Arc::new(AtomicU64::new(0));
         let address = address(host)?;
@@ -106,7 +110,7 @@ impl Network {
         counts_sent: bool,
     ) -> io::Result<Self> {
         stream.set_write_timeout(Some(Duration::from_millis(100)))?;
-        Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, counted: 0, counts_sent })
+        Ok(NetworkLoad { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, counted: 0, counts_sent })
     }
 }
 
@@ -130,7 +134,7 @@ fn count_datagrams(sink: UdpSocket, count: Arc<AtomicU64>) -> io::Result<()> {
     Ok(())
 }
 
-impl Work for Network {
+impl Work for NetworkLoad {
     /// Sends some of both. Datagrams to another machine do not count: nothing shows that they arrive.
     fn step(&mut self) -> io::Result<u64> {
         let mut sent = 0;
@@ -156,9 +160,9 @@ mod tests {
 
     #[test]
     fn a_host_is_told_from_a_number_and_has_the_port_of_discard() {
-        assert_eq!((parts(""), parts("3")), (("", None), ("3", None)));
-        assert_eq!(parts("2,10.0.0.1:5001"), ("2", Some("10.0.0.1:5001")));
-        assert_eq!(parts("192.168.0.2"), ("", Some("192.168.0.2")));
+        assert_eq!((split_arguments(""), split_arguments("3")), (("", None), ("3", None)));
+        assert_eq!(split_arguments("2,10.0.0.1:5001"), ("2", Some("10.0.0.1:5001")));
+        assert_eq!(split_arguments("192.168.0.2"), ("", Some("192.168.0.2")));
         assert_eq!(address("10.0.0.1").unwrap().to_string(), "10.0.0.1:9");
         assert_eq!(address("10.0.0.1:77").unwrap().port(), 77);
         assert_eq!(address("[::1]").unwrap().to_string(), "[::1]:9");
@@ -168,13 +172,13 @@ mod tests {
     #[test]
     fn bytes_go_to_another_machine_that_takes_them() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut network = Network::with(&listener.local_addr().unwrap().to_string()).unwrap();
+        let mut network = NetworkLoad::with(&listener.local_addr().unwrap().to_string()).unwrap();
         let (arriving, _) = listener.accept().unwrap();
         count_stream(arriving, Arc::default()).unwrap();
         assert!(network.step().unwrap() >= STREAM_BLOCK as u64);
         drop(listener);
         let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        let refused = Network::with(&nobody.to_string()).err().unwrap().to_string();
+        let refused = NetworkLoad::with(&nobody.to_string()).err().unwrap().to_string();
         assert!(refused.contains("no TCP connection to 127.0.0.1:"), "{refused}");
     }
 }

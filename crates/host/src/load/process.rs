@@ -51,7 +51,7 @@ impl WorkerProcess {
         match line.trim().split_once(' ') {
             None if line.trim() == "ready" => Ok(()),
             Some(("failed", reason)) => Err(reason.into()),
-            _ => Err(self.child.wait().map_or_else(|e| e.to_string(), how_it_ended)),
+            _ => Err(self.child.wait().map_or_else(|e| e.to_string(), end_clause)),
         }
     }
 
@@ -71,7 +71,7 @@ impl WorkerProcess {
         let status = self.child.try_wait().ok().flatten()?;
         self.report = self.read_report();
         let failure = self.report.as_ref().and_then(|report| report.failure.clone());
-        Some(failure.unwrap_or_else(|| how_it_ended(status)))
+        Some(failure.unwrap_or_else(|| end_clause(status)))
     }
 
     pub(super) fn ask_to_stop(&mut self) {
@@ -83,10 +83,10 @@ impl WorkerProcess {
     /// Waits for its end, or enforces it, and reads its report.
     pub(super) fn finish(mut self) -> Result<Report, String> {
         let status = self.end()?;
-        self.report.take().or_else(|| self.read_report()).ok_or_else(|| how_it_ended(status))
+        self.report.take().or_else(|| self.read_report()).ok_or_else(|| end_clause(status))
     }
 
-    /// Its end: by itself, since its orders have ended, or else by force.
+    /// Waits for the process to end by itself, since its orders have ended, and kills it after [`PATIENCE`].
     fn end(&mut self) -> Result<ExitStatus, String> {
         let asked = *self.asked.get_or_insert_with(Instant::now);
         self.orders = None;
@@ -123,6 +123,6 @@ impl Drop for WorkerProcess {
     }
 }
 
-fn how_it_ended(status: ExitStatus) -> String {
+fn end_clause(status: ExitStatus) -> String {
     format!("it {}", ended(status))
 }

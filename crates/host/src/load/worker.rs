@@ -49,22 +49,22 @@ pub fn run_if_worker() -> Option<ExitCode> {
     let (kind, cpus, of_worker) =
         (arguments.next()?, arguments.next()?, arguments.next().unwrap_or_default());
     let kind = KINDS.iter().find(|k| k.name == kind)?;
-    Some(match work(kind, &cpus, &of_worker) {
+    Some(match run_worker(kind, &cpus, &of_worker) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("failed {error}"));
+            write_line(&format!("failed {error}"));
             ExitCode::FAILURE
         }
     })
 }
 
 /// Writes a line; if nobody reads it, the other side is gone.
-fn say(line: &str) {
+fn write_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-fn work(kind: &Kind, cpus: &str, arguments: &str) -> io::Result<()> {
+fn run_worker(kind: &Kind, cpus: &str, arguments: &str) -> io::Result<()> {
     let cpus: CpuSet = cpus.parse().map_err(io::Error::other)?;
     let mut mask = Mask::new();
     for cpu in cpus.iter() {
@@ -75,14 +75,14 @@ fn work(kind: &Kind, cpus: &str, arguments: &str) -> io::Result<()> {
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut work = (kind.begin)(arguments)?;
     let (go, begun) = mpsc::channel();
-    thread::Builder::new().spawn(move || listen(&go))?;
-    say("ready");
+    thread::Builder::new().spawn(move || obey_orders(&go))?;
+    write_line("ready");
 
     let Some((begin, cpu_before)) = wait_for_begin(&begun) else { return Ok(()) };
-    let failure = until_stopped(work.as_mut());
+    let failure = work_until_stopped(work.as_mut());
     // The time of a command's own processes counts only once they have ended.
     drop(work);
-    say_report(begin, cpu_before, failure);
+    write_report(begin, cpu_before, failure);
     Ok(())
 }
 
@@ -98,7 +98,7 @@ fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, CpuTime)> {
     Some((Instant::now(), CpuTime::used()))
 }
 
-fn until_stopped(work: &mut dyn Work) -> Option<String> {
+fn work_until_stopped(work: &mut dyn Work) -> Option<String> {
     while !STOP.load(Ordering::Relaxed) {
         match work.step() {
             Ok(done) => {
@@ -110,7 +110,7 @@ fn until_stopped(work: &mut dyn Work) -> Option<String> {
     None
 }
 
-fn say_report(begin: Instant, before: CpuTime, failure: Option<String>) {
+fn write_report(begin: Instant, before: CpuTime, failure: Option<String>) {
     let now = CpuTime::used();
     let report = Report {
         active_ns: i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX),
@@ -119,11 +119,11 @@ fn say_report(begin: Instant, before: CpuTime, failure: Option<String>) {
         done: DONE.load(Ordering::Relaxed),
         failure,
     };
-    say(&format!("done {}", serde_json::to_string(&report).unwrap_or_default()));
+    write_line(&format!("done {}", serde_json::to_string(&report).unwrap_or_default()));
 }
 
 /// Takes orders. Once stopped, ends the process if its work does not come back.
-fn listen(go: &Sender<Duration>) {
+fn obey_orders(go: &Sender<Duration>) {
     let mut begun = None;
     for line in io::stdin().lock().lines() {
         match line.as_deref().map(str::trim) {
@@ -140,7 +140,7 @@ fn listen(go: &Sender<Duration>) {
     let Some((begin, cpu_before)) = begun else { exit(0) };
     thread::sleep(GRACE);
     kill_descendants(std::process::id());
-    say_report(begin, cpu_before, None);
+    write_report(begin, cpu_before, None);
     exit(0)
 }
 

@@ -61,11 +61,11 @@ const fn iowr(kind: u8, number: u8, size: usize) -> u64 {
 
 pub(super) struct Pin {
     file: OwnedFd,
-    how: How,
+    kind: PinKind,
 }
 
 #[derive(Clone, Copy)]
-enum How {
+enum PinKind {
     Gpio,
     Parallel {
         /// The data bit that moves.
@@ -87,36 +87,36 @@ pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), Error> {
         && port == same
     {
         // A port is opened once, whatever its pins are for.
-        return Ok((Box::new(parallel(port, 1 << bit, 1 << held)?), None));
+        return Ok((Box::new(open_parallel_port(port, 1 << bit, 1 << held)?), None));
     }
     let high = |of: &PulsePin| {
-        let mut opened = pin(of)?;
+        let mut opened = open_pin(of)?;
         let refused = |error| takes_no_pulses(Path::new(&of.to_string()), error, Remedies::NOT_HELD);
         opened.set(true, 0).map_err(refused)?;
         Ok::<_, Error>(opened)
     };
     let direction = direction.map(high).transpose()?;
-    Ok((pin(&pulse.pin)?, direction))
+    Ok((open_pin(&pulse.pin)?, direction))
 }
 
-fn pin(pin: &PulsePin) -> Result<Opened, Error> {
+fn open_pin(pin: &PulsePin) -> Result<Opened, Error> {
     Ok(match pin {
         PulsePin::File(path) => Box::new(Dump::create(Path::new(path))?),
         PulsePin::Gpio { chip, line } => Box::new(Pin::open(chip, &Remedies::GPIO, |chip| {
-            Ok(Pin { file: gpio_line(&chip, *line)?, how: How::Gpio })
+            Ok(Pin { file: gpio_line(&chip, *line)?, kind: PinKind::Gpio })
         })?),
-        PulsePin::Parallel { port, bit } => Box::new(parallel(port, 1 << bit, 0)?),
+        PulsePin::Parallel { port, bit } => Box::new(open_parallel_port(port, 1 << bit, 0)?),
         PulsePin::Serial { port, line } => Box::new(Pin::open(port, &Remedies::SERIAL, |port| {
             let bits = if *line == SerialLine::Rts { libc::TIOCM_RTS } else { libc::TIOCM_DTR };
-            Ok(Pin { file: port.into(), how: How::Serial(bits) })
+            Ok(Pin { file: port.into(), kind: PinKind::Serial(bits) })
         })?),
     })
 }
 
-fn parallel(port: &str, moves: u8, held: u8) -> Result<Pin, Error> {
+fn open_parallel_port(port: &str, moves: u8, held: u8) -> Result<Pin, Error> {
     Pin::open(port, &Remedies::PARALLEL, |port| {
         claim(&port)?;
-        Ok(Pin { file: port.into(), how: How::Parallel { moves, held } })
+        Ok(Pin { file: port.into(), kind: PinKind::Parallel { moves, held } })
     })
 }
 
@@ -137,29 +137,31 @@ impl Pin {
 
 impl Level for Pin {
     fn set(&mut self, high: bool, _: i64) -> io::Result<()> {
-        match self.how {
-            How::Gpio => {
+        match self.kind {
+            PinKind::Gpio => {
                 let mut values = LineValues { bits: u64::from(high), mask: 1 };
-                call(&self.file, GPIO_V2_LINE_SET_VALUES, &raw mut values)
+                ioctl(&self.file, GPIO_V2_LINE_SET_VALUES, &raw mut values)
             }
-            How::Parallel { moves, held } => {
+            PinKind::Parallel { moves, held } => {
                 let mut data = if high { moves | held } else { held };
-                call(&self.file, PPWDATA, &raw mut data)
+                ioctl(&self.file, PPWDATA, &raw mut data)
             }
-            How::Serial(mut bits) => call(&self.file, if high { TIOCMBIS } else { TIOCMBIC }, &raw mut bits),
+            PinKind::Serial(mut bits) => {
+                ioctl(&self.file, if high { TIOCMBIS } else { TIOCMBIC }, &raw mut bits)
+            }
         }
     }
 }
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        if let How::Parallel { held, .. } = &mut self.how {
+        if let PinKind::Parallel { held, .. } = &mut self.kind {
             *held = 0;
         }
         // An error here has no receiver.
         let _ = self.set(false, 0);
-        if matches!(self.how, How::Parallel { .. }) {
-            let _ = call(&self.file, PPRELEASE, std::ptr::null_mut::<u8>());
+        if matches!(self.kind, PinKind::Parallel { .. }) {
+            let _ = ioctl(&self.file, PPRELEASE, std::ptr::null_mut::<u8>());
         }
     }
 }
@@ -181,7 +183,7 @@ fn gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
         fd: -1,
     };
     request.offsets[0] = line;
-    call(chip, GPIO_V2_GET_LINE, &raw mut request)?;
+    ioctl(chip, GPIO_V2_GET_LINE, &raw mut request)?;
     if request.fd < 0 {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
@@ -191,11 +193,11 @@ fn gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
 
 /// Takes a parallel port for this program alone.
 fn claim(port: &File) -> io::Result<()> {
-    call(port, PPEXCL, std::ptr::null_mut::<u8>())?;
-    call(port, PPCLAIM, std::ptr::null_mut::<u8>())
+    ioctl(port, PPEXCL, std::ptr::null_mut::<u8>())?;
+    ioctl(port, PPCLAIM, std::ptr::null_mut::<u8>())
 }
 
-fn call<T>(file: &impl AsRawFd, number: u64, argument: *mut T) -> io::Result<()> {
+fn ioctl<T>(file: &impl AsRawFd, number: u64, argument: *mut T) -> io::Result<()> {
     // SAFETY: each number is given with the argument that its driver reads and writes, which outlives the call.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), number as _, argument) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -217,7 +219,7 @@ mod tests {
     fn what_is_no_pin_is_refused_with_a_remedy() {
         for pin in ["null", "zero"] {
             let serial = PulsePin::Serial { port: pin.into(), line: SerialLine::Rts };
-            let Err(error) = super::pin(&serial) else { panic!("{pin} took a pulse") };
+            let Err(error) = super::open_pin(&serial) else { panic!("{pin} took a pulse") };
             assert!(error.to_string().contains("no control lines"), "{error}");
         }
     }

@@ -37,14 +37,14 @@ impl Dump {
     /// Begins a dump in a new file.
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         let refused = |error| Remedies::FILE.explain(path, error);
-        let mut file = place(path).map_err(refused)?;
+        let mut file = create_or_replace(path).map_err(refused)?;
         file.write_all(OURS).and_then(|()| file.write_all(HEAD.join("\n").as_bytes())).map_err(refused)?;
         Ok(Dump { file, first_ns: None, high: false, last_ns: 0 })
     }
 }
 
 /// A new file, or a dump of an earlier run, which is replaced; anything else is kept.
-fn place(path: &Path) -> io::Result<File> {
+fn create_or_replace(path: &Path) -> io::Result<File> {
     let open = |new| OpenOptions::new().read(true).write(true).create_new(new).mode(0o644).open(path);
     match open(true) {
         Err(there) if there.kind() == io::ErrorKind::AlreadyExists => {

@@ -1,4 +1,4 @@
-//! Why a pin cannot be moved, as sentences with the remedy.
+//! Errors of pins that cannot be moved, with the remedy.
 
 use std::io;
 use std::path::Path;
@@ -41,7 +41,7 @@ impl Remedies {
         refused: "name a new file: what is there is kept",
     };
 
-    /// Of a pin that was taken and does not stay high.
+    /// Remedy for a direction pin that was taken and does not stay high.
     pub(super) const NOT_HELD: &str = "take another pin for the direction";
 
     /// Error of the system with its remedy.

@@ -1,4 +1,4 @@
-//! Pulses: each activation of a task moves a pin, for a witness outside the computer.
+//! Pulses: each activation of a task moves a pin, for a capture outside the computer.
 //!
 //! A pulse is part of an activation's work, so a task without pulses is not affected. It costs a system call
 //! for each edge, on the measured thread; that time is measured, and noted in the run.
@@ -78,7 +78,7 @@ type PulsedWork = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
 /// The work of a task with its pulses around it, and their durations; the work itself for a task without
 /// pulses.
-pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<PulsedWork, Error> {
+pub(super) fn with_pulses(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<PulsedWork, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
     let times = Arc::new(EdgeTimes::new());
@@ -241,9 +241,9 @@ mod tests {
             ("file:/nowhere/at/all.vcd", "folder"),
         ] {
             let spec = TaskSpec { pulse: Some(pulse.parse().unwrap()), ..TaskSpec::default() };
-            let Err(error) = around(&spec, None) else { panic!("{pulse}") };
+            let Err(error) = with_pulses(&spec, None) else { panic!("{pulse}") };
             assert!(error.to_string().contains(remedy), "{error}");
         }
-        assert!(around(&TaskSpec::default(), None).unwrap().0.is_none());
+        assert!(with_pulses(&TaskSpec::default(), None).unwrap().0.is_none());
     }
 }

@@ -191,7 +191,7 @@ impl Watch {
             duration_ns: request.duration_ns,
             tasks,
             facts_before: Some(facts),
-            ..prepare::described(request.command.clone())
+            ..prepare::new_run_info(request.command.clone())
         };
         Ok(Watch {
             info,

@@ -159,15 +159,15 @@ pub fn changes(before: &SystemFacts, after: &SystemFacts, measured: &CpuSet) -> 
 
 type Rule = fn(&Interval<'_>, &mut Vec<Change>);
 const RULES: &[Rule] = &[
-    steal,
-    smi,
-    throttling,
-    hardware_errors,
-    settings,
-    device_interrupts,
-    kernel_interrupts,
-    idle_states,
-    swap,
+    add_steal,
+    add_smi,
+    add_throttling,
+    add_hardware_errors,
+    add_changed_settings,
+    add_device_interrupts,
+    add_kernel_interrupts,
+    add_idle_states,
+    add_swap,
 ];
 
 /// The growth of a counter, where both readings have it and it grew.
@@ -183,14 +183,14 @@ impl Interval<'_> {
     }
 
     /// An interrupt's growth on one CPU.
-    fn came(&self, line: &Interrupt, cpu: u16) -> u64 {
+    fn interrupt_growth(&self, line: &Interrupt, cpu: u16) -> u64 {
         let old = self.before.interrupts.lines.iter().find(|old| old.id == line.id);
         let count = |l: &Interrupt| l.counts.get(&cpu).copied().unwrap_or(0);
         count(line).saturating_sub(old.map_or(0, count))
     }
 }
 
-fn steal(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_steal(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for (old, new) in interval.cpus() {
         let (Some(before), Some(after)) = (old.times, new.times) else { continue };
         let stolen_ns = after.steal_ns.saturating_sub(before.steal_ns);
@@ -200,7 +200,7 @@ fn steal(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn smi(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_smi(interval: &Interval<'_>, all: &mut Vec<Change>) {
     // An SMI stops every CPU, so each counts it.
     let counted = interval.after.cpus.iter().filter_map(|new| {
         let old = interval.before.cpu(new.id)?;
@@ -209,7 +209,7 @@ fn smi(interval: &Interval<'_>, all: &mut Vec<Change>) {
     all.extend(counted.max().map(|times| Change::SystemManagement { times }));
 }
 
-fn throttling(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_throttling(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for (old, new) in interval.cpus() {
         let core = growth(old.core_throttle_count, new.core_throttle_count);
         let package = growth(old.package_throttle_count, new.package_throttle_count);
@@ -221,9 +221,9 @@ fn throttling(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn hardware_errors(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_hardware_errors(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let line = interval.after.interrupts.lines.iter().find(|line| line.id == "MCE");
-    let times = line.map_or(0, |l| l.counts.keys().map(|cpu| interval.came(l, *cpu)).sum());
+    let times = line.map_or(0, |l| l.counts.keys().map(|cpu| interval.interrupt_growth(l, *cpu)).sum());
     if times > 0 {
         all.push(Change::MachineCheck { times });
     }
@@ -236,7 +236,7 @@ fn hardware_errors(interval: &Interval<'_>, all: &mut Vec<Change>) {
 }
 
 /// Settings that changed between the readings.
-fn settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_changed_settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let mut changed = |setting, cpu, before: Option<String>, after: Option<String>| {
         if let (Some(before), Some(after)) = (before, after)
             && before != after
@@ -277,11 +277,11 @@ fn settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn device_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_device_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for cpu in interval.measured.iter() {
         let lines = interval.after.interrupts.lines.iter().filter(|line| line.is_device());
         let mut interrupts: Vec<(String, String, u64)> = lines
-            .map(|line| (line.id.clone(), line.name.clone(), interval.came(line, cpu)))
+            .map(|line| (line.id.clone(), line.name.clone(), interval.interrupt_growth(line, cpu)))
             .filter(|(.., times)| *times > 0)
             .collect();
         interrupts.sort_by_key(|(.., times)| std::cmp::Reverse(*times));
@@ -294,11 +294,11 @@ fn device_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
 /// The kernel's own interrupts that disturb.
 const KERNEL_INTERRUPTS: &[&str] = &["NMI", "TLB", "CAL", "IPI1", "RES", "IPI0", "TRM"];
 
-fn kernel_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_kernel_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for cpu in interval.measured.iter() {
         let came = |id: &&str| {
             let line = interval.after.interrupts.lines.iter().find(|line| line.id == *id)?;
-            Some(((*id).to_owned(), interval.came(line, cpu))).filter(|(_, times)| *times > 0)
+            Some(((*id).to_owned(), interval.interrupt_growth(line, cpu))).filter(|(_, times)| *times > 0)
         };
         let interrupts: Vec<(String, u64)> = KERNEL_INTERRUPTS.iter().filter_map(came).collect();
         if !interrupts.is_empty() {
@@ -307,7 +307,7 @@ fn kernel_interrupts(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn idle_states(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_idle_states(interval: &Interval<'_>, all: &mut Vec<Change>) {
     for (old, new) in interval.cpus() {
         let entered = new.idle_states.iter().filter_map(|state| {
             let before = old.idle_states.iter().find(|s| s.name == state.name)?;
@@ -321,7 +321,7 @@ fn idle_states(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-fn swap(interval: &Interval<'_>, all: &mut Vec<Change>) {
+fn add_swap(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let (old, new) = (interval.before, interval.after);
     let swapped = growth(old.memory.swap_used_bytes, new.memory.swap_used_bytes);
     all.extend(swapped.map(|bytes| Change::Swap { bytes }));

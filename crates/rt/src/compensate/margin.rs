@@ -8,7 +8,7 @@ use super::QuantileTracker;
 use crate::system::System;
 use crate::wake::{PollingWait, Wake, WakeReport, WakeUp};
 
-/// Wakes `m` early and polls.
+/// Wakes a margin before the due time and polls.
 pub struct EarlyWake<S: System> {
     inner: Box<dyn WakeUp<S>>,
     margin_ns: i64,
@@ -19,12 +19,12 @@ pub struct EarlyWake<S: System> {
 }
 
 impl<S: System> EarlyWake<S> {
-    /// A margin that was given.
+    /// Creates it with a margin that was given.
     pub fn with_fixed_margin(inner: Box<dyn WakeUp<S>>, margin_ns: i64) -> Self {
         EarlyWake::with_measured_margin(inner, margin_ns, 0)
     }
 
-    /// A margin chosen from `samples` measured latencies.
+    /// Creates it with a margin chosen from `samples` measured latencies.
     pub fn with_measured_margin(inner: Box<dyn WakeUp<S>>, margin_ns: i64, samples: u64) -> Self {
         EarlyWake {
             inner,
@@ -36,7 +36,7 @@ impl<S: System> EarlyWake<S> {
         }
     }
 
-    /// A margin that follows the latencies, starting with one chosen from `samples` of them.
+    /// Creates it with a margin that follows the latencies, starting with one chosen from `samples` of them.
     pub fn with_tracked_margin(inner: Box<dyn WakeUp<S>>, tracker: QuantileTracker, samples: u64) -> Self {
         let margin_ns = tracker.margin_ns();
         EarlyWake { tracker: Some(tracker), ..EarlyWake::with_measured_margin(inner, margin_ns, samples) }

@@ -24,7 +24,7 @@ impl QuantileTracker {
         }
     }
 
-    /// Takes whether the sleep for `due_ns` ended late.
+    /// Moves the margin by the end of the sleep for `due_ns`: late or in time.
     pub fn observe(&mut self, due_ns: i64, late: bool) {
         self.history.push(due_ns, self.margin_ns());
         let moved = self.step_ns * (f64::from(u8::from(late)) - self.late);

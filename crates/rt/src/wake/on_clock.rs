@@ -13,7 +13,7 @@ const STEP_NS: i64 = 100_000;
 /// Readings of both clocks to choose the closest from.
 const TRIES: usize = 16;
 
-/// Any wake-up method, on another clock.
+/// Any wake-up method, on the clock of civil time.
 pub struct OnCivilTime<S: System> {
     inner: Box<dyn WakeUp<S>>,
     clock: SleepClock,
@@ -36,7 +36,7 @@ impl<S: System> OnCivilTime<S> {
         Ok(OnCivilTime { inner, clock, offset_ns, steps: 0, moved_ns: 0, _watch: watch })
     }
 
-    /// Looks whether the clock was set.
+    /// Counts a step and takes the new offset if the clock was set.
     fn note_clock_set(&mut self, system: &S) {
         let ClockOffset { offset_ns, width_ns } = measure_offset(system, self.clock);
         let moved_ns = offset_ns - self.offset_ns;
@@ -49,9 +49,9 @@ impl<S: System> OnCivilTime<S> {
     }
 }
 
-/// Two clocks read together.
+/// Offset of a clock from CLOCK_MONOTONIC, and its uncertainty.
 struct ClockOffset {
-    /// One minus CLOCK_MONOTONIC: rather some nanoseconds too large, which makes sleeps end late, than too small,
+    /// Clock minus CLOCK_MONOTONIC: rather some nanoseconds too large, which makes sleeps end late, than too small,
     /// which would make them end early.
     offset_ns: i64,
     /// Time between the readings.

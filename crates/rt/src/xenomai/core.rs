@@ -15,7 +15,7 @@ pub enum Core {
 }
 
 impl Core {
-    /// Both of them.
+    /// Cobalt and EVL.
     pub const ALL: [Core; 2] = [Core::Cobalt, Core::Evl];
 
     /// The core that a wake-up method runs on, if it is one of Xenomai's.

@@ -24,13 +24,13 @@ fn row_of(line: &str) -> Option<(i64, i64, u64)> {
     let (range, rest) = line.strip_prefix('[')?.split_once([')', ']'])?;
     let count = rest.split_once('|')?.0.trim().parse().ok()?;
     match range.split_once(',') {
-        Some((low, high)) => Some((scaled(low)?, scaled(high)?.saturating_sub(1), count)),
-        None => scaled(range).map(|value| (value, value, count)),
+        Some((low, high)) => Some((suffixed_number(low)?, suffixed_number(high)?.saturating_sub(1), count)),
+        None => suffixed_number(range).map(|value| (value, value, count)),
     }
 }
 
 /// `64`, `2K` (of 1024) or `1M`.
-fn scaled(text: &str) -> Option<i64> {
+fn suffixed_number(text: &str) -> Option<i64> {
     let text = text.trim();
     let power =
         ["K", "M", "G", "T"].iter().position(|unit| text.ends_with(unit)).map_or(0, |at| 10 * (at + 1));

@@ -107,7 +107,7 @@ fn recognise(input: &Input) -> bool {
 }
 
 /// Finds the column of each role, by the user's word or the head line's.
-fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
+fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
     let head = head(input.text).unwrap_or_default();
     let mut places = BTreeMap::new();
     let place = |role, column: usize, unit_ns: Option<i64>| {
@@ -165,7 +165,7 @@ struct Task {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let places = places(input, hints)?;
+    let places = role_columns(input, hints)?;
     if !TIMES.iter().any(|role| places.contains_key(role)) {
         return Err(Unreadable::NoTimes.into());
     }
@@ -219,11 +219,13 @@ fn task_details(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints)
     }
     match () {
         () if has(Role::Latency) && !has(Role::Due) && !has(Role::Start) => {
-            latencies(import, task, hints);
+            import_latencies(import, task, hints);
             Ok(())
         }
-        () if has(Role::Latency) || has(Role::Due) && has(Role::Start) => due_times(import, task, hints),
-        () => starts_alone(import, task, hints),
+        () if has(Role::Latency) || has(Role::Due) && has(Role::Start) => {
+            import_due_times(import, task, hints)
+        }
+        () => import_starts(import, task, hints),
     }
 }
 
@@ -279,38 +281,38 @@ impl Task {
     }
 
     /// Values of a role in the rows; `None` where it has no column.
-    fn of(&self, role: Role) -> Option<&[i64]> {
+    fn column(&self, role: Role) -> Option<&[i64]> {
         Some(self.columns[role as usize].as_slice()).filter(|column| column.len() == self.length)
     }
 
     /// Returns true if rows are missing by their numbers.
     fn has_holes(&self) -> bool {
-        let numbers = self.of(Role::Index).unwrap_or_default();
+        let numbers = self.column(Role::Index).unwrap_or_default();
         numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
     }
 
-    /// Number of steps from the first number to the last.
-    fn steps(&self) -> Option<i64> {
-        let numbers = self.of(Role::Index)?;
+    /// Number of due times from the first number to the last, less one.
+    fn index_span(&self) -> Option<i64> {
+        let numbers = self.column(Role::Index)?;
         numbers.last()?.checked_sub(*numbers.first()?)
     }
 
     /// Describes the task, with execution times if the ends are known.
     fn task_details(&self, period: Period) -> TaskDetails {
         let details = TaskDetails::new(self.name.clone(), period);
-        if self.of(Role::End).is_some() { details.with_ends() } else { details }
+        if self.column(Role::End).is_some() { details.with_ends() } else { details }
     }
 }
 
 /// Imports latencies alone: their order is known, not the times between them.
-fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
+fn import_latencies(import: &mut Import, task: &Task, hints: &Hints) {
     let period = import.period(None, hints, 1_000_000);
     let row = |(index, latency): (u64, &i64)| {
         let due_ns = i64::try_from(index).unwrap_or(i64::MAX).saturating_mul(period.ns());
         let start_ns = due_ns.saturating_add(*latency);
         Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
     };
-    let rows = (0..).zip(task.of(Role::Latency).unwrap_or_default()).map(row).collect();
+    let rows = (0..).zip(task.column(Role::Latency).unwrap_or_default()).map(row).collect();
     let details = TaskDetails::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
     import.task(details, Measured::Rows(rows));
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
@@ -318,7 +320,7 @@ fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
 
 /// The least that starts are from their due times, where the two must be of different clocks: an hour, and ten times as long as all
 /// of it took.
-fn apart_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
+fn clock_distance_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
     const HOUR_NS: u64 = 3_600_000_000_000;
     let late = |(due, start): (i64, i64)| start.saturating_sub(due);
     let least = times.clone().map(late).min_by_key(|late| late.unsigned_abs())?;
@@ -328,22 +330,22 @@ fn apart_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
 }
 
 /// Due times with beginnings, or one of them with latencies: the grid is that of the due times.
-fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+fn import_due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
     let [due, start, late, end] =
-        [Role::Due, Role::Start, Role::Latency, Role::End].map(|role| task.of(role));
+        [Role::Due, Role::Start, Role::Latency, Role::End].map(|role| task.column(role));
     let at = |column: Option<&[i64]>, row: usize| column.map(|column| column[row]);
     let times = |row: usize| {
         let (start, late) = (at(start, row), at(late, row).unwrap_or(0));
         let due = at(due, row).or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
         (due, start.unwrap_or(due.saturating_add(late)))
     };
-    let apart_ns = apart_ns((0..task.length).map(times));
+    let apart_ns = clock_distance_ns((0..task.length).map(times));
     let times = |row: usize| {
         let (due, start) = times(row);
         (due.saturating_add(apart_ns.unwrap_or(0)), start)
     };
     let dues = (0..task.length).map(|row| times(row).0);
-    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.steps()));
+    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.index_span()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
     let period = import.period(Some(period_ns), hints, period_ns);
     let row = |row: usize| {
@@ -365,20 +367,20 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
 }
 
 /// Imports beginnings without due times, or only the times between them.
-fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
-    let spans: Vec<Span> = if let Some(starts) = task.of(Role::Start) {
-        let end = |row: usize| task.of(Role::End).map(|ends| ends[row]);
+fn import_starts(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+    let spans: Vec<Span> = if let Some(starts) = task.column(Role::Start) {
+        let end = |row: usize| task.column(Role::End).map(|ends| ends[row]);
         starts
             .iter()
             .enumerate()
             .map(|(row, start_ns)| Span { start_ns: *start_ns, end_ns: end(row) })
             .collect()
     } else {
-        let intervals = task.of(Role::Interval);
+        let intervals = task.column(Role::Interval);
         let period_ns =
             if intervals.is_some() { 0 } else { hints.period_ns().ok_or(Unreadable::NoPeriod)? };
         let mut start_ns = 0i64;
-        let later = intervals.or(task.of(Role::PeriodError)).unwrap_or_default().iter().map(|value| {
+        let later = intervals.or(task.column(Role::PeriodError)).unwrap_or_default().iter().map(|value| {
             start_ns = start_ns.saturating_add(period_ns).saturating_add(*value);
             start_ns
         });

@@ -27,11 +27,11 @@ fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
 /// A thread as `halcmd show thread` lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HalThread<'a> {
-    /// Its name in HAL.
+    /// Name in HAL.
     pub name: &'a str,
-    /// Its period in nanoseconds.
+    /// Period in nanoseconds.
     pub period_ns: i64,
-    /// Its longest execution time, in cycles of the processor or nanoseconds; 0 before its first.
+    /// Longest execution time, in cycles of the processor or nanoseconds; 0 before its first.
     pub longest: i64,
 }
 

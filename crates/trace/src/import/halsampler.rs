@@ -25,7 +25,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn from_scan(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         match numbers::<i64>(line)?[..] {
             [number, error_ns, time_ns] => Some(Sample { number, error_ns, time_ns }),
             _ => None,
@@ -39,7 +39,7 @@ impl Sample {
 
 fn recognise(input: &Input) -> bool {
     let lines = lines(input.text).map(|(_, line)| line).filter(|line| !line.is_empty() && *line != LOST);
-    let Some(samples) = lines.take(BEFORE + FEWEST).map(Sample::from_scan).collect::<Option<Vec<Sample>>>()
+    let Some(samples) = lines.take(BEFORE + FEWEST).map(Sample::parse).collect::<Option<Vec<Sample>>>()
     else {
         return false;
     };
@@ -59,7 +59,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             continue;
         }
         let sample =
-            Sample::from_scan(line).ok_or_else(|| Unreadable::not(line, "a row with all columns").at(at))?;
+            Sample::parse(line).ok_or_else(|| Unreadable::not(line, "a row with all columns").at(at))?;
         if let Some(last) = samples.last() {
             lost |= sample.number > last.number.saturating_add(1);
             if sample.number <= last.number {

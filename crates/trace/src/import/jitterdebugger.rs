@@ -132,7 +132,7 @@ fn is_samples(input: &Input) -> bool {
 
 fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let samples = layout_of(input).and_then(|layout| layout.samples(input.bytes));
-    of_samples(input, hints, samples.ok_or(Unreadable::Samples)?)
+    import_samples(input, hints, samples.ok_or(Unreadable::Samples)?)
 }
 
 /// A line such as `0;3481.733683453;35`.
@@ -157,10 +157,10 @@ fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             sample_of(line).ok_or_else(|| Unreadable::not(line, "thread, time and latency").at(number))?,
         );
     }
-    of_samples(input, hints, samples)
+    import_samples(input, hints, samples)
 }
 
-fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
+fn import_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
     let mut import = Import::new("jitterdebugger", "monotonic");
     let report =
         input.beside("results.json").and_then(|text| serde_json::from_slice::<Report>(text.as_bytes()).ok());

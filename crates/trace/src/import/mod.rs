@@ -75,7 +75,7 @@ impl Hints {
 /// A measurement by another tool.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// Its description: the tool, the tasks, and in the warnings the properties that the output leaves open.
+    /// Description of the run: the tool, the tasks, and in the warnings the properties that the output leaves open.
     pub info: RunInfo,
     /// Data of each task.
     pub tasks: Vec<Measured>,
@@ -92,7 +92,7 @@ pub enum Measured {
 
 /// One tool's output that can be read.
 struct Peer {
-    /// Its name, for the message that lists all.
+    /// Name of the tool, for the message that lists all.
     name: &'static str,
     /// Returns true for a file in its format. At most one of all importers does so, whatever tool made the file.
     recognise: fn(&Input) -> bool,
@@ -139,7 +139,7 @@ fn peers() -> impl Iterator<Item = &'static Peer> {
 struct Input<'a> {
     /// The file's name without its folder.
     name: &'a str,
-    /// Its folder, where more of the same measurement may lie.
+    /// Folder of the file, where more of the same measurement may lie.
     folder: Option<&'a Path>,
     bytes: &'a [u8],
     text: &'a str,
@@ -250,7 +250,7 @@ pub fn import_columns(
     overrun: Option<Overrun>,
     hints: &Hints,
 ) -> Result<Import, Error> {
-    let imported = csv::columns(task, columns, hints).and_then(checked);
+    let imported = csv::columns(task, columns, hints).and_then(check_values);
     let mut import = imported.map_err(|Mistake { line, why }| {
         Error::damaged(format!(
             "{} cannot be made: {}{why}",
@@ -298,10 +298,10 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     let columns_given = !hints.columns.is_empty();
     let layers = unpack::layers(&printed);
     let as_printed = Input { name, folder, bytes, text: &printed, columns_given };
-    fn bare<'a>(text: &'a str, printed: Input<'a>) -> Input<'a> {
+    fn unwrapped_input<'a>(text: &'a str, printed: Input<'a>) -> Input<'a> {
         Input { text, ..printed }
     }
-    let parsed = layers.iter().rev().map(|text| bare(text, as_printed)).chain([as_printed]);
+    let parsed = layers.iter().rev().map(|text| unwrapped_input(text, as_printed)).chain([as_printed]);
     for input in parsed {
         if let Some(import) = parse(path, &input, hints)? {
             return Ok(import);
@@ -309,11 +309,11 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     }
     let innermost = layers.last().map_or(&*printed, String::as_str);
     for text in unpack::without_prefixes(innermost) {
-        if let Some(import) = parse(path, &bare(&text, as_printed), hints)? {
+        if let Some(import) = parse(path, &unwrapped_input(&text, as_printed), hints)? {
             return Ok(import);
         }
     }
-    Err(if bytes.is_empty() { empty_output(path) } else { unknown_output(path, mentioned(&printed)) })
+    Err(if bytes.is_empty() { empty_output(path) } else { unknown_output(path, mentioned_tool(&printed)) })
 }
 
 /// Refuses a text with a longer line than any tool prints, before every tool looks at it; JSON may have one line alone.
@@ -331,7 +331,7 @@ const NAMES: &str = "cyclictest,cyclicdeadline,timerlat,osnoise,rtla,oslat,hwlat
     ptsematest,signaltest,rteval,trace-cmd,runqlat,linuxcnc,xenomai,rttest,bpftrace,perf sched";
 
 /// The tool that a text of unknown format names.
-fn mentioned(text: &str) -> Option<&'static str> {
+fn mentioned_tool(text: &str) -> Option<&'static str> {
     let begin = text.as_bytes().get(..text.len().min(1 << 16)).unwrap_or_default();
     let begin = String::from_utf8_lossy(begin).to_lowercase();
     NAMES.split(',').find(|name| begin.contains(name))
@@ -348,8 +348,8 @@ fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Er
             line.map_or_else(String::new, |line| format!("line {line}: "))
         ))
     };
-    let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
-    parsed.map(with_distinct_names).and_then(checked).map(Some).map_err(unreadable)
+    let parsed = (peer.parse)(input, hints).and_then(|import| check_given_periods(import, hints));
+    parsed.map(with_distinct_names).and_then(check_values).map(Some).map_err(unreadable)
 }
 
 /// Gives tasks of one name different ones: readers of an export distinguish tasks by their names.
@@ -373,7 +373,7 @@ fn with_distinct_names(mut import: Import) -> Import {
 }
 
 /// Refuses periods that were given for each task and are not those of the tasks.
-fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
+fn check_given_periods(import: Import, hints: &Hints) -> Result<Import, Mistake> {
     let found = import.info.tasks.iter().map(|task| task.spec.period_ns);
     if hints.periods_ns.len() > 1 && !found.clone().eq(hints.periods_ns.iter().copied()) {
         let tasks: Vec<&str> = import.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
@@ -388,14 +388,14 @@ fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
 }
 
 /// Refuses an output with impossible values: damaged, or of something else.
-fn checked(import: Import) -> Result<Import, Mistake> {
+fn check_values(import: Import) -> Result<Import, Mistake> {
     let checked = bounds::check_description(&import.info)
-        .and_then(|()| import.tasks.iter().try_for_each(possible))
+        .and_then(|()| import.tasks.iter().try_for_each(check_possible))
         .map_err(|why| why.within("it holds what cannot be"));
     Ok(checked.map(|()| import)?)
 }
 
-fn possible(measured: &Measured) -> Result<(), Error> {
+fn check_possible(measured: &Measured) -> Result<(), Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;
@@ -413,7 +413,7 @@ fn possible(measured: &Measured) -> Result<(), Error> {
 const LONG: usize = 4 << 20;
 
 /// The first and the last lines of a long text.
-fn ends(text: &str) -> Option<String> {
+fn first_and_last_lines(text: &str) -> Option<String> {
     let line_at =
         |at: usize| text.as_bytes()[at..].iter().position(|byte| *byte == b'\n').map(|n| at + n + 1);
     if text.len() < LONG {
@@ -428,7 +428,7 @@ fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, Error> {
     let by = |text: &str| -> Vec<&Peer> {
         peers().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()
     };
-    let found = ends(input.text).map(|ends| by(&ends)).filter(|found| !found.is_empty());
+    let found = first_and_last_lines(input.text).map(|ends| by(&ends)).filter(|found| !found.is_empty());
     let found = found.unwrap_or_else(|| by(input.text));
     match found.as_slice() {
         [] => Ok(None),

@@ -4,7 +4,7 @@
 //! The time is from when the loop was due to its end, so a late start is part of it, and the cycles are those that it left out and
 //! itself (`ros2_control_node.cpp`). At most one overrun is logged a second.
 //!
-//! And the values of its topics `/diagnostics` and `/controller_manager/statistics`: rates of the loop in Hz
+//! Values of its topics `/diagnostics` and `/controller_manager/statistics`: rates of the loop in Hz
 //! (`periodicity.min`), and times of its parts (`Avg: 1649.45 [1561.73 - 2061.39] us, StdDev: 56.42`).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,7 @@ use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
 
-/// Its first line.
+/// True for the first line of an output.
 fn is_head(line: &str) -> bool {
     matches!(line, "# RTLA timerlat histogram" | "# RTLA osnoise histogram")
 }

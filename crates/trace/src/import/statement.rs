@@ -82,7 +82,7 @@ pub(super) struct Reconciled {
 }
 
 impl Default for Statements {
-    /// None yet, for values to the nanosecond.
+    /// Creates it without statements, for values to the nanosecond.
     fn default() -> Self {
         Self::exact()
     }

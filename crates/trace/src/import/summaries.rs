@@ -14,12 +14,12 @@ use crate::error::Unreadable;
 pub(super) const OSNOISE_TOP: Peer = Peer {
     name: "rtla osnoise top",
     recognise: |input| lines(input.text).any(|(_, line)| noise_of(line).is_some()),
-    parse: |input, _| each(input, "rtla osnoise", Aperiodic::Gaps, noise_of),
+    parse: |input, _| import_lines(input, "rtla osnoise", Aperiodic::Gaps, noise_of),
 };
 pub(super) const PERF_SCHED: Peer = Peer {
     name: "perf sched latency",
     recognise: |input| lines(input.text).any(|(_, line)| wait_of(line).is_some()),
-    parse: |input, _| each(input, "perf sched", Aperiodic::RunQueue, wait_of),
+    parse: |input, _| import_lines(input, "perf sched", Aperiodic::RunQueue, wait_of),
 };
 pub(super) const RTEVAL: Peer = Peer { name: "rteval", recognise: is_rteval, parse: parse_rteval };
 
@@ -32,7 +32,7 @@ struct Line {
 }
 
 /// Imports a task for each line; the last of its refreshed lines counts.
-fn each(
+fn import_lines(
     input: &Input,
     tool: &str,
     measures: Aperiodic,

@@ -299,9 +299,9 @@ impl Import {
 
     /// Returns the period: as the output states it, else as the user states it, else the tool's default, with a
     /// warning.
-    pub(super) fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
+    pub(super) fn period(&mut self, stated_ns: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
         let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
-        match said.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
+        match stated_ns.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
             Some(period_ns) => Period::Stated(period_ns),
             None => {
                 self.warn(Warning::PeriodAssumed { period_ns: default_ns });
@@ -311,8 +311,14 @@ impl Import {
     }
 
     /// Returns the period of a task that an output states in several places.
-    pub(super) fn one_period(&mut self, task: &str, said: &[i64], hints: &Hints, default_ns: i64) -> Period {
-        let (least, most) = (said.iter().min().copied(), said.iter().max().copied());
+    pub(super) fn one_period(
+        &mut self,
+        task: &str,
+        stated_ns: &[i64],
+        hints: &Hints,
+        default_ns: i64,
+    ) -> Period {
+        let (least, most) = (stated_ns.iter().min().copied(), stated_ns.iter().max().copied());
         match least.zip(most).filter(|(least, most)| least != most) {
             Some((least, most)) => {
                 let (figure, values) = (Stated::Period, [least, most]);
@@ -324,8 +330,8 @@ impl Import {
     }
 
     /// Returns the unit: as the output states it, else as the user states it, else the tool's default, with a warning.
-    pub(super) fn unit(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
-        said.or(hints.unit_ns).filter(|unit| (1..=1_000_000_000).contains(unit)).unwrap_or_else(|| {
+    pub(super) fn unit(&mut self, stated_ns: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
+        stated_ns.or(hints.unit_ns).filter(|unit| (1..=1_000_000_000).contains(unit)).unwrap_or_else(|| {
             self.warn(Warning::UnitAssumed { unit_ns: default_ns });
             default_ns
         })

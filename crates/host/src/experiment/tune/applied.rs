@@ -45,7 +45,8 @@ pub fn record_with_settings(
 ) -> Result<(MeasuredRun, Vec<String>), Error> {
     let root = Root::system();
     let facts = facts::read(&root);
-    let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
+    let cpus = prepare::prepare_tasks(&facts, request.tasks.clone(), None, &isolate::cpus_of_others(&root))?
+        .measured;
     let settings: Vec<&ApplicableKnob> = settings.iter().collect();
     Machine { root, facts, cpus, spared: Vec::new() }.record_with_settings(&settings, request, recording)
 }
@@ -69,7 +70,7 @@ impl Machine {
         })
     }
 
-    /// The same for a thread that runs already, which keeps its own settings.
+    /// Watches a thread that runs already with settings of the machine on, which are put back afterwards.
     pub(super) fn watch_with_settings(
         &self,
         settings: &[&ApplicableKnob],

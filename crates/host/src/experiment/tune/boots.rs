@@ -31,7 +31,7 @@ pub struct KeptBoots {
 }
 
 impl KeptBoots {
-    /// Nothing is measured yet.
+    /// Creates the record of a request, without a start.
     pub fn new(request: &TuneRequest) -> Self {
         KeptBoots {
             task: request.task.to_string(),
@@ -48,7 +48,7 @@ impl KeptBoots {
     }
 }
 
-/// The start that this machine is in.
+/// Current start of this machine: its boot id, kernel and command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentBoot {
     boot: String,
@@ -56,7 +56,7 @@ pub struct CurrentBoot {
 }
 
 impl CurrentBoot {
-    /// Reads it from the kernel; a person may give it a name.
+    /// Reads the current start from the kernel; a person may give it a name.
     pub fn from_kernel(name: Option<&str>) -> Result<Self, Error> {
         Self::from_root(&Root::system(), name)
     }

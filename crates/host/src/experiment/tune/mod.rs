@@ -57,7 +57,7 @@ pub struct TuneRequest {
     pub task: TaskSpec,
     /// The name of a thread that runs already, to be watched in the task's place.
     pub watch: Option<String>,
-    /// The same where it was found already.
+    /// Thread to watch, where it was found already.
     pub running: Option<RunningThread>,
     /// Loads that run next to it in every block.
     pub loads: Vec<LoadSpec>,
@@ -108,7 +108,7 @@ impl Tuning {
             Some(running) => (running.task.clone(), running.cpus.clone(), Vec::new()),
             None => {
                 let tasks = vec![request.task.clone()];
-                let prepared = prepare::tasks(&facts, tasks, None, &isolate::taken(&root))?;
+                let prepared = prepare::prepare_tasks(&facts, tasks, None, &isolate::cpus_of_others(&root))?;
                 let task = prepared.tasks.into_iter().next().unwrap_or_default();
                 (task, prepared.measured, prepared.warnings)
             }

@@ -19,7 +19,7 @@ const MAX_TRIES: usize = 5;
 /// A thread that is tuned as it runs.
 #[derive(Debug, Clone)]
 pub struct RunningThread {
-    /// Its name, period and policy, as far as they were seen.
+    /// Name, period and policy of the thread, as far as they were seen.
     pub(super) task: TaskSpec,
     /// The CPUs that it may use.
     pub(super) cpus: CpuSet,

@@ -29,10 +29,10 @@ struct Head {
 
 /// Source of a table's times.
 enum Times {
-    /// In its first column, in this unit.
+    /// In the first column, in this unit.
     First { unit_ns: i64 },
-    /// Nowhere: its lines are so far apart, from the time of the first on.
-    Lines { first_ns: f64, step_ns: f64 },
+    /// In no column: each line is `step_ns` after the one before it.
+    EvenlySpaced { first_ns: f64, step_ns: f64 },
 }
 
 /// Most lines of a preamble.
@@ -69,13 +69,13 @@ fn head(text: &str, hints: &Hints) -> Result<Option<Head>, Mistake> {
         return Ok(seconds("Keysight", names(0), 2));
     }
     if is(0, "X") && is(1, "Sequence") {
-        return rigol(&first).map(Some);
+        return rigol_head(&first).map(Some);
     }
     if is(0, "Time(s)") {
         return Ok(seconds("Rigol", names(0), 1));
     }
     if text.starts_with("; CSV") && text.lines().take(4).any(|line| line.starts_with("; Channels")) {
-        return sigrok(text, hints).map(Some);
+        return sigrok_head(text, hints).map(Some);
     }
     // Siglent: a preamble of settings, the sources, then the names of the columns.
     let units = (1..first.len()).find(|line| is(*line, "Second")).filter(|_| is(0, "Record Length"));
@@ -90,7 +90,7 @@ fn head(text: &str, hints: &Hints) -> Result<Option<Head>, Mistake> {
 }
 
 /// `X,CH1,Start,Increment` with its values in the line below: the lines are numbered, the times follow.
-fn rigol(first: &[Vec<&str>]) -> Result<Head, Mistake> {
+fn rigol_head(first: &[Vec<&str>]) -> Result<Head, Mistake> {
     let value = |name: &str| {
         let column = first.first()?.iter().position(|cell| cell.eq_ignore_ascii_case(name))?;
         Some((column, *first.get(1)?.get(column)?))
@@ -103,11 +103,11 @@ fn rigol(first: &[Vec<&str>]) -> Result<Head, Mistake> {
     let (start, increment) = value("Start").zip(value("Increment")).ok_or(Unreadable::NoTimes)?;
     let ((column, first_ns), (_, step_ns)) = (ns(start)?, ns(increment)?);
     let names = channel_names(first.first().and_then(|cells| cells.get(1..column)).unwrap_or_default());
-    Ok(Head { tool: "Rigol", names, first: 1, times: Times::Lines { first_ns, step_ns }, line: 2 })
+    Ok(Head { tool: "Rigol", names, first: 1, times: Times::EvenlySpaced { first_ns, step_ns }, line: 2 })
 }
 
 /// `sigrok-cli -O csv`, with times (`-O csv:time=true`) or without; comments such as `; Samplerate: 500 kHz` come first.
-fn sigrok(text: &str, hints: &Hints) -> Result<Head, Mistake> {
+fn sigrok_head(text: &str, hints: &Hints) -> Result<Head, Mistake> {
     let comments = || text.lines().map_while(|line| line.strip_prefix(';'));
     let said = |name: &str| {
         let mut all = comments().filter_map(|line| line.trim_start().split_once(": "));
@@ -130,7 +130,7 @@ fn sigrok(text: &str, hints: &Hints) -> Result<Head, Mistake> {
         Times::First { unit_ns: unit_ns.ok_or(Unreadable::NoTimeUnit)? }
     } else {
         let rate = said("Samplerate").and_then(rate_hz).ok_or(Unreadable::NoSampleRate)?;
-        Times::Lines { first_ns: 0.0, step_ns: 1e9 / rate }
+        Times::EvenlySpaced { first_ns: 0.0, step_ns: 1e9 / rate }
     };
     let (first, line) = (usize::from(has_times), line + usize::from(has_labels));
     Ok(Head { tool: "sigrok", names, first, times, line })
@@ -151,7 +151,9 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
                 let cell = cells.next().unwrap_or_default();
                 decimal_ns(cell, unit_ns).ok_or_else(|| Unreadable::not(cell, "a number").at(number))?
             }
-            Times::Lines { first_ns, step_ns } => (first_ns + step_ns * times_ns.len() as f64).round() as i64,
+            Times::EvenlySpaced { first_ns, step_ns } => {
+                (first_ns + step_ns * times_ns.len() as f64).round() as i64
+            }
         };
         if times_ns.last().is_some_and(|before| *before > at) {
             return Err(Unreadable::Backwards.at(number));
@@ -169,7 +171,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         // Columns of nothing but 0 and 1 are levels, others voltages.
         if values.iter().all(|value| *value == 0.0 || *value == 1.0) {
             let mut channel = Channel::new(name);
-            times_ns.iter().zip(values).for_each(|(at, value)| channel.see(*at, Some(value == 1.0)));
+            times_ns.iter().zip(values).for_each(|(at, value)| channel.set_level(*at, Some(value == 1.0)));
             channel
         } else {
             let samples = times_ns.iter().map(|at| *at as f64).zip(values).collect();
@@ -177,5 +179,5 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         }
     };
     let channels = names.into_iter().zip(columns).map(channel).collect();
-    Captured::of_edges(import, channels, hints)
+    Captured::from_edges(import, channels, hints)
 }

@@ -59,7 +59,7 @@ impl Channel {
     }
 
     /// Takes the level from a time on, `None` where it is unknown; the first one is no change.
-    fn see(&mut self, at: i64, level: Option<bool>) {
+    fn set_level(&mut self, at: i64, level: Option<bool>) {
         if let (Some(before), Some(high)) = (self.level, level)
             && before != high
         {
@@ -90,8 +90,8 @@ struct Captured {
 }
 
 impl Captured {
-    /// The activations are between edges.
-    fn of_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, Mistake> {
+    /// Makes the activations of channels from their edges.
+    fn from_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, Mistake> {
         check_edges(&channels)?;
         let end_ns = channels.iter().map(|channel| channel.until).max();
         let edge = hints.capture.edge;
@@ -103,8 +103,8 @@ impl Captured {
         Ok(Captured { import, channels: channels.collect(), end_ns })
     }
 
-    /// The channels that the user named, or all that show enough.
-    fn wanted(mut self, hints: &Hints) -> Result<Self, Mistake> {
+    /// Keeps the channels that the user named, or all that show enough activations.
+    fn select_channels(mut self, hints: &Hints) -> Result<Self, Mistake> {
         let wanted = &hints.capture.channels;
         if let Some(missing) =
             wanted.iter().find(|wanted| self.channels.iter().all(|(name, _)| name != *wanted))
@@ -144,7 +144,7 @@ impl Captured {
 
     /// Imports its channels as tasks.
     fn import(self, hints: &Hints) -> Result<Import, Mistake> {
-        let Captured { mut import, channels, end_ns } = self.wanted(hints)?;
+        let Captured { mut import, channels, end_ns } = self.select_channels(hints)?;
         for (name, spans) in channels {
             task(&mut import, name, &spans, end_ns, hints)?;
         }
@@ -171,10 +171,10 @@ fn task(
         let details = TaskDetails::new(name, import.period(Some(usual), hints, usual))
             .lacks(Gap::Phase)
             .lacks(Gap::Missed);
-        import.task(details, Measured::Rows(as_they_came(spans)));
+        import.task(details, Measured::Rows(due_at_start(spans)));
         return Ok(());
     }
-    let rows = grid(spans, usual);
+    let rows = fit_grid(spans, usual);
     let found = rows.as_deref().and_then(mean_distance_ns).unwrap_or(usual);
     let period_ns = said.unwrap_or(found);
     if said.is_none() {
@@ -196,7 +196,7 @@ fn task(
 }
 
 /// Every span as an activation that was due when it began.
-fn as_they_came(spans: &[Span]) -> Vec<Activation> {
+fn due_at_start(spans: &[Span]) -> Vec<Activation> {
     let row = |(index, span): (u64, &Span)| Activation {
         index,
         due_ns: span.start_ns,
@@ -216,7 +216,7 @@ fn mean_distance_ns(rows: &[Activation]) -> Option<i64> {
 
 /// Starts on the grid that fits them best, whose clock is another than that of the capture: the earliest counts as punctual.
 /// `None` where it is not plain which due time a start belongs to.
-fn grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
+fn fit_grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
     let first_ns = spans.first()?.start_ns;
     let mut index = 0u64;
     let mut before = first_ns;

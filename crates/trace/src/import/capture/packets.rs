@@ -68,7 +68,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Behind tags of virtual networks.
+    /// Reads the fields of a frame, behind tags of virtual networks.
     pub(super) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let sender = *bytes.get(6..)?.first_chunk()?;
         let mut rest = bytes.get(12..)?;

@@ -49,7 +49,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let name = input.name.strip_suffix(".bin").unwrap_or(input.name);
     let mut import = Import::new("Saleae Logic", "capture");
     let channel = if kind == 0 { levels(rest, name)? } else { volts(&mut import, rest, name, hints)? };
-    Captured::of_edges(import, vec![channel], hints)
+    Captured::from_edges(import, vec![channel], hints)
 }
 
 /// A level at the beginning, and when it changed.
@@ -58,7 +58,7 @@ fn levels(mut rest: Rest, name: &str) -> Result<Channel, Mistake> {
     let (_begin, end) = (rest.take::<8>()?, f64::from_le_bytes(rest.take()?));
     rest.count(8)?;
     let mut channel = Channel::new(name);
-    channel.see(0, Some(high));
+    channel.set_level(0, Some(high));
     let mut before = f64::NEG_INFINITY;
     for bytes in rest.0.as_chunks::<8>().0 {
         let seconds = f64::from_le_bytes(*bytes);
@@ -67,7 +67,7 @@ fn levels(mut rest: Rest, name: &str) -> Result<Channel, Mistake> {
         }
         before = seconds;
         high = !high;
-        channel.see((seconds * 1e9).round() as i64, Some(high));
+        channel.set_level((seconds * 1e9).round() as i64, Some(high));
     }
     channel.until = channel.until.max((end * 1e9).round() as i64);
     Ok(channel)

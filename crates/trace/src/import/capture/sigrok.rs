@@ -133,7 +133,8 @@ fn levels(
             if sample != last {
                 last = sample.to_vec();
                 for (bit, channel) in &mut *probes {
-                    channel.see(at(number).round() as i64, Some(sample[*bit / 8] >> (*bit % 8) & 1 == 1));
+                    channel
+                        .set_level(at(number).round() as i64, Some(sample[*bit / 8] >> (*bit % 8) & 1 == 1));
                 }
             }
             number += 1;
@@ -189,5 +190,5 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         })?;
         channels.push(threshold::channel(&mut import, name, &volts, hints.capture.threshold));
     }
-    Captured::of_edges(import, channels, hints)
+    Captured::from_edges(import, channels, hints)
 }

@@ -51,7 +51,9 @@ pub(super) fn channel(
     said: Option<Threshold>,
 ) -> Channel {
     let mut channel = Channel::new(name);
-    let Some(threshold) = said.or_else(|| found(import, name, samples)) else { return channel };
+    let Some(threshold) = said.or_else(|| threshold_from_range(import, name, samples)) else {
+        return channel;
+    };
     let mut before: Option<(f64, f64)> = None;
     for &(at, volts) in samples {
         let level = if volts > threshold.high {
@@ -66,14 +68,14 @@ pub(super) fn channel(
             let share = ((crossed - last) / (volts - last)).clamp(0.0, 1.0);
             if share.is_finite() { then + share * (at - then) } else { at }
         });
-        channel.see(when.round() as i64, level);
+        channel.set_level(when.round() as i64, level);
         before = Some((at, volts));
     }
     channel
 }
 
 /// A fifth of the range around its middle, which noise of a tenth does not cross twice; `None` where nothing changes.
-fn found(import: &mut Import, name: &str, samples: &Samples) -> Option<Threshold> {
+fn threshold_from_range(import: &mut Import, name: &str, samples: &Samples) -> Option<Threshold> {
     let lowest = samples.iter().map(|(_, volts)| *volts).fold(f64::INFINITY, f64::min);
     let highest = samples.iter().map(|(_, volts)| *volts).fold(f64::NEG_INFINITY, f64::max);
     let range = highest - lowest;

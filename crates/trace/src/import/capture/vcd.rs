@@ -65,7 +65,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         VariableValues::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
     });
     let channels = channels.collect();
-    Captured::of_edges(import, channels, hints)
+    Captured::from_edges(import, channels, hints)
 }
 
 impl Dump {
@@ -103,7 +103,7 @@ impl Dump {
             // While a dump is off nothing is known.
             Command::Begin(SimulationCommand::Dumpoff) => seen.iter_mut().for_each(|seen| {
                 if let VariableValues::Levels(channel) = seen {
-                    channel.see(*now_ns, None);
+                    channel.set_level(*now_ns, None);
                 }
             }),
             _ => {}
@@ -138,7 +138,7 @@ fn see(places: &HashMap<IdCode, usize>, seen: &mut [VariableValues], id: IdCode,
             Value::V1 => Some(true),
             Value::X | Value::Z => None,
         };
-        channel.see(at, level);
+        channel.set_level(at, level);
     }
 }
 
