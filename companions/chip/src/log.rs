@@ -27,23 +27,22 @@ pub struct Entry {
 
 /// Figures of all interrupts of one vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vector {
+pub struct VectorStatistics {
     /// Its number; reset is 0.
     pub number: u8,
-    /// Its name, as in the chip's manual.
     pub name: String,
-    /// Number of runs.
+    /// Number of handlers that ran to their end.
     pub count: u64,
     /// Total cycles from the entry (its own cycles included) to the end of the return, including other
     /// interrupts in between.
     pub cycles: u64,
-    /// Shortest run, in cycles.
+    /// Shortest handler, in cycles.
     pub min_cycles: u64,
-    /// Longest run, in cycles.
+    /// Longest handler, in cycles.
     pub max_cycles: u64,
     /// Longest time from its flag being set and enabled to its first instruction.
     pub max_latency_cycles: u64,
-    /// Shortest such time.
+    /// Shortest time from its flag being set and enabled to its first instruction.
     pub min_latency_cycles: u64,
     /// Number of times its flag was set while it was still set: these interrupts are lost.
     pub lost: u64,
@@ -55,9 +54,9 @@ pub struct Vector {
     pub switched: u64,
 }
 
-/// A stretch of time with interrupts off.
+/// A stretch of time with interrupts off; times are in periods of the oscillator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Off {
+pub struct InterruptsOff {
     /// Its beginning.
     pub cycle: u64,
     /// Its length.
@@ -70,7 +69,7 @@ pub struct Off {
 
 /// Handler or lock that makes everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keeper {
+pub enum Blocker {
     /// The handler of a vector.
     Handler(u8),
     /// Interrupts turned off outside of handlers, by the instruction at this address in bytes.
@@ -84,14 +83,14 @@ pub struct Span {
     pub begin: u64,
     pub end: u64,
     /// The handler or lock.
-    pub keeper: Keeper,
+    pub blocker: Blocker,
 }
 
 /// Something that matters for a measurement of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
-    /// Time of the first.
+    /// Time of the first occurrence.
     pub cycle: u64,
     /// The address of its instruction, in bytes.
     pub address: u32,
@@ -170,7 +169,7 @@ pub enum FindingKind {
 
 /// Reason why a chip stays idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum FinalSleep {
     /// It sleeps with interrupts off, which marks the end of a program.
     Done,
     /// It sleeps with interrupts on, and nothing that runs in this sleep mode can wake it.
@@ -210,7 +209,7 @@ pub enum Stop {
     /// The requested number of edges was seen.
     Edges,
     /// The chip sleeps forever.
-    Asleep(Rest),
+    Asleep(FinalSleep),
     /// The firmware did something that a processor cannot do.
     Crashed {
         /// The reason.
@@ -228,13 +227,13 @@ pub struct Log {
     /// Changes of watched pins, in order of time.
     pub edges: Vec<Edge>,
     /// Interrupt entries, if requested.
-    pub entered: Vec<Entry>,
-    /// Handlers and locks in order of their ends, if requested: the first [`Log::SPANS`] of them.
+    pub entries: Vec<Entry>,
+    /// HandlerStatistics and locks in order of their ends, if requested: the first [`Log::MAX_SPANS`] of them.
     pub spans: Vec<Span>,
     /// Data that the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,
     /// Interrupts by vector.
-    pub vectors: Vec<Vector>,
+    pub vectors: Vec<VectorStatistics>,
     /// Reason for the end.
     pub stop: Stop,
     /// Address of the instruction at the end, in bytes.
@@ -242,13 +241,13 @@ pub struct Log {
     /// Cycles simulated.
     pub cycles: u64,
     /// Cycles spent asleep.
-    pub slept: u64,
+    pub asleep_cycles: u64,
     /// Number of interrupt entries.
-    pub entries: u64,
+    pub entry_count: u64,
     /// Number of interrupt entries from sleep.
-    pub entries_asleep: u64,
+    pub entries_from_sleep: u64,
     /// The longest stretch with interrupts off outside of handlers, after they had first been on.
-    pub off: Option<Off>,
+    pub longest_off: Option<InterruptsOff>,
     /// Use of the stack; `None` if it was not used.
     pub stack: Option<StackDepth>,
     /// Findings that matter for the measurement.
@@ -257,20 +256,20 @@ pub struct Log {
 
 impl Log {
     /// Most handlers and locks recorded individually.
-    pub const SPANS: usize = 4 << 20;
+    pub const MAX_SPANS: usize = 4 << 20;
 
     /// Returns the cycles at which a pin went high (or low).
-    pub fn edges_of(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
+    pub fn edge_cycles(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
         self.edges.iter().filter(move |e| e.pin == pin && e.high == high).map(|e| e.cycle)
     }
 
-    /// Returns the share of the time spent asleep, 0 to 1.
+    /// Returns the fraction of the time spent asleep, 0 to 1.
     pub fn asleep_share(&self) -> f64 {
-        self.slept as f64 / self.cycles.max(1) as f64
+        self.asleep_cycles as f64 / self.cycles.max(1) as f64
     }
 
     /// Records a finding at a time by an instruction, once of each kind.
-    pub(crate) fn find(&mut self, kind: FindingKind, cycle: u64, address: u32) {
+    pub(crate) fn report_finding(&mut self, kind: FindingKind, cycle: u64, address: u32) {
         use FindingKind as K;
         let same = |known: &&mut Finding| match (known.kind, kind) {
             (K::NotSimulated(a), K::NotSimulated(b)) => a == b,

@@ -20,7 +20,7 @@ pub const JITTERLAB: &str = "/bin/jitterlab";
 /// Path in the guest of its first process: the companion that made the guest.
 pub const INIT: &str = "/init";
 /// Begin of the console's message if the guest itself could not go on.
-pub const COMPLAINT: &str = "jitterlab guest: ";
+pub const ERROR_PREFIX: &str = "jitterlab guest: ";
 /// Word after `--` on the kernel's command line that marks a guest for the companion.
 pub const INIT_WORD: &str = "guest";
 
@@ -74,9 +74,9 @@ impl Answer {
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut archive = archive::Archive::new();
         let steps = serde_json::to_vec(&self.steps)?;
-        archive.file(STEPS, 0o644, &steps).map_err(io::Error::other)?;
+        archive.add_file(STEPS, 0o644, &steps).map_err(io::Error::other)?;
         for (path, content) in &self.files {
-            archive.file(&format!("{FILES}{path}"), 0o644, content).map_err(io::Error::other)?;
+            archive.add_file(&format!("{FILES}{path}"), 0o644, content).map_err(io::Error::other)?;
         }
         Ok(archive.finish())
     }

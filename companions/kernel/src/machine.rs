@@ -85,7 +85,7 @@ impl Default for Machine {
     /// One processor, 1 GiB, virtual time, 10 minutes.
     fn default() -> Self {
         Machine {
-            architecture: Architecture::usual(),
+            architecture: Architecture::own_or_default(),
             qemu: None,
             cpus: 1,
             memory_mib: 1024,
@@ -99,9 +99,9 @@ impl Default for Machine {
 
 /// The longest time in ns that a processor runs while the others wait, if several share counted time. It
 /// divides no usual period, so that due times fall on every part of a turn.
-pub const TURN_NS: i64 = 7_000;
+pub const TIME_SLICE_NS: i64 = 7_000;
 /// The object of the emulator that ends the turns.
-pub(super) const TURNS: &str = "turns";
+pub(super) const TIME_SLICES_ID: &str = "turns";
 
 /// The files QEMU opens.
 #[derive(Debug, Clone, Copy)]
@@ -119,9 +119,9 @@ impl Machine {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }
 
-    /// True if its processors take turns of [`TURN_NS`]: with several processors, and time counted in
+    /// True if its processors take turns of [`TIME_SLICE_NS`]: with several processors, and time counted in
     /// instructions.
-    pub fn takes_turns(&self) -> bool {
+    pub fn uses_time_slices(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
     }
 
@@ -129,7 +129,7 @@ impl Machine {
     ///
     /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
     /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
-    fn turns(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
+    fn add_time_slices(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
         let cpus = self.cpus;
         add(&["-smp", &format!("1,maxcpus={},sockets=2,cores={cpus},threads=1", 2 * cpus)]);
         for core in 1..cpus {
@@ -138,9 +138,9 @@ impl Machine {
                 add(&["-device", &place]);
             }
         }
-        let interval = TURN_NS / 1_000;
+        let interval = TIME_SLICE_NS / 1_000;
         add(&["-netdev", "hubport,id=nowhere,hubid=0", "-object"]);
-        add(&[&format!("filter-buffer,id={TURNS},netdev=nowhere,interval={interval}")]);
+        add(&[&format!("filter-buffer,id={TIME_SLICES_ID},netdev=nowhere,interval={interval}")]);
     }
 
     /// Makes the kernel trust the processor's time stamp counter, unless a `tsc=` parameter was given.
@@ -167,7 +167,7 @@ impl Machine {
         if let Some(ns) = self.time.ns_per_instruction() {
             words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
-        if self.takes_turns() {
+        if self.uses_time_slices() {
             // Printing thousands of lines on the console would take a large part of such a boot.
             words.extend([format!("nr_cpus={}", self.cpus), "quiet".into()]);
             if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
@@ -185,8 +185,8 @@ impl Machine {
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         let of = self.architecture;
         add(&["-machine", of.machine, "-cpu", of.cpu]);
-        match of.turns.filter(|_| self.takes_turns()) {
-            Some(device) => self.turns(device, &mut add),
+        match of.turns.filter(|_| self.uses_time_slices()) {
+            Some(device) => self.add_time_slices(device, &mut add),
             None => add(&["-smp", &self.cpus.to_string()]),
         }
         add(&["-m", &self.memory_mib.to_string()]);
@@ -247,7 +247,7 @@ mod tests {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let arguments = Machine::default().qemu_arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
-        let cpu = format!("-cpu {}", Architecture::usual().cpu);
+        let cpu = format!("-cpu {}", Architecture::own_or_default().cpu);
         for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", &cpu, "-smp 1"] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
@@ -266,6 +266,6 @@ mod tests {
         let unstable = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
         assert!(!unstable.command_line(&[]).contains("tsc=reliable"));
         let real = Machine { time: GuestTime::Real, ..several };
-        assert!(!real.takes_turns() && !real.command_line(&[]).contains("nr_cpus"));
+        assert!(!real.uses_time_slices() && !real.command_line(&[]).contains("nr_cpus"));
     }
 }

@@ -8,7 +8,7 @@ use super::architecture::Architecture;
 use super::elf;
 
 /// This program's own file, as the companion of a guest.
-pub fn own() -> Result<PathBuf, Error> {
+pub fn own_executable() -> Result<PathBuf, Error> {
     let path = std::env::current_exe()
         .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))?;
     // Of a file that is gone the kernel returns another name.

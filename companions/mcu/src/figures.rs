@@ -184,7 +184,7 @@ impl TimerKind {
 
     /// True if the program asks for due events.
     #[must_use]
-    pub const fn is_asked(self) -> bool {
+    pub const fn is_polled(self) -> bool {
         matches!(self, TimerKind::Soft | TimerKind::Firm)
     }
 }
@@ -212,7 +212,7 @@ pub struct NearbyFigures {
 /// Output of the program of the paper's figure 3 under one strategy: an alarm, a delay of one more period
 /// than the alarm has events, and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServicesSaid {
+pub struct PrintedFigures {
     pub strategy: Strategy,
     /// The alarm's period.
     pub period_us: u32,

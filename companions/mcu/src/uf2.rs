@@ -14,12 +14,12 @@ const DATA: usize = 32;
 const LONGEST: usize = 476;
 
 /// True if a file is in this format.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
+pub(super) fn is_uf2(bytes: &[u8]) -> bool {
     bytes.starts_with(&BEGIN)
 }
 
 /// Returns addresses and bytes.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
+pub(super) fn read_blocks(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let (blocks, rest) = bytes.as_chunks::<512>();
     for block in blocks {
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn blocks_are_put_together() {
         let file = [block(0x1000_0000, &[1; 256], RP2040), block(0x1000_0100, &[2; 4], RP2040)].concat();
-        assert_eq!(read(&file).unwrap(), [(0x1000_0000, [vec![1; 256], vec![2; 4]].concat())]);
-        assert!(read(&file[..700]).unwrap_err().contains("cut off"));
-        assert!(read(&block(0x1000_0000, &[1; 4], 1)).unwrap_err().contains("another one"));
+        assert_eq!(read_blocks(&file).unwrap(), [(0x1000_0000, [vec![1; 256], vec![2; 4]].concat())]);
+        assert!(read_blocks(&file[..700]).unwrap_err().contains("cut off"));
+        assert!(read_blocks(&block(0x1000_0000, &[1; 4], 1)).unwrap_err().contains("another one"));
     }
 }

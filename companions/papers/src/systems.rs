@@ -134,9 +134,9 @@ impl Kernels {
 
     /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
     pub fn check(&self) -> Result<(), Error> {
-        let libraries = LibraryPath::of_this_machine();
+        let libraries = LibraryPath::from_this_machine();
         for file in &self.with {
-            initramfs::find(file, &libraries)?;
+            initramfs::find_file(file, &libraries)?;
         }
         let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
         let cores = [(&self.cobalt, Core::Cobalt), (&self.evl, Core::Evl)];
@@ -145,7 +145,7 @@ impl Kernels {
             if core.is_none() && !matches!(kernel, KernelChoice::File(_)) {
                 continue;
             }
-            let image = kernel.image(&mut |_| ())?;
+            let image = kernel.find_image(&mut |_| ())?;
             let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
             if version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {

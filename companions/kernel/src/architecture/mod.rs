@@ -88,24 +88,24 @@ impl Architecture {
     }
 
     /// The default architecture: this program's own, as far as its kernels can be booted.
-    pub fn usual() -> &'static Architecture {
+    pub fn own_or_default() -> &'static Architecture {
         Self::own().unwrap_or(&AMD64)
     }
 
     /// The one of this number in ELF files.
-    pub fn of_elf(machine: u16) -> Option<&'static Architecture> {
+    pub fn by_elf_machine(machine: u16) -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.elf == machine)
     }
 
     /// Debian's package that depends on its newest kernel of a flavour.
-    pub(super) fn kernel(&self, flavour: Flavour) -> Option<&'static str> {
+    pub(super) fn kernel_package(&self, flavour: Flavour) -> Option<&'static str> {
         self.kernels.iter().find(|(of, _)| *of == flavour).map(|(_, package)| *package)
     }
 }
 
 /// The text after `Linux version ` in an uncompressed image, without the compiler: release, builder, and the
 /// rest from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
-fn banner(image: &[u8]) -> Option<String> {
+fn version_banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.
     let at = image.iter().enumerate().filter(|(_, byte)| **byte == MARK[0]).map(|(at, _)| at);
@@ -124,15 +124,17 @@ mod tests {
     fn the_banner_tells_what_an_x86_image_tells() {
         let image = b"\0Lin\0Linux version 6.1.0-56-rt-arm64 (me@here) (gcc-12 12.2) # SMP PREEMPT_RT (2026)\n\0Linux version \
             6.1.0-56-rt-arm64 (me@here) (gcc-12 (Debian 12) 12.2, GNU ld) #1 SMP PREEMPT_RT (2026)\n\0";
-        assert_eq!(banner(image).unwrap(), "6.1.0-56-rt-arm64 (me@here) #1 SMP PREEMPT_RT (2026)");
-        assert_eq!((banner(b"Linux version "), banner(b"")), (None, None));
+        assert_eq!(version_banner(image).unwrap(), "6.1.0-56-rt-arm64 (me@here) #1 SMP PREEMPT_RT (2026)");
+        assert_eq!((version_banner(b"Linux version "), version_banner(b"")), (None, None));
     }
 
     #[test]
     fn each_is_found_by_its_number_and_has_an_ordinary_kernel() {
         for one in Architecture::ALL {
-            assert_eq!(Architecture::of_elf(one.elf), Some(one));
-            assert!(one.kernel(Flavour::Rt).is_some() && one.kernel(Flavour::Generic).is_some());
+            assert_eq!(Architecture::by_elf_machine(one.elf), Some(one));
+            assert!(
+                one.kernel_package(Flavour::Rt).is_some() && one.kernel_package(Flavour::Generic).is_some()
+            );
         }
     }
 }
