@@ -21,17 +21,14 @@ pub use stimulus::Stimulus;
 /// Input of a simulation, and the events to record.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The firmware.
     pub image: Image,
     /// Frequency of the chip's oscillator, in Hz.
     pub clock_hz: u32,
     /// Pins whose edges are recorded; [`Edge::pin`] is an index into them.
     pub recorded_pins: Vec<Pin>,
-    /// Levels at pins from outside.
     pub stimuli: Vec<Stimulus>,
     /// Largest simulated time, in periods of the oscillator.
     pub max_cycles: u64,
-    /// Largest number of edges.
     pub max_edges: Option<u64>,
     /// True if each interrupt's entry is recorded, with the interrupted address.
     pub record_entries: bool,

@@ -10,7 +10,6 @@ use jitterlab_model::firmware::{Part, StackDepth};
 pub struct Edge {
     /// Time: the beginning of the instruction that changed it, or the moment at which a peripheral did.
     pub cycle: u64,
-    /// Index of the watched pin.
     pub pin: usize,
     pub high: bool,
 }
@@ -57,9 +56,7 @@ pub struct VectorStatistics {
 /// A stretch of time with interrupts off; times are in periods of the oscillator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptsOff {
-    /// Its beginning.
     pub cycle: u64,
-    /// Its length.
     pub cycles: u64,
     /// The address of the instruction that turned them off, in bytes.
     pub address: u32,
@@ -70,7 +67,6 @@ pub struct InterruptsOff {
 /// Handler or lock that makes everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocker {
-    /// The handler of a vector.
     Handler(u8),
     /// Interrupts turned off outside of handlers, by the instruction at this address in bytes.
     Lock(u32),
@@ -79,10 +75,8 @@ pub enum Blocker {
 /// A stretch of time in which a handler or lock made everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
     pub begin: u64,
     pub end: u64,
-    /// The handler or lock.
     pub blocker: Blocker,
 }
 
@@ -107,7 +101,6 @@ pub enum FindingKind {
     StackOverflow(u32),
     /// An access where there is no memory, or a write to the processor's registers through a pointer.
     OutsideMemory {
-        /// The data address.
         data: u32,
         /// True for a write, false for a read.
         written: bool,
@@ -120,12 +113,10 @@ pub enum FindingKind {
         timer: u8,
         /// The compare unit: 0 for A.
         unit: u8,
-        /// Cycles of a lap.
         lap: u64,
     },
     /// An alarm was set to a past time.
     AlarmPast {
-        /// Number of the alarm.
         alarm: u8,
         /// Ticks since that time.
         late: u32,
@@ -138,13 +129,9 @@ pub enum FindingKind {
         /// The variable's data address.
         data: u16,
         bytes: u8,
-        /// The handler's vector.
         vector: u8,
-        /// Its value before the handler.
         before: u64,
-        /// Its value after the handler.
         after: u64,
-        /// The value that was read.
         read: u64,
     },
     /// An interrupt was due again sooner than any handler can end.
@@ -155,7 +142,6 @@ pub enum FindingKind {
     },
     /// The firmware changes stacks: their depths are unknown.
     StacksChanged,
-    /// The watchdog reset the chip.
     WatchdogReset,
     /// Waking from deep sleep takes the oscillator's start-up time, here these cycles. It depends on the fuses; the firmware
     /// does not contain them.
@@ -174,7 +160,6 @@ pub enum FinalSleep {
     Done,
     /// It sleeps with interrupts on, and nothing that runs in this sleep mode can wake it.
     Unwakeable {
-        /// The sleep mode's name.
         mode: &'static str,
         /// The instruction's address in bytes.
         address: u32,
@@ -212,7 +197,6 @@ pub enum Stop {
     Asleep(FinalSleep),
     /// The firmware did something that a processor cannot do.
     Crashed {
-        /// The reason.
         fault: Fault,
         /// Address of the instruction, in bytes.
         address: u32,
@@ -232,25 +216,18 @@ pub struct Log {
     pub spans: Vec<Span>,
     /// Data that the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,
-    /// Interrupts by vector.
     pub vectors: Vec<VectorStatistics>,
-    /// Reason for the end.
     pub stop: Stop,
     /// Address of the instruction at the end, in bytes.
     pub address: u32,
-    /// Cycles simulated.
     pub cycles: u64,
-    /// Cycles spent asleep.
     pub asleep_cycles: u64,
-    /// Number of interrupt entries.
     pub entry_count: u64,
-    /// Number of interrupt entries from sleep.
     pub entries_from_sleep: u64,
     /// The longest stretch with interrupts off outside of handlers, after they had first been on.
     pub longest_off: Option<InterruptsOff>,
     /// Use of the stack; `None` if it was not used.
     pub stack: Option<StackDepth>,
-    /// Findings that matter for the measurement.
     pub findings: Vec<Finding>,
 }
 

@@ -35,7 +35,6 @@ impl Stimulus {
         }
     }
 
-    /// Moves the stimulus to another pin.
     pub fn with_pin(self, pin: Pin) -> Self {
         Stimulus { pin, ..self }
     }

@@ -25,7 +25,6 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Starts an empty archive.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,7 +34,7 @@ impl Archive {
         self.present.contains(path.trim_start_matches('/'))
     }
 
-    /// Adds a directory. One that is there already stays.
+    /// Adds a directory, unless it is there already.
     pub fn add_directory(&mut self, path: &str) {
         let path = path.trim_matches('/');
         if path.is_empty() || self.present.contains(path) {
@@ -55,12 +54,10 @@ impl Archive {
         Ok(())
     }
 
-    /// Adds a symbolic link.
     pub fn add_symlink(&mut self, path: &str, target: &str) {
         self.write_entry(path.trim_start_matches('/'), SYMLINK | 0o777, target.as_bytes(), (0, 0));
     }
 
-    /// Adds a character device.
     pub fn add_character_device(&mut self, path: &str, permissions: u32, major: u32, minor: u32) {
         self.write_entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
     }

@@ -27,7 +27,7 @@ pub struct Package {
     sha256: String,
 }
 
-/// Folder of the packages ([`package_cache`]), made for this user alone.
+/// Returns the cache's folder ([`package_cache`]), made for this user alone.
 fn package_folder() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
@@ -36,7 +36,6 @@ fn package_folder() -> Result<PathBuf, Error> {
     Ok(cache)
 }
 
-/// Makes a folder that other users can neither read nor write.
 fn create_private_folder(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
@@ -113,7 +112,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The archive for a kind of processor. The lists for another processor than this machine's are fetched
+    /// Opens the archive for a kind of processor. The lists for another processor than this machine's are fetched
     /// into the cache the first time; `note` is called for that.
     pub fn for_architecture(
         architecture: &'static Architecture,
@@ -131,7 +130,7 @@ impl Archive {
         Ok(Archive { architecture, options: apt_options(architecture, &lists), update })
     }
 
-    /// Output of apt-cache.
+    /// Runs apt-cache about a package, and returns its output.
     fn run_apt_cache(&self, words: &[&str], package: &str) -> Result<String, Error> {
         let arguments: Vec<&str> =
             self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
@@ -147,7 +146,7 @@ impl Archive {
         ))
     }
 
-    /// The package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
+    /// Returns the package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
     pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let listed = self.run_apt_cache(&["depends", "--important"], package)?;
         dependencies_with_prefix(&listed, prefix)
@@ -156,7 +155,7 @@ impl Archive {
             .ok_or_else(|| self.unknown_package_error(package, &format!("it depends on no {prefix}*")))
     }
 
-    /// The newest version of a package in the lists, from the cache or else from the archive. `note` is
+    /// Returns the newest version of a package in the lists, from the cache or else from the archive. `note` is
     /// called for a download.
     pub fn fetch_newest(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
         let shown = self.run_apt_cache(&["show", "--no-all-versions"], package)?;
@@ -211,7 +210,7 @@ impl Archive {
 /// The packages of the C library and of the compiler's runtime.
 pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
 
-/// Options of apt that keep lists for another processor in a folder of their own.
+/// Returns the options of apt that keep lists for another processor in a folder of their own.
 fn apt_options(architecture: &Architecture, folder: &Path) -> Vec<String> {
     let place = |part: &str| folder.join(part).display().to_string();
     [
@@ -252,7 +251,7 @@ fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), 
         .map_err(cache_error(lists))
 }
 
-/// The dependencies with that prefix in the answer of `apt-cache depends`.
+/// Returns the dependencies with a prefix in the output of `apt-cache depends`.
 fn dependencies_with_prefix<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     let dependencies = listed.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     dependencies.map(str::trim).filter(move |name| name.starts_with(prefix))
@@ -309,7 +308,7 @@ impl Package {
         Ok(target)
     }
 
-    /// The package file, open, if it matches the archive's index.
+    /// Opens the package file, if it matches the archive's index.
     fn open_verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;

@@ -40,7 +40,7 @@ impl NetworkCard {
         Self::ALL.iter().find(|(card, _)| *card == self).map_or("", |(_, name)| name)
     }
 
-    /// QEMU's device, and the modules of its driver.
+    /// Returns QEMU's device, and the modules of its driver.
     fn device_and_modules(self) -> (&'static str, &'static [&'static str]) {
         match self {
             NetworkCard::Virtio => ("virtio-net-pci", &["virtio_pci", "virtio_net"]),
@@ -98,7 +98,7 @@ impl Devices {
     }
 }
 
-/// The content of a disk with an empty file system.
+/// Creates an empty file system on the content of a disk.
 pub(super) fn format_disk(disk: File) -> Result<File, Error> {
     let refused = |cause: io::Error| Error::refused("cannot make the guest's disk").because(cause);
     disk.set_len(DISK_BYTES).map_err(refused)?;

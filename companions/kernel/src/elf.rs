@@ -72,17 +72,15 @@ fn read_class_dependencies<H: FileHeader<Endian = Endianness>>(
     Ok(needs)
 }
 
-/// A file of this machine and where the guest finds it.
+/// A file of this machine, and its path in the guest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GuestFile {
-    /// Path on this machine.
     pub host_path: PathBuf,
-    /// Its absolute path in the guest.
     pub guest_path: PathBuf,
 }
 
 impl GuestFile {
-    /// With the path in the guest that it has here.
+    /// Creates a file that has the same path in the guest.
     pub(super) fn from_host_path(path: PathBuf) -> Self {
         GuestFile { host_path: path.clone(), guest_path: path }
     }
@@ -98,7 +96,7 @@ pub struct LibraryPath {
 }
 
 impl LibraryPath {
-    /// `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
+    /// Returns this machine's: `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
     pub fn from_this_machine() -> Self {
         let mut directories: Vec<PathBuf> =
             std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
@@ -111,7 +109,7 @@ impl LibraryPath {
         LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// The libraries for programs of this kind of processor: this machine's, or else of Debian's packages.
+    /// Returns the libraries for programs of a kind of processor: this machine's, or else of Debian's packages.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -143,7 +141,7 @@ impl LibraryPath {
         here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.host_path))
     }
 
-    /// The file that a guest finds at this path, such as a program's interpreter: of a package, or else this
+    /// Returns the file that a guest finds at a path, such as a program's interpreter: of a package, or else this
     /// machine's.
     fn file_at(&self, there: &Path) -> GuestFile {
         // Packages that keep everything below /usr count on the links that a file system has for that.
@@ -157,18 +155,17 @@ impl LibraryPath {
             .unwrap_or_else(|| GuestFile::from_host_path(there.into()))
     }
 
-    /// Path of a library of that name, whatever its processor type.
+    /// Returns the path of a library of that name, whatever its processor type.
     pub fn library_path(&self, name: &str) -> Option<PathBuf> {
         self.find_library(name, None, &[]).map(|found| found.host_path)
     }
 }
 
-/// A file of an unpacked package.
 fn file_in_tree(tree: &Path, there: &Path) -> GuestFile {
     GuestFile { host_path: tree.join(there.strip_prefix("/").unwrap_or(there)), guest_path: there.into() }
 }
 
-/// The processor type of an ELF file, from its first bytes only.
+/// Returns the processor type of an ELF file, from its first bytes only.
 pub(super) fn machine_of(path: &Path) -> Option<u16> {
     let mut head = [0; 64];
     std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
@@ -206,7 +203,7 @@ fn add_configured_directories(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
 /// No program or library is larger: a guest keeps all of it in memory.
 pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 
-/// All files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
+/// Returns all files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
 pub fn dependency_closure(
     programs: &[PathBuf],
     libraries: &LibraryPath,
@@ -241,7 +238,7 @@ pub fn dependency_closure(
     Ok(done)
 }
 
-/// The file without its debug information: everything after the last byte that is loaded when it runs is
+/// Returns a program without its debug information: everything after the last byte that is loaded when it runs is
 /// removed. An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is
 /// returned as it is.
 pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {

@@ -18,7 +18,7 @@ use super::devices::DISK;
 use super::guest_network;
 use super::job::{Answer, ERROR_PREFIX, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
 
-/// As the first process of a guest does its job and switches the machine off; comes back anywhere else. To be called first by a
+/// Does the guest's job and switches the machine off, if this is the first process of a guest; returns otherwise. To be called first by a
 /// program that makes guests.
 pub fn run_if_init() {
     let is_asked = std::env::args_os().nth(1).is_some_and(|word| word == INIT_WORD);
@@ -66,7 +66,7 @@ fn perform_job() -> io::Result<()> {
     send_answer(&job.answer, &answer.to_bytes()?)
 }
 
-/// Adds the object of a failed operation to its error.
+/// Returns a function that adds the operation that failed to an error.
 fn with_operation(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::other(format!("{what}: {error}"))
@@ -90,7 +90,7 @@ fn mount_all() -> io::Result<()> {
     fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))
 }
 
-/// Makes the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
+/// Creates the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
 fn create_device_nodes(directory: &Path, kind: SFlag) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let number = entry.file_name().to_string_lossy().into_owned();
@@ -157,7 +157,6 @@ fn collect_files(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<
     Ok(())
 }
 
-/// Sends the answer through a serial line.
 fn send_answer(path: &str, answer: &[u8]) -> io::Result<()> {
     let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(with_operation(path))?;
     let mut settings = tcgetattr(&line).map_err(|error| with_operation(path)(error.into()))?;

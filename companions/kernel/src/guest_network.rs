@@ -22,7 +22,7 @@ const DISCARD: u16 = 9;
 /// Longest time until the cards have agreed on a speed and the peer answers.
 const LINK: Duration = Duration::from_secs(20);
 
-/// Network loads talk to themselves.
+/// Switches the loopback interface on, for network loads that talk to themselves.
 pub(super) fn switch_loopback_on() {
     let _ = switch_on("lo");
 }
@@ -55,7 +55,7 @@ pub(super) fn set_up_cards_and_peer() -> io::Result<()> {
     }
 }
 
-/// Leaves the network namespace, and takes all that arrives at the card once that is there.
+/// Leaves the network namespace, and receives all that arrives at the card once that is there.
 fn run_peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io::Result<()> {
     let left = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
     let made = left.and_then(|()| File::open("/proc/thread-self/ns/net"));
@@ -78,7 +78,7 @@ fn run_peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io
     Ok(())
 }
 
-/// Request about an interface.
+/// Creates an ioctl's request about an interface.
 fn interface_request(name: &str) -> libc::ifreq {
     // SAFETY: an all-zero ifreq is a valid one.
     let mut request = unsafe { std::mem::zeroed::<libc::ifreq>() };

@@ -43,7 +43,7 @@ impl FromStr for KernelChoice {
     }
 }
 
-/// `rt`, `arm64` or `rt-arm64`.
+/// Parses `rt`, `arm64` or `rt-arm64`.
 fn parse_debian_kernel(word: &str) -> Option<KernelChoice> {
     let (flavour, architecture) = match (word.split_once('-'), architecture_by_name(word)) {
         (Some((flavour, architecture)), _) => (flavour, Some(architecture_by_name(architecture)?)),
@@ -77,13 +77,11 @@ pub struct Image {
     /// The kernel as it was named.
     pub name: String,
     pub path: PathBuf,
-    /// The processor it is for.
     pub architecture: &'static Architecture,
     /// `uname -r`, such as `6.1.0-56-rt-amd64`.
     pub release: String,
     /// The rest of its version line: who built it, `#1 SMP PREEMPT_RT ...`.
     pub version: String,
-    /// The package it came in.
     pub package: Option<Package>,
 }
 
@@ -115,7 +113,7 @@ impl KernelChoice {
     }
 }
 
-/// The image in an unpacked kernel package.
+/// Returns the path of the image in a kernel package, which it unpacks.
 fn find_vmlinuz(package: &Package) -> Result<PathBuf, Error> {
     let boot = package.unpack("./boot")?.join("boot");
     let entries = std::fs::read_dir(&boot).into_iter().flatten().flatten();
@@ -125,7 +123,7 @@ fn find_vmlinuz(package: &Package) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
-/// Architecture of an image, with release and version. The release of an image without one is taken from its
+/// Returns the architecture, release and version of an image. The release of an image without one is taken from its
 /// name `vmlinuz-RELEASE`, if it has such a name.
 fn architecture_and_version(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
     let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;

@@ -15,7 +15,7 @@ use super::job::{INIT, JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
 use super::programs::Programs;
 
-/// This, if the guest's processor can run it or it is no program.
+/// Returns a file if the guest's processor can run it or it is no program, else an error.
 pub(super) fn check_processor(included: GuestFile, wanted: &Architecture) -> Result<GuestFile, Error> {
     match machine_of(&included.host_path) {
         Some(machine) if machine != wanted.elf => Err(Error::bad_use(format!(
@@ -32,7 +32,6 @@ pub(super) fn check_processor(included: GuestFile, wanted: &Architecture) -> Res
 /// Contents of the guest's file system.
 #[derive(Debug, Clone)]
 pub struct Contents {
-    /// The programs that measure.
     pub programs: Programs,
     /// Further programs, libraries and files.
     pub with: Vec<GuestFile>,
@@ -46,7 +45,6 @@ pub struct Contents {
 /// A guest's file system, ready to boot.
 #[derive(Debug, Clone)]
 pub struct Initramfs {
-    /// The archive the kernel unpacks.
     pub bytes: Vec<u8>,
     /// The directories its libraries are in, for `LD_LIBRARY_PATH`.
     pub library_path: Vec<String>,
@@ -104,7 +102,6 @@ pub fn check_program_names(with: &[GuestFile]) -> Result<(), Error> {
 }
 
 impl Contents {
-    /// Makes the archive.
     pub fn build(&self) -> Result<Initramfs, Error> {
         let mut archive = Archive::new();
         for directory in ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc", RESULTS] {
@@ -165,7 +162,7 @@ impl Contents {
     }
 }
 
-/// The name a module's file has in the guest.
+/// Returns the name of a module's file in the guest.
 pub(super) fn module_file_name(number: usize, module: &Module) -> String {
     format!("{number:02}-{}.ko", module.name)
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::archive;
 use super::devices::Devices;
 
-/// Path of the job in the guest.
 pub const JOB_FILE: &str = "/jitterlab/job.json";
 /// Folder of the guest's modules, in the order they are loaded.
 pub const MODULES: &str = "/jitterlab/modules";
@@ -29,7 +28,6 @@ pub const INIT_WORD: &str = "guest";
 pub struct Job {
     /// File names of the modules in [`MODULES`], loaded first.
     pub modules: Vec<String>,
-    /// Devices to set up.
     pub devices: Devices,
     /// The device that the answer is written to.
     pub answer: String,

@@ -59,12 +59,12 @@ fn create_directory(directory: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(directory).map_err(Error::file("make", directory))
 }
 
-/// A kernel's name without the folders it is in.
+/// Returns a kernel's name without the folders it is in.
 fn plain_name(kernel: &str) -> String {
     Path::new(kernel).file_name().unwrap_or(kernel.as_ref()).to_string_lossy().into_owned()
 }
 
-/// The first name that is free: the stem, made plain, and the extension, with a number between them where it takes one.
+/// Returns the first path that is free: the stem, made plain, and the extension, with a number between them if needed.
 fn free_path(directory: &Path, stem: &str, extension: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     let spelled = |text: &str| text.chars().map(|c| if plain(c) { c } else { '-' }).collect::<String>();

@@ -70,7 +70,6 @@ pub struct Machine {
     pub architecture: &'static Architecture,
     /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
     pub qemu: Option<PathBuf>,
-    /// Number of virtual processors.
     pub cpus: u16,
     pub memory_mib: u32,
     pub time: GuestTime,
@@ -119,13 +118,13 @@ impl Machine {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }
 
-    /// True if its processors take turns of [`TIME_SLICE_NS`]: with several processors, and time counted in
+    /// True if its processors share time in slices of [`TIME_SLICE_NS`]: with several processors, and time counted in
     /// instructions.
     pub fn uses_time_slices(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
     }
 
-    /// Processors for an emulator that runs them one after the other, each until its clock's next timer.
+    /// Adds the processors for an emulator that runs them one after the other, each until its clock's next timer.
     ///
     /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
     /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
@@ -152,7 +151,6 @@ impl Machine {
         }
     }
 
-    /// The kernel's command line.
     pub fn command_line(&self, library_path: &[String]) -> String {
         // Addresses are not randomised, so that hash tables and caches collide the same way each time; a
         // panic resets at once, which QEMU reports. The emulated serial line causes many spurious interrupts

@@ -15,7 +15,6 @@ use jitterlab_model::Error;
 pub struct Module {
     /// Its name, with underscores.
     pub name: String,
-    /// Content of the module, uncompressed.
     pub content: Vec<u8>,
 }
 
@@ -70,7 +69,7 @@ impl Loader<'_> {
     }
 }
 
-/// Name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
+/// Returns the name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")
@@ -108,7 +107,7 @@ fn read_uncompressed(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer.stdout)
 }
 
-/// The modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
+/// Returns the modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
 fn dependencies(content: &[u8]) -> Option<Vec<String>> {
     let file = object::File::parse(content).ok()?;
     let information = file.section_by_name(".modinfo")?.data().ok()?;

@@ -34,7 +34,6 @@ pub struct GuestProgress {
     pub host: Duration,
 }
 
-/// Interval between two looks at QEMU.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time after which a guest whose clock does not move and whose emulator computes nothing will never
 /// continue.
@@ -291,17 +290,16 @@ impl Drop for Qemu {
     }
 }
 
-/// A file in memory without a name.
+/// Creates a file in memory without a name.
 pub(super) fn anonymous_file(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
 
-/// The path under which a child that inherited the file finds it.
+/// Returns the path under which a child that inherited the file finds it.
 fn inherited_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Lets the child inherit these files.
 fn inherit_files(command: &mut Command, files: Vec<RawFd>) {
     let prepare = move || {
         for file in &files {
@@ -315,7 +313,7 @@ fn inherit_files(command: &mut Command, files: Vec<RawFd>) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Collects a stream in a thread of its own, its end if it is endless.
+/// Thread that collects a stream: all of it, or the last part if it is endless.
 struct StreamCollector {
     collected: Arc<Mutex<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
@@ -340,7 +338,7 @@ impl StreamCollector {
         StreamCollector { collected, thread }
     }
 
-    /// All of it, once the stream has ended, without the serial line's carriage returns.
+    /// Returns the collected text once the stream has ended, without the serial line's carriage returns.
     fn finish(self) -> String {
         if let Some(thread) = self.thread {
             let _ = thread.join();
@@ -350,7 +348,7 @@ impl StreamCollector {
     }
 }
 
-/// The last lines of a console that are not empty.
+/// Returns the last lines of a console that are not empty.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();

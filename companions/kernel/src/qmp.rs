@@ -15,7 +15,6 @@ pub enum Event {
     Reset,
     /// The guest's clock, in whole seconds since some beginning.
     Clock(i64),
-    /// State of the processors.
     Processors {
         /// True if every processor has halted with its interrupts off, from which nothing wakes it.
         dead: bool,
@@ -61,7 +60,7 @@ impl Monitor {
         self.send(&json!({"execute": "human-monitor-command", "arguments": {"command-line": line}}));
     }
 
-    /// Ends the turns that several processors take.
+    /// Ends the time slices that several processors share.
     pub fn end_turns(&mut self) {
         self.send(&json!({"execute": "object-del", "arguments": {"id": TIME_SLICES_ID}}));
     }
@@ -71,7 +70,7 @@ impl Monitor {
         let _ = self.stream.write_all(format!("{command}\n").as_bytes());
     }
 
-    /// Events from QEMU since the last call.
+    /// Returns the events from QEMU since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut chunk = [0; 4096];
         loop {
@@ -88,7 +87,7 @@ impl Monitor {
     }
 }
 
-/// The meaning of one line; `None` if it does not matter here.
+/// Parses a line of QEMU; `None` if it does not matter here.
 fn parse_event(line: &[u8]) -> Option<Event> {
     let said: Value = serde_json::from_slice(line).ok()?;
     match said.get("event").and_then(Value::as_str) {

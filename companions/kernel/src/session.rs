@@ -24,7 +24,6 @@ use jitterlab_host::load;
 /// Work on each kernel.
 #[derive(Debug, Clone)]
 pub struct KernelSession {
-    /// The machine each kernel gets.
     pub machine: Machine,
     /// The companion that makes the guest: this program.
     pub companion: PathBuf,
@@ -45,7 +44,7 @@ pub fn run_step(name: &str, options: &[String]) -> Step {
     Step { name: name.into(), command }
 }
 
-/// The file a measuring step leaves in the guest's working directory.
+/// Returns the name of the run file that a measuring step leaves in the guest's working directory.
 pub(super) fn run_file_name(step: &str) -> String {
     format!("{step}.parquet")
 }
@@ -53,11 +52,8 @@ pub(super) fn run_file_name(step: &str) -> String {
 /// Result of one kernel.
 #[derive(Debug)]
 pub struct GuestRun {
-    /// Image of the kernel.
     pub image: Image,
-    /// Answer of the guest.
     pub answer: Answer,
-    /// Devices that it had besides.
     pub devices: Devices,
     /// Number of processors that took turns in counted time, if any did.
     pub turns: Option<u16>,
@@ -92,7 +88,7 @@ impl KernelSession {
         }
     }
 
-    /// Boots a kernel and does everything on it. `note` is called before work that takes time before the
+    /// Boots a kernel, runs all steps on it, and returns their results. `note` is called before work that takes time before the
     /// boot.
     ///
     /// # Errors
@@ -148,7 +144,6 @@ impl KernelSession {
         Ok(GuestRun { image, answer, devices: machine.devices, turns })
     }
 
-    /// The machine that a kernel gets.
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
         if machine.uses_time_slices() && machine.architecture.turns.is_none() {
@@ -166,7 +161,6 @@ impl KernelSession {
     }
 }
 
-/// Folder of a kernel's modules.
 fn find_module_tree(image: &Image) -> Result<PathBuf, Error> {
     let root = match &image.package {
         Some(package) => package.unpack("./lib")?,
@@ -195,7 +189,6 @@ impl GuestRun {
         }
     }
 
-    /// Standard output of a step.
     pub fn step_output(&self, step: &str) -> Result<&str, Error> {
         let result = self.answer.steps.get(step);
         if let Some(done) = result.filter(|done| done.status == Some(0)) {
@@ -209,7 +202,7 @@ impl GuestRun {
         )))
     }
 
-    /// The run file of a [`run_step`] of that name, in memory.
+    /// Returns the run file of a [`run_step`] of that name, in memory.
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.answer.steps.get(step).cloned().unwrap_or_default();
@@ -233,7 +226,7 @@ fn step_error(step: &StepResult) -> Error {
     }
 }
 
-/// Standard error of a step, as one line.
+/// Returns the standard error of a step as one line.
 fn error_lines(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }

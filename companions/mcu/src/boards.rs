@@ -9,7 +9,6 @@ pub struct ArduinoBoard {
     chips: &'static [&'static str],
     /// The pins of its chip in the order of the board's numbers.
     pins: &'static str,
-    /// The number of A0.
     analog: u8,
 }
 
@@ -44,7 +43,7 @@ pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
 }
 
 impl ArduinoBoard {
-    /// Returns the chip's pin of a number, or of A0 and on if the chip has no port A.
+    /// Returns the chip's pin of a board's number, or of A0 and on if the chip has no port A.
     pub fn chip_pin(&self, chip: Chip, asked: Pin) -> Option<Pin> {
         let number = match asked.port {
             Pin::GPIO => asked.bit,

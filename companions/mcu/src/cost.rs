@@ -8,7 +8,6 @@ use super::{Board, Compiler, CostFigures, Program, Size, Strategy, simulate};
 pub struct Conditions {
     /// Divider of the chip's clock.
     pub prescaler: u16,
-    /// The alarm's period, in microseconds.
     pub period_us: u32,
 }
 
@@ -24,7 +23,6 @@ const LONG_US: u32 = 10_000_000;
 pub const CHIP: &str = "atmega328p";
 pub const CLOCK_HZ: u32 = 8_000_000;
 
-/// Number of events in each measurement.
 const EVENTS: u64 = 100;
 
 /// Measures the time services under each strategy, for periods that the hardware counts and for longer ones.
@@ -45,14 +43,14 @@ pub fn measure_inline(conditions: Conditions, compiler: &Compiler) -> Result<Cos
     measure_event("anchored, inline handler".into(), &program, &board, conditions, compiler)
 }
 
-/// Measures the same event written by hand: an interrupt that calls through a pointer, without the library.
+/// Measures one event written by hand: an interrupt that calls through a pointer, without the library.
 pub fn measure_by_hand(conditions: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let program = Program::with_period("by_hand", conditions.period_us);
     let board = board_for(conditions, Strategy::Periodic, conditions.period_us);
     measure_event("by hand, one period".into(), &program, &board, conditions, compiler)
 }
 
-/// Measures the same event by the tick of the Arduino core, with `millis()` polled as in its tutorial
+/// Measures one event by the tick of the Arduino core, with `millis()` polled as in its tutorial
 /// "BlinkWithoutDelay".
 ///
 /// # Errors
@@ -143,6 +141,7 @@ fn measure_event(
     })
 }
 
+/// Measures the cycles that programming the timer for the next event takes.
 fn programming_cycles(board: &Board, compiler: &Compiler) -> Result<u64, Error> {
     /// Cycles for setting the pin, which are part of the time that it is high.
     const OF_THE_PIN: u64 = 2;

@@ -3,14 +3,12 @@ use jitterlab_model::Error;
 
 use super::{Board, Compiler, DelayFigures, Program, Setup, Strategy, simulate};
 
-/// The requested delay, in microseconds.
 pub const REQUESTED_US: u32 = 15_000;
 /// The tick of the strategy that has one.
 pub const TICK_US: u32 = 10_000;
 /// Number of delays: the program's positions between two ticks.
 const DELAYS: u64 = 128;
 
-/// Measures the delays under one strategy.
 pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, Error> {
     let board = Board { tick_us: TICK_US, ..Board::with_ideal_timing(strategy, 64, REQUESTED_US) };
     let firmware = compiler.build(&Program::with_period("delays", REQUESTED_US), &board)?;

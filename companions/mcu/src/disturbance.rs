@@ -20,9 +20,7 @@ pub struct LateStarts {
 /// Starts that one handler or lock made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelaySource {
-    /// The handler or lock.
     pub blocker: Blocker,
-    /// Number of starts that it made late.
     pub starts: u64,
     /// Largest delay, in cycles.
     pub worst: u64,
@@ -97,7 +95,7 @@ pub fn find_late_starts(log: &Log, starts: &[u64]) -> LateStarts {
     all
 }
 
-/// Returns the most frequent vector among these.
+/// Returns the most frequent vector of these handlers.
 fn most_frequent_vector(makers: &[Option<&Span>]) -> Option<u8> {
     let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
     for span in makers.iter().flatten() {
@@ -108,7 +106,7 @@ fn most_frequent_vector(makers: &[Option<&Span>]) -> Option<u8> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(vector, _)| vector)
 }
 
-/// Returns the handler at a moment: the innermost one.
+/// Returns the innermost handler that runs at a cycle.
 fn handler_at(spans: &[Span], at: u64) -> Option<&Span> {
     let ended = spans.partition_point(|span| span.end <= at);
     // Nested handlers end first.
@@ -116,7 +114,7 @@ fn handler_at(spans: &[Span], at: u64) -> Option<&Span> {
     around.filter(|span| matches!(span.blocker, Blocker::Handler(_))).find(|span| span.begin <= at)
 }
 
-/// Returns by how much the distance of each start from the previous one exceeds the median distance.
+/// Returns the cycles by which the distance of each start from the previous one exceeds the median distance.
 fn excess_over_median(starts: &[u64]) -> Vec<i64> {
     let apart: Vec<i64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as i64).collect();
     let mut sorted = apart.clone();
@@ -139,7 +137,7 @@ fn blocking_times<'a>(
         .map(move |span| (span.blocker, span.end - span.begin.max(from).min(span.end)))
 }
 
-/// The lock that kept the last handlers before a moment waiting, as the tick that lets a thread go on.
+/// Returns the lock that kept the last handlers before a moment waiting, such as the tick that lets a thread go on.
 fn lock_before_last_handlers(spans: &[Span], from: u64, until: u64) -> Option<(Blocker, u64)> {
     let ended = spans.partition_point(|span| span.end <= until);
     let mut before = spans[..ended].iter().rev().take_while(|span| span.end > from);
@@ -156,7 +154,7 @@ fn lock_before_last_handlers(spans: &[Span], from: u64, until: u64) -> Option<(B
     None
 }
 
-/// Returns the time of each handler between two moments.
+/// Returns the cycles of each handler between two moments.
 fn handler_times(spans: &[Span], from: u64, until: u64) -> BTreeMap<Blocker, u64> {
     let first = spans.partition_point(|span| span.end <= from);
     let mut ran = BTreeMap::new();
@@ -168,7 +166,7 @@ fn handler_times(spans: &[Span], from: u64, until: u64) -> BTreeMap<Blocker, u64
     ran
 }
 
-/// Returns the mean time of each handler from one start to the next.
+/// Returns the mean cycles of each handler from one start to the next.
 fn mean_handler_times(spans: &[Span], starts: &[u64]) -> BTreeMap<Blocker, u64> {
     let (Some(from), Some(until)) = (starts.first(), starts.last()) else { return BTreeMap::new() };
     let intervals = (starts.len() as u64 - 1).max(1);

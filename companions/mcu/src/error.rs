@@ -10,13 +10,11 @@ use jitterlab_model::{Error, Warning};
 /// Cases of failure that callers distinguish ([`Error::case_of`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureCase {
-    /// A program or library is not installed.
     Missing,
     /// A compiler refused a program; its message.
     NotCompiled(String),
     /// The pin showed too little; further findings, which may be the reason.
     Silent(Vec<Warning>),
-    /// The simulated processor cannot continue.
     Crashed,
 }
 
@@ -28,7 +26,6 @@ pub fn is_missing(error: &Error) -> bool {
 /// Memory that a firmware needs and its chip does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryNeed {
-    /// Bytes of flash.
     Flash(u32),
     /// More flash than the chip has; the linker does not report the amount.
     MoreFlash,
@@ -85,12 +82,11 @@ impl fmt::Display for FaultText {
     }
 }
 
-/// Returns the reason for a program that mostly sleeps, which is no endless loop.
+/// Returns the hint that a program slept for this fraction of the time.
 pub(super) fn sleeping_hint(share: f64) -> String {
     format!(", and it had slept {:.0} % of the time", share * 100.0)
 }
 
-/// A truncated file.
 pub(super) const CUT_OFF: &str = "it is cut off";
 /// A file whose segments together exceed its size.
 pub(super) const OVERLAPS: &str = "its segments overlap";
@@ -102,7 +98,6 @@ pub(super) const BACKWARDS: &str = "a time in it is earlier than the one before"
 pub(super) fn undefined_level(pin: Pin, at_ns: u64) -> String {
     format!("{pin} is neither high nor low from {} on", Exact(at_ns.min(i64::MAX as u64) as i64))
 }
-/// A file without code.
 pub(super) const NO_CODE: &str = "it holds no code";
 
 /// Returns the reason for a firmware with addresses outside the chip's memories.

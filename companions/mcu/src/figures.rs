@@ -51,7 +51,6 @@ impl std::str::FromStr for Strategy {
 /// Cost of one periodic event, in memory and in time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostFigures {
-    /// Name of the time service.
     pub name: String,
     /// Memory of the program beyond one that only starts and sleeps, including its alarm.
     pub size: Size,
@@ -59,7 +58,6 @@ pub struct CostFigures {
     pub programming_cycles: Option<u64>,
     /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
     pub longest_interrupt_cycles: u64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
     /// Share of the time in interrupts, 0 to 1.
     pub interrupt_share: f64,
@@ -79,11 +77,8 @@ pub struct AlarmFigures {
     pub compare_as_paper: bool,
     /// Divider of the processor's clock.
     pub prescaler: u16,
-    /// Counts of the timer per second.
     pub timer_hz: f64,
-    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// Number of events measured.
     pub events: u32,
     /// Mean distance of the events, in microseconds.
     pub mean_period_us: f64,
@@ -98,7 +93,6 @@ pub struct AlarmFigures {
     pub longest_interrupt_cycles: u64,
     /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,
-    /// Memory of the whole program.
     pub size: Size,
 }
 
@@ -114,7 +108,6 @@ impl AlarmFigures {
 pub struct Interruption {
     /// Cycles by which a round took longer than an undisturbed one.
     pub cycles: u64,
-    /// Number of such rounds.
     pub rounds: u64,
 }
 
@@ -124,7 +117,6 @@ pub struct ThreadFigures {
     pub strategy: Strategy,
     /// Cycles of an undisturbed round, all of which take the same.
     pub round_cycles: u64,
-    /// Number of rounds measured.
     pub rounds: u64,
     /// Mean length of a round.
     pub mean_ns: f64,
@@ -144,13 +136,9 @@ pub struct DelayFigures {
     pub strategy: Strategy,
     /// Its tick in microseconds, for the strategy that has one.
     pub tick_us: Option<u32>,
-    /// The requested delay, in microseconds.
     pub asked_us: u32,
-    /// Number of delays.
     pub delays: u64,
-    /// The shortest actual delay, in microseconds.
     pub shortest_us: f64,
-    /// The longest actual delay, in microseconds.
     pub longest_us: f64,
     /// Interrupts while the program ran, whatever their source, for each delay.
     pub interrupts_per_delay: f64,
@@ -160,7 +148,6 @@ pub struct DelayFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerKind {
-    /// A periodic tick.
     Tick,
     /// An interrupt for each event (one-shot timers).
     SingleShot,
@@ -195,9 +182,7 @@ pub struct NearbyFigures {
     pub kind: TimerKind,
     /// Permitted lateness of its events, or its tick, in microseconds; `None` if it has neither.
     pub lenient_us: Option<u32>,
-    /// Number of events served.
     pub events: u64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
     /// Share of the time spent in interrupts; handlers served when the program asks are excluded.
     pub interrupt_share: f64,
@@ -214,7 +199,6 @@ pub struct NearbyFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrintedFigures {
     pub strategy: Strategy,
-    /// The alarm's period.
     pub period_us: u32,
     /// Number of its events.
     pub events: u32,

@@ -72,7 +72,7 @@ impl Board {
         self.mcu == rp2040::NAME
     }
 
-    /// Returns the pins that show events and the request for them.
+    /// Returns the pins that show the events and the request for them.
     pub fn event_and_request_pins(&self) -> [&'static str; 2] {
         if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
     }

@@ -12,7 +12,7 @@ const DATA: u32 = 0x80_0000;
 /// Text of avr-ld if code does not fit.
 const CODE: &str = "fit in region `text'";
 
-/// Returns a plain error for these linker messages, and any other error unchanged.
+/// Returns an error about memory for messages of the linker, and any other error unchanged.
 pub(super) fn explain_linker_error(error: Error, mcu: &str) -> Error {
     let Some(FailureCase::NotCompiled(message)) = error.case_of() else { return error };
     let Some(chip) = Chip::by_name(mcu) else { return error };

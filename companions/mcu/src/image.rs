@@ -39,7 +39,7 @@ const LOCK: u32 = 0x83_0000;
 /// Size of the largest file; most of it is debug data.
 const LARGEST_BYTES: u64 = 64 << 20;
 
-/// Reads a firmware.
+/// Reads a firmware file in any of the formats.
 pub fn read_firmware(path: &Path) -> Result<FirmwareFile, Error> {
     let bytes = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let refused =
@@ -169,7 +169,7 @@ fn chip_from_note(note: &[u8]) -> Option<String> {
     zero_terminated_text(name)
 }
 
-/// Returns a string that ends with a zero.
+/// Returns the text before the first zero.
 fn zero_terminated_text(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;

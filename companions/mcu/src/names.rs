@@ -11,7 +11,7 @@ use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// The names in a firmware.
+/// Names of functions, variables and lines in a firmware.
 pub struct Names<'a> {
     /// Addresses and names of functions, in order.
     functions: Vec<(u32, String)>,
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the location of an address.
+    /// Returns the function and line of an address.
     pub fn location(&self, address: u32) -> CodeLocation {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());
@@ -88,7 +88,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of the variable that has exactly these bytes.
+    /// Returns the name of the variable that has exactly these bytes.
     pub fn variable_name(&self, address: u16, bytes: u8) -> Option<String> {
         let is_it = |of: &&(u16, u64, String)| of.0 == address && of.1 == u64::from(bytes);
         self.variables.iter().find(is_it).map(|(.., name)| name.clone())

@@ -29,7 +29,7 @@ pub struct Choice {
     pub alarms: Vec<WorstAlarm>,
 }
 
-/// The ways to use the timer for the needed periods.
+/// Choices of strategy and prescaler for the needed periods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McuRecommendation {
     /// The chip.

@@ -29,7 +29,7 @@ pub fn firmware_report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &
     }
 }
 
-/// The bytes without a last character that is not whole, since the simulation ended within it.
+/// Returns the bytes without a last character that is cut off, since the simulation ended within it.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     let is_cut = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());

@@ -179,7 +179,7 @@ impl McuRequest {
         whole_us(self.periods.first().map_or(PERIOD_NS, |period| period.rounded_ns()))
     }
 
-    /// Returns the requested traits; the others are set ideally for the period.
+    /// Returns the board with the requested traits; the others are set ideally for the period.
     fn board(&self) -> Result<Board, Error> {
         let mcu = self.mcu.as_deref().unwrap_or_default();
         let (prescaler, usual_hz) = match mcu == rp2040::NAME {

@@ -17,7 +17,7 @@ use jitterlab_chip::{Pin, Stop};
 
 use super::{Recording, disturbance};
 
-/// Interpretation of a pin's edges as activations.
+/// Task whose activations the edges of a pin are.
 #[derive(Debug, Clone, Default)]
 pub struct PinTask {
     /// The task's name.
@@ -214,7 +214,7 @@ impl McuPins {
         Ok(file.finish(&self.info)?.path)
     }
 
-    /// Judges the requirements, pin by pin.
+    /// Decides the requirements, pin by pin.
     pub fn check_requirements(&self, file: String, requirements: &[Requirement]) -> Outlook {
         let tasks = self.info.tasks.iter().zip(&self.pins);
         let tasks = tasks.map(|(task, pin)| TaskOutlook::decided(task, &pin.activations, requirements));

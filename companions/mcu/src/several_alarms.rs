@@ -134,7 +134,7 @@ pub struct AlarmsFirmware {
 }
 
 impl AlarmsFirmware {
-    /// Builds it; the board's longest period is extended so that each alarm can begin after the first events of all.
+    /// Builds the firmware; the board's longest period is extended so that each alarm can begin after the first events of all.
     pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, Error> {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
@@ -149,7 +149,7 @@ impl AlarmsFirmware {
         Ok(AlarmsFirmware { board, periods_us: periods_us.to_vec(), chip, image, scenario_at })
     }
 
-    /// Runs it for this many cycles, or until its pins have moved this often.
+    /// Simulates a scenario for this many cycles, or until the pins have moved this often.
     pub fn run(&self, scenario: &Scenario, cycles: u64, edges: Option<usize>) -> Log {
         let pins = (0..self.periods_us.len() as u8).map(|bit| jitterlab_chip::Pin { port: 1, bit });
         let setup = jitterlab_chip::Setup {
@@ -198,7 +198,7 @@ impl AlarmsFirmware {
         self.cycles_in_us(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
     }
 
-    /// Returns the others in the order of their periods, the shortest first, and then this one: the queue
+    /// Returns the order of arming with this alarm last and the others by their periods, the shortest first: the queue
     /// then takes longest.
     fn order_ending_with(&self, last: usize) -> [u8; MAX_ALARMS] {
         let mut others: Vec<usize> = (0..self.periods_us.len()).filter(|k| *k != last).collect();
@@ -222,7 +222,7 @@ impl AlarmsFirmware {
         scenario
     }
 
-    /// Returns the cycles from its due time to its handler in that scenario.
+    /// Returns the cycles from an alarm's due time to its handler, if it is served after these others.
     fn cycles_to_handler(&self, alarm: usize, others: &[usize]) -> Option<u64> {
         let cycles = self.cycles_beyond_first_event(self.shortest_first_us() * 2);
         let log = self.run(&self.scenario_behind(alarm, others), cycles, Some(2 * others.len() + 1));
@@ -232,7 +232,6 @@ impl AlarmsFirmware {
         Some(start - entry.cycle + vector.max_latency_cycles)
     }
 
-    /// Returns all other alarms.
     fn other_alarms(&self, alarm: usize) -> Vec<usize> {
         (0..self.periods_us.len()).filter(|k| *k != alarm).collect()
     }
@@ -245,7 +244,7 @@ impl AlarmsFirmware {
         self.other_alarms(alarm).into_iter().filter(is_rival).collect()
     }
 
-    /// Returns the cycles of the interrupt that serves it alone, from entry to end.
+    /// Returns the cycles of the interrupt that serves only this alarm, from entry to end.
     fn interrupt_cycles(&self, alarm: usize) -> u64 {
         // Until the next event of any alarm: the interrupt is over then.
         let log = self.run(
@@ -333,7 +332,7 @@ pub struct Longest {
     pub handler: u64,
 }
 
-/// Measures the delays that the alarms cause each other, and adds up the worst.
+/// Measures the delays that the alarms cause each other, and bounds each alarm's deviation by their worst sum.
 pub fn bound_deviations(
     firmware: &AlarmsFirmware,
     needs: &[Need],
@@ -440,7 +439,7 @@ fn period_rounding_cycles(board: &Board, period_us: u32) -> f64 {
     rest.max(scale - rest) as f64 / 1e6 * f64::from(u8::from(rest != 0))
 }
 
-/// Returns one count, in millionths of a cycle.
+/// Returns the length of one count, in millionths of a cycle.
 fn micro_cycles_per_count(board: &Board) -> u64 {
     u64::from(board.prescaler) * 1_000_000
 }

@@ -100,7 +100,7 @@ impl Recording {
         report::nanoseconds(cycle, self.clock_hz)
     }
 
-    /// Returns a pin's name on the board of the chip.
+    /// Returns the label of a pin on the board of the chip, if it has one.
     pub(super) fn board_label(&self, pin: Pin) -> Option<String> {
         boards::arduino_board(Chip::by_name(&self.mcu)?)?.pin_label(pin)
     }
@@ -110,7 +110,7 @@ impl Recording {
         self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
     }
 
-    /// Describes the starts that a handler or lock made late, with its location.
+    /// Returns a cause of late starts with its location.
     pub(super) fn disturbance(&self, blame: &DelaySource) -> Disturbance {
         let vector = match blame.blocker {
             Blocker::Handler(number) => self.vector_name(number),
@@ -269,7 +269,7 @@ fn blocker_locations(log: &Log, names: &Names<'_>) -> BTreeMap<Blocker, CodeLoca
     handlers.chain(locks).collect()
 }
 
-/// Returns the chip and its clock, as requested, else from the firmware; and true if the clock is assumed to
+/// Returns the chip and its clock in Hz, as requested, else from the firmware; and true if the clock is assumed to
 /// be an Arduino's, without both.
 fn chip_and_clock(setup: &Setup, loaded: &FirmwareFile) -> Result<(Chip, u32, bool), Error> {
     let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {

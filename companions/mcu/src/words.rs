@@ -100,7 +100,7 @@ fn choices_section(recommendation: &McuRecommendation) -> Section {
     )
 }
 
-/// Formats a length of time, or none.
+/// Formats a length of time in ns.
 fn format_length(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
 }

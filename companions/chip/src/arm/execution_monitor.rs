@@ -10,7 +10,6 @@ use crate::log::{Entry, FinalSleep, Log, Stop};
 pub struct ExecutionMonitor {
     handlers: HandlerStatistics,
     records_entries: bool,
-    /// True if interrupts have been on.
     were_interrupts_on: bool,
     woke_from_sleep: bool,
     /// Initial pointer of the main stack.
@@ -70,7 +69,6 @@ impl ExecutionMonitor {
         }
     }
 
-    /// Records the end of a sleep.
     pub fn record_wake_up(&mut self, primask: bool, cycle: u64, address: u32) {
         self.woke_from_sleep = true;
         if primask && self.were_interrupts_on {
@@ -109,7 +107,6 @@ impl ExecutionMonitor {
         }
     }
 
-    /// Writes the records into the log.
     pub fn finish(
         &mut self,
         log: &mut Log,

@@ -90,7 +90,6 @@ impl<B: Bus> Core<B> {
         false
     }
 
-    /// Executes LDM or STM.
     pub(super) fn execute_load_store_multiple(&mut self, op: u16) {
         let (base, loads) = (low_register(op >> 8), op & 0x0800 != 0);
         let list = op & 0xff;

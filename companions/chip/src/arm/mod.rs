@@ -53,7 +53,6 @@ pub(crate) trait Bus {
     fn read(&mut self, address: u32, width: Width, now: InstructionPoint) -> Option<(u32, u64)>;
     /// Writes a value; returns the cycles of its data phase.
     fn write(&mut self, address: u32, value: u32, width: Width, now: InstructionPoint) -> Option<u64>;
-    /// Advances the peripherals to a cycle.
     fn advance_to(&mut self, cycle: u64);
     /// Returns the cycle at which a peripheral does something by itself next.
     fn next_event_cycle(&self) -> u64;
@@ -71,7 +70,6 @@ pub(crate) struct Core<B> {
     pub bus: B,
     /// R0 to R15; R13 is the active stack pointer, R15 the address of the current instruction.
     r: [u32; 16],
-    /// The inactive stack pointer.
     other_sp: u32,
     n: bool,
     z: bool,
@@ -92,7 +90,6 @@ pub(crate) struct Core<B> {
     sleep: Option<Sleep>,
     /// The event register that WFE tests.
     event: bool,
-    /// Address of the last branch.
     last_branch_at: u32,
     max_cycles: u64,
     max_edges: usize,
@@ -112,7 +109,6 @@ enum Sleep {
 /// Initial state of a processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InitialState {
-    /// The address of its vectors.
     pub vectors: u32,
     pub sp: u32,
     pub pc: u32,
@@ -189,7 +185,6 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// Executes one instruction.
     fn execute_next_instruction(&mut self) {
         let pc = self.r[15];
         let Some(op) = self.bus.fetch(pc) else { return self.stop_with_fault(Fault::NoCode) };

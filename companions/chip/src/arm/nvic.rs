@@ -6,13 +6,9 @@
 pub const NMI: u8 = 2;
 /// The fault into which all faults escalate.
 pub const HARD_FAULT: u8 = 3;
-/// Supervisor call.
 pub const SVCALL: u8 = 11;
-/// Pendable service call, for deferred work.
 pub const PENDSV: u8 = 14;
-/// The timer of the processor.
 pub const SYSTICK: u8 = 15;
-/// The first interrupt line.
 pub const LINE: u8 = 16;
 
 /// Mask of the system exceptions, which are always enabled.
@@ -25,7 +21,6 @@ const THREAD: i32 = 4;
 pub struct Nvic {
     /// SCR.
     pub sleep_control: u32,
-    /// The address of the vectors (VTOR).
     pub vectors: u32,
     pending: u64,
     enabled: u64,
@@ -103,7 +98,6 @@ impl Nvic {
         self.enabled == SYSTEM
     }
 
-    /// Sets or clears PRIMASK.
     pub fn set_primask(&mut self, on: bool) {
         self.primask = on;
         self.choose_exception_to_take();
@@ -167,7 +161,6 @@ impl Nvic {
         self.pend_high_lines();
     }
 
-    /// True if any exception is being handled.
     pub fn is_any_active(&self) -> bool {
         self.active != 0
     }
@@ -186,7 +179,6 @@ impl Nvic {
         (self.pending >> LINE) as u32
     }
 
-    /// True if a system exception is pending.
     pub fn is_pending(&self, exception: u8) -> bool {
         self.pending & 1 << exception != 0
     }
@@ -234,7 +226,6 @@ impl Nvic {
     }
 }
 
-/// Returns the numbers of the set bits.
 fn set_bit_numbers(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();

@@ -18,7 +18,6 @@ impl<B: Bus> Core<B> {
         self.nvic.sleep_control & SLEEP_ON_EXIT != 0
     }
 
-    /// Executes CPSID or CPSIE.
     pub(super) fn execute_cps(&mut self, on: bool) {
         self.finish_instruction(1);
         self.set_primask(on, 2);
@@ -34,7 +33,6 @@ impl<B: Bus> Core<B> {
         self.monitor.record_interrupt_switch(!on, self.now, self.r[15].wrapping_sub(back));
     }
 
-    /// Executes SVC.
     pub(super) fn execute_svc(&mut self) {
         if !self.nvic.can_interrupt(SVCALL) {
             return self.stop_with_fault(Fault::NoCall);

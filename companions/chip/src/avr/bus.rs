@@ -1,6 +1,6 @@
 //! Reading and writing the data space.
 
-use super::map::RegisterFunction;
+use super::map::Role;
 use super::{Avr, flag, timer};
 use crate::log::FindingKind;
 
@@ -57,11 +57,11 @@ impl Avr {
     #[inline(never)]
     pub(super) fn read_register(&mut self, address: u16) -> u8 {
         let now = self.io.clock.now;
-        match self.register_functions[usize::from(address)] {
-            RegisterFunction::Pin(port) => self.io.ports.read(port, now),
-            RegisterFunction::Direction(port) => self.io.ports.direction(port),
-            RegisterFunction::Out(port) => self.io.ports.out(port),
-            RegisterFunction::Timer(index, reg) => {
+        match self.register_roles[usize::from(address)] {
+            Role::Pin(port) => self.io.ports.read(port, now),
+            Role::Direction(port) => self.io.ports.direction(port),
+            Role::Out(port) => self.io.ports.out(port),
+            Role::Timer(index, reg) => {
                 let timer = &mut self.timers[usize::from(index)];
                 let value = timer.read(reg, &mut self.io);
                 if reg == timer::Reg::Count
@@ -73,19 +73,19 @@ impl Avr {
                 }
                 value
             }
-            RegisterFunction::Usart(index, reg) => {
+            Role::Usart(index, reg) => {
                 let value = self.usarts[usize::from(index)].read(reg, &mut self.io);
                 self.schedule_next_event();
                 value
             }
-            RegisterFunction::Eeprom(reg) => self.eeprom.read(reg),
-            RegisterFunction::Spi(reg) => self.spi.read(reg, &mut self.io),
-            RegisterFunction::Flags => {
+            Role::Eeprom(reg) => self.eeprom.read(reg),
+            Role::Spi(reg) => self.spi.read(reg, &mut self.io),
+            Role::Flags => {
                 self.unseen_overflow = None;
                 self.advance_timers();
                 self.io.register(address)
             }
-            RegisterFunction::Asynchronous => {
+            Role::Asynchronous => {
                 self.advance_timers();
                 let busy = self
                     .timers
@@ -95,58 +95,54 @@ impl Avr {
                 let bits = busy.fold(0, |bits, reg| bits | self.busy_bit(reg));
                 self.io.register(address) | bits
             }
-            RegisterFunction::Status => self.sreg,
-            RegisterFunction::StackLow | RegisterFunction::StackHigh => {
+            Role::Status => self.sreg,
+            Role::StackLow | Role::StackHigh => {
                 self.monitor.record_stack_pointer_read(now);
                 let [low, high] = self.sp.to_le_bytes();
-                if self.register_functions[usize::from(address)] == RegisterFunction::StackLow {
-                    low
-                } else {
-                    high
-                }
+                if self.register_roles[usize::from(address)] == Role::StackLow { low } else { high }
             }
-            RegisterFunction::Missing(part) => {
+            Role::Missing(part) => {
                 self.report_not_simulated(part);
                 self.io.register(address)
             }
-            RegisterFunction::Plain
-            | RegisterFunction::Adc
-            | RegisterFunction::Twi
-            | RegisterFunction::Watchdog
-            | RegisterFunction::Enables
-            | RegisterFunction::Senses
-            | RegisterFunction::Prescaler
-            | RegisterFunction::Divider
-            | RegisterFunction::PowerReduction
-            | RegisterFunction::Pll => self.io.register(address),
+            Role::Plain
+            | Role::Adc
+            | Role::Twi
+            | Role::Watchdog
+            | Role::Enables
+            | Role::Senses
+            | Role::Prescaler
+            | Role::Divider
+            | Role::PowerReduction
+            | Role::Pll => self.io.register(address),
         }
     }
 
     /// Writes a register of a peripheral.
     #[inline(never)]
     pub(super) fn write_register(&mut self, address: u16, value: u8) {
-        match self.register_functions[usize::from(address)] {
-            RegisterFunction::Plain => self.io.set_register(address, value),
-            RegisterFunction::Out(port) => {
+        match self.register_roles[usize::from(address)] {
+            Role::Plain => self.io.set_register(address, value),
+            Role::Out(port) => {
                 self.io.set_out(port, value);
                 self.handle_pin_writes();
             }
-            RegisterFunction::Direction(port) => {
+            Role::Direction(port) => {
                 self.io.set_direction(port, value);
                 self.handle_pin_writes();
             }
-            RegisterFunction::Pin(port) => {
+            Role::Pin(port) => {
                 // Writing a one toggles, except on the ATmega128 (section 14.2.2).
                 if self.chip.family == super::chips::Family::Newer {
                     self.io.set_out(port, self.io.ports.out(port) ^ value);
                     self.handle_pin_writes();
                 }
             }
-            RegisterFunction::Status => self.write_sreg(value),
-            RegisterFunction::StackLow => {
+            Role::Status => self.write_sreg(value),
+            Role::StackLow => {
                 self.write_stack_pointer(false, self.sp & 0xff00 | u16::from(value));
             }
-            RegisterFunction::StackHigh => {
+            Role::StackHigh => {
                 self.write_stack_pointer(true, self.sp & 0xff | u16::from(value) << 8);
             }
             _ => {
@@ -161,25 +157,25 @@ impl Avr {
     fn write_peripheral(&mut self, address: u16, value: u8) {
         let now = self.io.clock.now;
         self.io.address = self.pc * 2;
-        match self.register_functions[usize::from(address)] {
-            RegisterFunction::Timer(index, reg) => {
+        match self.register_roles[usize::from(address)] {
+            Role::Timer(index, reg) => {
                 self.timers[usize::from(index)].write(reg, value, &mut self.io);
             }
-            RegisterFunction::Usart(index, reg) => {
+            Role::Usart(index, reg) => {
                 self.usarts[usize::from(index)].write(reg, value, &mut self.io);
             }
-            RegisterFunction::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
-            RegisterFunction::Spi(reg) => self.spi.write(reg, value, &mut self.io),
-            RegisterFunction::Adc => self.adc.write(value, &mut self.io),
-            RegisterFunction::Twi => self.twi.write(value, &mut self.io),
-            RegisterFunction::Watchdog => self.watchdog.write(value, &mut self.io),
-            RegisterFunction::Flags => {
+            Role::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
+            Role::Spi(reg) => self.spi.write(reg, value, &mut self.io),
+            Role::Adc => self.adc.write(value, &mut self.io),
+            Role::Twi => self.twi.write(value, &mut self.io),
+            Role::Watchdog => self.watchdog.write(value, &mut self.io),
+            Role::Flags => {
                 self.advance_timers();
                 let left = self.io.register(address) & !value;
                 self.io.set_register(address, left);
                 self.io.update_pending();
             }
-            RegisterFunction::Enables | RegisterFunction::Senses => {
+            Role::Enables | Role::Senses => {
                 self.advance_timers();
                 let changed = self.io.register(address) ^ value;
                 self.io.set_register(address, value);
@@ -188,15 +184,15 @@ impl Avr {
                 self.io.update_pending();
                 self.external.raise_low_levels(&mut self.io);
             }
-            RegisterFunction::Prescaler => self.write_prescaler(address, value),
-            RegisterFunction::Asynchronous => {
+            Role::Prescaler => self.write_prescaler(address, value),
+            Role::Asynchronous => {
                 let bit = if self.chip.family == super::chips::Family::Newer { 0x20 } else { 0x08 };
                 self.io.set_register(address, value & bit);
                 for timer in self.timers.iter_mut().filter(|t| t.has_own_prescaler()) {
                     timer.set_asynchronous(value & bit != 0, &mut self.io);
                 }
             }
-            RegisterFunction::Divider => {
+            Role::Divider => {
                 if value == 0x80 {
                     self.divider_unlocked = now + DIVIDER_SEQUENCE;
                 } else if now <= self.divider_unlocked {
@@ -204,15 +200,15 @@ impl Avr {
                     self.io.clock.set_divider(1 << (value & 0xf).min(8));
                 }
             }
-            RegisterFunction::PowerReduction => {
+            Role::PowerReduction => {
                 self.io.set_register(address, value);
                 self.switch_timer_clocks(|_| false);
             }
-            RegisterFunction::Pll => {
+            Role::Pll => {
                 // It locks at once: PLOCK follows PLLE.
                 self.io.set_register(address, value & !1 | value >> 1 & 1);
             }
-            RegisterFunction::Missing(part) => {
+            Role::Missing(part) => {
                 self.report_not_simulated(part);
                 self.io.set_register(address, value);
             }
@@ -263,8 +259,8 @@ impl Avr {
     /// the register summary).
     pub(super) fn write_register_bit(&mut self, address: u16, bit: u8, on: bool) {
         let mask = 1 << bit;
-        let value = match self.register_functions[usize::from(address)] {
-            RegisterFunction::Pin(_) | RegisterFunction::Flags => {
+        let value = match self.register_roles[usize::from(address)] {
+            Role::Pin(_) | Role::Flags => {
                 if on {
                     mask
                 } else {
@@ -303,7 +299,6 @@ impl Avr {
         self.report_stack_overflow(over);
     }
 
-    /// Writes all bits of SREG.
     pub(super) fn write_sreg(&mut self, value: u8) {
         let changed = self.sreg ^ value;
         self.sreg = value;

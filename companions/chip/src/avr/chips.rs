@@ -25,10 +25,8 @@ pub struct Chip {
     pub flash: u32,
     /// The first address of its memory.
     pub ram_start: u16,
-    /// Bytes of RAM.
     pub ram: u16,
     pub eeprom: u32,
-    /// Its ports' letters.
     pub ports: String,
     /// Names of its interrupt vectors from number 1 on, as avr-libc has them; `-` for none.
     vectors: String,
@@ -76,7 +74,6 @@ static CHIPS: LazyLock<Vec<Chip>> = LazyLock::new(|| {
 });
 
 impl Chip {
-    /// Returns all chips, by name.
     pub fn all() -> &'static [Chip] {
         &CHIPS
     }
@@ -109,13 +106,11 @@ impl Chip {
         pin.bit < 8 && self.ports.contains(char::from(b'A' + pin.port))
     }
 
-    /// Returns the numbers of its timers.
     pub fn timer_numbers(&self) -> impl Iterator<Item = u8> + '_ {
         let is_fast = |n: &u8| *n == 4 && self.not_simulated.iter().any(|of| of.0 == Part::FastTimer);
         (0..6).filter(|n| self.has_vector(&format!("TIMER{n}_OVF"))).filter(move |n| !is_fast(n))
     }
 
-    /// Returns the numbers of its serial ports.
     pub fn usart_numbers(&self) -> impl Iterator<Item = u8> + '_ {
         (0..4).filter(|n| self.has_vector(&format!("USART{n}_RX")) || *n == 0 && self.has_vector("USART_RX"))
     }

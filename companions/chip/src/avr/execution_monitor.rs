@@ -182,7 +182,6 @@ impl ExecutionMonitor {
         self.variables_end.map(|end| end.saturating_sub(sp.saturating_add(1)))
     }
 
-    /// Writes the records into the log.
     pub fn finish(&mut self, io: &mut Io, sreg: u8, pc: u32) {
         let wall = io.clock.wall();
         io.log.cycles = wall;

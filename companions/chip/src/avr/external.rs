@@ -10,7 +10,6 @@ use crate::Pin;
 /// An INTn.
 #[derive(Debug, Clone)]
 pub struct ExternalInterrupt {
-    /// Its source.
     pub id: SourceId,
     pub pin: Pin,
     /// True if it detects edges without a clock.
@@ -22,20 +21,16 @@ pub struct ExternalInterrupt {
 /// Pins that share a PCINTn.
 #[derive(Debug, Clone)]
 pub struct PinChange {
-    /// Its source.
     pub id: SourceId,
     /// The pin of each bit of the mask register.
     pub pins: [Option<Pin>; 8],
-    /// The mask register's address.
     pub mask: u16,
 }
 
 /// External interrupts of a chip.
 #[derive(Debug, Clone, Default)]
 pub struct External {
-    /// INT0 and on.
     pub ints: Vec<ExternalInterrupt>,
-    /// PCINT0 and on.
     pub changes: Vec<PinChange>,
     /// Flags that the synchroniser will set, each with its cycle.
     pub pending_flags: Vec<(u64, SourceId)>,

@@ -7,13 +7,8 @@ use super::{Avr, chips, flag};
 use crate::log::{Entry, FindingKind};
 
 impl Avr {
-    /// Enters the pending interrupt with the lowest vector.
-    pub(super) fn enter_interrupt(&mut self) {
-        self.enter_interrupt_from(false);
-    }
-
     /// Enters the pending interrupt with the lowest vector; from sleep that takes longer.
-    pub(super) fn enter_interrupt_from(&mut self, asleep: bool) {
+    pub(super) fn enter_interrupt(&mut self, asleep: bool) {
         let vector = self.io.sources.pending().trailing_zeros() as u8;
         let wall = self.io.clock.wall();
         let since = self.io.sources.enter_handler(vector, wall, &mut self.io.data);

@@ -31,7 +31,6 @@ impl Io {
         self.sources.raise_flag(id, wall, &mut self.data);
     }
 
-    /// Clears the flag of an interrupt source.
     pub fn clear_flag(&mut self, id: SourceId) {
         self.sources.clear_flag(id, &mut self.data);
     }
@@ -68,13 +67,11 @@ impl Io {
         self.ports.drive_from_outside(pin, high, at);
     }
 
-    /// Writes PORT now.
     pub fn set_out(&mut self, port: u8, value: u8) {
         let at = PinEvent { cycle: self.clock.now, wall: self.clock.wall(), log: &mut self.log };
         self.ports.set_out(port, value, at);
     }
 
-    /// Writes DDR now.
     pub fn set_direction(&mut self, port: u8, value: u8) {
         let at = PinEvent { cycle: self.clock.now, wall: self.clock.wall(), log: &mut self.log };
         self.ports.set_direction(port, value, at);

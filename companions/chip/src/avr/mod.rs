@@ -1,7 +1,7 @@
 //! The AVR: processor, interrupts, sleep, and the parts of the chip around it.
 //!
 //! Sources: "AVR Instruction Set Manual" (DS40002198) for the instructions and their cycles; the data sheets
-//! named in the files of the parts. Interrupts are taken in [`Avr::run`] and [`Avr::enter`].
+//! named in the files of the parts. Interrupts are taken in [`Avr::run`] and [`Avr::enter_interrupt`].
 
 mod adc;
 mod bus;
@@ -36,7 +36,7 @@ use chips::Chip;
 use clock::Clock;
 use decode::{Op, decode};
 use io::Io;
-use map::RegisterFunction;
+use map::Role;
 use ports::Ports;
 use sources::Sources;
 
@@ -65,7 +65,7 @@ pub struct Avr {
     next_event: u64,
     stop: Option<Stop>,
     io: Io,
-    register_functions: Vec<RegisterFunction>,
+    register_roles: Vec<Role>,
     timers: Vec<timer::Timer>,
     timer_numbers: Vec<u8>,
     usarts: Vec<usart::Usart>,
@@ -168,7 +168,7 @@ impl Avr {
             sleep: None,
             next_event: 0,
             stop: None,
-            register_functions: parts.units,
+            register_roles: parts.units,
             timers,
             timer_numbers,
             usarts,
@@ -233,7 +233,7 @@ impl Avr {
             if std::mem::take(&mut self.holds_interrupts) {
                 // one more
             } else if self.io.sources.pending() != 0 && self.sreg & 1 << flag::I != 0 {
-                self.enter_interrupt();
+                self.enter_interrupt(false);
                 continue;
             }
             let Some(op) = self.code.get(self.pc as usize).copied() else {

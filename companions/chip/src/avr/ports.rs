@@ -14,7 +14,6 @@ struct Port {
     /// Pins that a peripheral makes outputs.
     taken: u8,
     value: u8,
-    /// Pins that are driven from outside.
     driven: u8,
     outside: u8,
     /// Levels now, and before the last change.
@@ -43,7 +42,6 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub struct Ports {
     ports: [Port; 12],
-    /// Changes not yet handled.
     pub changes: Vec<Change>,
 }
 
@@ -87,7 +85,6 @@ impl Ports {
         if cycle > port.changed_at + SYNCHRONISER_CYCLES { port.level } else { port.before }
     }
 
-    /// Returns the level of one pin now.
     pub fn level(&self, pin: Pin) -> bool {
         self.ports[usize::from(pin.port)].level & 1 << pin.bit != 0
     }
@@ -158,11 +155,8 @@ impl Ports {
 
 /// Time of an event on pins, and the log to write it to.
 pub struct PinEvent<'a> {
-    /// Time in cycles.
     pub cycle: u64,
-    /// Time in periods of the oscillator.
     pub wall: u64,
-    /// Log that gets the edges.
     pub log: &'a mut Log,
 }
 

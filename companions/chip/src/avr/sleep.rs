@@ -156,7 +156,7 @@ impl Avr {
             self.io.log.asleep_cycles += start;
         }
         self.timers.iter_mut().for_each(|timer| timer.end_sleep(&self.io));
-        self.enter_interrupt_from(true);
+        self.enter_interrupt(true);
     }
 
     /// Returns the cycles until the oscillator is stable after a sleep in this mode.

@@ -3,7 +3,6 @@
 /// A byte of the data space and one of its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bit {
-    /// The data address.
     pub address: u16,
     pub mask: u8,
 }
@@ -24,11 +23,8 @@ impl Bit {
 pub struct Source {
     /// Its vector's name in the manual.
     pub name: &'static str,
-    /// Its vector's number.
     pub vector: u8,
-    /// The flag, set by the hardware.
     pub flag: Bit,
-    /// The enable bit, set by the firmware.
     pub enable: Bit,
     /// True if entering the handler clears the flag; otherwise the flag shows a lasting condition.
     pub cleared_on_entry: bool,
@@ -76,9 +72,7 @@ pub struct Sources {
 /// Interrupts that are due again sooner than any handler can end, as where the top of a timer is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TooOften {
-    /// Number of sources.
     pub times: u64,
-    /// Time of the first.
     pub first: u64,
     /// Shortest time between two.
     pub apart: u64,
@@ -139,7 +133,6 @@ impl Sources {
         self.pending &= !(1 << source.vector);
     }
 
-    /// True if a source's flag is set.
     pub fn is_raised(&self, id: SourceId, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.flag.is_set(data))
     }

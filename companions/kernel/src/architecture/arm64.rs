@@ -6,7 +6,6 @@ use object::elf::EM_AARCH64;
 
 use super::{Architecture, Flavour, banner};
 
-/// 64-bit ARM.
 pub static ARM64: Architecture = Architecture {
     name: "arm64",
     rust: "aarch64",

@@ -12,9 +12,7 @@ pub use armhf::ARMHF;
 /// The kinds of kernel that Debian builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// With PREEMPT_RT.
     Rt,
-    /// The ordinary kernel.
     Generic,
     /// The one for virtual machines.
     Cloud,
@@ -46,13 +44,10 @@ pub struct Architecture {
     pub multiarch: &'static str,
     /// The number of it in ELF files.
     pub elf: u16,
-    /// The emulator, and the package it is in.
     pub emulator: &'static str,
-    /// Debian's package of the emulator.
     pub emulator_package: &'static str,
     /// QEMU's name of the machine, and of its processor.
     pub(super) machine: &'static str,
-    /// Model of the processor.
     pub(super) cpu: &'static str,
     /// The serial line of the console, and the one that the answer comes through.
     pub(super) console: &'static str,
@@ -82,22 +77,21 @@ impl Eq for Architecture {}
 impl Architecture {
     pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
 
-    /// The one that this program was built for; `None` where no kernel of it can be booted.
+    /// Returns the one that this program was built for; `None` if no kernel of it can be booted.
     pub fn own() -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
     }
 
-    /// The default architecture: this program's own, as far as its kernels can be booted.
+    /// Returns this program's own architecture, or amd64 if its kernels cannot be booted.
     pub fn own_or_default() -> &'static Architecture {
         Self::own().unwrap_or(&AMD64)
     }
 
-    /// The one of this number in ELF files.
     pub fn by_elf_machine(machine: u16) -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.elf == machine)
     }
 
-    /// Debian's package that depends on its newest kernel of a flavour.
+    /// Returns Debian's package that depends on its newest kernel of a flavour.
     pub(super) fn kernel_package(&self, flavour: Flavour) -> Option<&'static str> {
         self.kernels.iter().find(|(of, _)| *of == flavour).map(|(_, package)| *package)
     }

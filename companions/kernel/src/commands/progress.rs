@@ -25,7 +25,7 @@ impl ProgressLine {
     const TERMINAL_EVERY: Duration = Duration::from_millis(250);
     const LINE_EVERY: Duration = Duration::from_secs(10);
 
-    /// For guests of these names.
+    /// Creates a line for guests of these names.
     pub fn new(names: Vec<String>, quiet: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         let guests = vec![None; names.len()];
@@ -55,7 +55,7 @@ impl ProgressLine {
         }
     }
 
-    /// Something that takes time before a boot.
+    /// Shows that something takes time before a boot.
     pub fn show_note(&self, guest: usize, text: &str) {
         if !self.quiet {
             output::note(&format!("{}: {text}", self.names[guest]));

@@ -12,7 +12,7 @@ const FEWEST_FOR_DIFFERENCE: u64 = 6;
 /// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
 const ALIKE: f64 = 0.01;
 
-/// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
+/// Returns the head of a comparison of kernels; `None` if nothing was measured.
 pub fn comparison_head(run: &KernelRun) -> Option<Head> {
     match run.kernels.as_slice() {
         [] => None,
@@ -39,7 +39,7 @@ fn numbered_tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
     kernel.measured.summaries().map(|summary| summary.task.as_str()).enumerate()
 }
 
-/// Head for one kernel: virtual time says nothing about a machine.
+/// Returns the head for one kernel: virtual time says nothing about a machine.
 fn head_of_one_kernel(kernel: &RunOnKernel, counted: bool) -> Head {
     let why = match counted {
         true => "virtual time counts instructions, so it compares kernels",
@@ -57,7 +57,7 @@ fn head_of_one_kernel(kernel: &RunOnKernel, counted: bool) -> Head {
     }
 }
 
-/// Several kernels: the one on which each task's latest start is earliest and that misses no more than others.
+/// Returns the head for several kernels: the one on which each task's latest start is earliest and that misses no more than others.
 fn head_of_several_kernels(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
     let (fitness, verdict) = match (run.ns_per_instruction, reason_unranked(run, first)) {
         (None, _) => (
@@ -90,7 +90,7 @@ fn head_of_several_kernels(run: &KernelRun, first: &RunOnKernel, second: &RunOnK
     }
 }
 
-/// Why the kernels cannot be ranked, if so: one differs from the first.
+/// Returns the reason why the kernels cannot be ranked, if one differs from the first.
 fn reason_unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
     let name = &first.kernel;
     let first = &first.measured.run;
@@ -124,7 +124,7 @@ fn reason_unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
     })
 }
 
-/// On which kernels, by their numbers, a task is best.
+/// Kernels, by their numbers, on which a task is best.
 #[derive(PartialEq)]
 enum Best {
     /// On these: nowhere else was its latest start earlier, or were fewer due times missed, and on each other kernel one of
@@ -138,7 +138,7 @@ enum Best {
     Unknown,
 }
 
-/// On which kernels the task of this number is best, of kernels that can be ranked; and the number of starts on the nearest other
+/// Returns the kernels on which a task is best, of kernels that can be ranked; and the number of starts on the nearest other
 /// kernel that were later than any there; if there were none, the number of due times that it missed more.
 fn best_kernels(run: &KernelRun, task: usize) -> (Best, u64) {
     let known = run.kernels.iter().map(|kernel| {
@@ -190,7 +190,7 @@ fn ranking_verdict(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
     (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
 }
 
-/// The names of kernels; of several, that they are alike.
+/// Returns the names of kernels; of several, that they are alike.
 fn kernel_names(run: &KernelRun, kernels: &[usize]) -> String {
     let names = kernels.iter().filter_map(|number| Some(run.kernels.get(*number)?.kernel.clone()));
     let names: Vec<String> = names.collect();
@@ -198,7 +198,7 @@ fn kernel_names(run: &KernelRun, kernels: &[usize]) -> String {
     format!("{}{alike}", list(&names))
 }
 
-/// The verdict if it is the same for all tasks.
+/// Returns the verdict if it is the same for all tasks.
 fn verdict_for_all_tasks(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {
@@ -229,7 +229,7 @@ fn verdict_for_all_tasks(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitnes
     }
 }
 
-/// The same of one task of several that differ.
+/// Returns the sentence on one task of several that differ.
 fn task_sentence(run: &KernelRun, task: &str, best: &Best, rests_on: u64) -> String {
     match best {
         Best::These(kernels) => {

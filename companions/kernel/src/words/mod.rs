@@ -29,7 +29,7 @@ impl Present for KernelRun {
     }
 }
 
-/// For each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
+/// Returns for each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
 /// kernels' largest latencies. Then the warnings of the runs, their files, and the further commands after
 /// them.
 fn comparison_section(run: &KernelRun) -> Section {
@@ -55,7 +55,7 @@ fn comparison_section(run: &KernelRun) -> Section {
     Section::new("kernel-run", "Kernels", "The same tasks and loads on each kernel, in virtual time.", pieces)
 }
 
-/// Further commands that ran after the measurements, and the files they left.
+/// Returns the further commands that ran after the measurements, and the files they left.
 fn further_command_pieces(run: &KernelRun) -> impl Iterator<Item = Piece> {
     let commands =
         run.also.iter().map(|GuestCommandResult { kernel, command, status, stdout, stderr, failure }| {
@@ -73,7 +73,7 @@ fn further_command_pieces(run: &KernelRun) -> impl Iterator<Item = Piece> {
         .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
 
-/// Warnings of the runs, each once, without those that other parts show for every kernel.
+/// Returns the warnings of the runs, each once, without those that other parts show for every kernel.
 fn warning_pieces(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
@@ -106,7 +106,7 @@ fn latency_row(kernel: &str, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// Ratio of the largest of the kernels' largest latencies to the smallest, with the kernels' names.
+/// Returns a sentence on the ratio of the largest of the kernels' largest latencies to the smallest.
 fn ratio_sentence(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;

@@ -17,7 +17,7 @@ const PLL_SYS: u32 = 0x4002_8000;
 const PLL_USB: u32 = 0x4002_c000;
 const TICK: u32 = 0x4005_802c;
 
-/// A frequency as a fraction, in Frequency.
+/// A frequency in Hz, as a fraction.
 type Frequency = Option<(u64, u64)>;
 
 /// Registers of clocks, resets, oscillators, PLLs, and of the watchdog's tick.

@@ -202,7 +202,6 @@ impl Rp2040 {
         self.lines = lines;
     }
 
-    /// Advances the PWM counters to a cycle.
     fn advance_pwm_to(&mut self, cycle: u64) {
         loop {
             let at = self.pwm.next_event_cycle().min(cycle);
@@ -221,7 +220,6 @@ impl Rp2040 {
         self.pins.set_function_outputs(PWM_FUNCTION, (out | out << 16, u32::MAX), cycle, &mut self.log);
     }
 
-    /// Advances the state machines to a cycle.
     fn advance_pios_to(&mut self, cycle: u64) {
         loop {
             let at = self.pios.iter().map(Pio::next_step_cycle).min().unwrap_or(u64::MAX);
@@ -254,7 +252,6 @@ impl Rp2040 {
     }
 }
 
-/// Reads a little-endian number from memory.
 fn read_little_endian(memory: &[u8], offset: u32, width: Width) -> Option<u32> {
     let at = offset as usize;
     let bytes = memory.get(at..at + width.bytes() as usize)?;

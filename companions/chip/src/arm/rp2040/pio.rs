@@ -35,13 +35,11 @@ impl Pio {
         self.machines.iter().any(|machine| machine.is_on())
     }
 
-    /// Returns its two interrupt lines.
     pub fn interrupt_lines(&self) -> [bool; 2] {
         let raw = self.raw_interrupts();
         [0, 1].map(|line| raw & self.enabled[line] | self.forced[line] != 0)
     }
 
-    /// True if it can interrupt the processor.
     pub fn may_interrupt(&self) -> bool {
         self.enabled != [0; 2]
     }

@@ -89,7 +89,6 @@ impl Slice {
         wraps
     }
 
-    /// True if an output is high.
     fn is_output_high(&self, channel: usize) -> bool {
         let compare = self.compare_in_use >> (16 * channel) & 0xffff;
         (self.value() < compare) != (self.control & INVERTED[channel] != 0)

@@ -8,7 +8,6 @@ use super::peripherals::WriteKind;
 #[derive(Debug, Clone, Default)]
 pub struct PioSharedState {
     pub memory: [u16; 32],
-    /// The eight interrupt flags.
     pub flags: u8,
     /// Output levels, driven pins, and input levels.
     pub out: u32,
@@ -110,7 +109,6 @@ impl StateMachine {
         self.on = on;
     }
 
-    /// Returns the cycle of its next step.
     pub fn next_step_cycle(&self) -> u64 {
         if self.on && !self.idle { self.since + self.steps * self.divider / 256 } else { u64::MAX }
     }
@@ -174,7 +172,6 @@ impl StateMachine {
         }
     }
 
-    /// Executes one step.
     pub fn step(&mut self, shared: &mut PioSharedState) {
         self.steps += 1;
         if self.delay > 0 {
@@ -407,7 +404,6 @@ impl StateMachine {
         InstructionOutcome::On
     }
 
-    /// Executes PUSH or PULL.
     fn execute_push_or_pull(&mut self, word: u32) -> InstructionOutcome {
         let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
         if pulls {
@@ -433,7 +429,6 @@ impl StateMachine {
         InstructionOutcome::On
     }
 
-    /// Executes MOV.
     fn execute_mov(&mut self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let value = match word & 7 {
             0 => self.input_levels(shared),
@@ -469,7 +464,6 @@ impl StateMachine {
         InstructionOutcome::On
     }
 
-    /// Executes IRQ.
     fn execute_irq(&mut self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let flag = self.flag_mask(word & 31);
         if word & 0x40 != 0 {

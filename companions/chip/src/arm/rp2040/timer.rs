@@ -30,7 +30,6 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Returns the count at a cycle.
     fn count_at(&self, now: u64) -> u64 {
         let Some((over, under)) = self.tick else { return self.base };
         let ticks = u128::from(now.saturating_sub(self.since)) * u128::from(under) / u128::from(over.max(1));
@@ -75,7 +74,6 @@ impl Timer {
         }
     }
 
-    /// Returns the cycle of the next alarm.
     pub fn next_alarm_cycle(&self) -> u64 {
         self.armed_alarms().map(|alarm| self.cycle_of_count(self.due[alarm])).min().unwrap_or(u64::MAX)
     }

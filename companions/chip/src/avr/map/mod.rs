@@ -9,9 +9,9 @@ use super::sources::{Bit, Source, SourceId, Sources};
 use super::{eeprom, spi, timer, usart};
 use crate::Pin;
 
-/// Function of the register at an address.
+/// Role of the register at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RegisterFunction {
+pub enum Role {
     /// A byte that stores the written value, and has no effect here.
     Plain,
     Pin(u8),
@@ -27,9 +27,7 @@ pub enum RegisterFunction {
     Watchdog,
     /// Flags that are cleared by writing ones.
     Flags,
-    /// Enables of interrupts.
     Enables,
-    /// Sense bits of pin interrupts.
     Senses,
     Prescaler,
     Asynchronous,
@@ -45,25 +43,25 @@ pub enum RegisterFunction {
 
 /// Registers and interrupt sources of a chip.
 pub struct ChipLayout {
-    /// Functions of the registers, by address.
-    pub units: Vec<RegisterFunction>,
+    /// Roles of the registers, by address.
+    pub units: Vec<Role>,
     pub sources: Vec<Source>,
 }
 
-const NO_REGISTER: RegisterFunction = RegisterFunction::Missing(Part::Reserved);
+const NO_REGISTER: Role = Role::Missing(Part::Reserved);
 
 pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
     let mut units = vec![NO_REGISTER; usize::from(chip.ram_start)];
-    let mut put = |address: u16, unit: RegisterFunction| units[usize::from(address)] = unit;
+    let mut put = |address: u16, unit: Role| units[usize::from(address)] = unit;
     let (timers, usarts): (Vec<u8>, Vec<u8>) =
         (chip.timer_numbers().collect(), chip.usart_numbers().collect());
     for (address, name) in chip.registers() {
-        register_function(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
+        register_role(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
     }
-    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, RegisterFunction::PowerReduction));
-    chip.plain.iter().for_each(|address| put(*address, RegisterFunction::Plain));
+    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, Role::PowerReduction));
+    chip.plain.iter().for_each(|address| put(*address, Role::Plain));
     for (part, first, last) in &chip.not_simulated {
-        (*first..=*last).for_each(|address| put(address, RegisterFunction::Missing(*part)));
+        (*first..=*last).for_each(|address| put(address, Role::Missing(*part)));
     }
     // Timers that are not simulated do not interrupt.
     let is_simulated = |(_, name): &(u8, &str)| {
@@ -78,11 +76,11 @@ pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
 }
 
 /// Returns the function of a register by its name; `None` if it is of a part that the chip lacks.
-fn register_function(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<RegisterFunction> {
+fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Role> {
     let (kind, number, rest) = split_at_number(name);
     let index = |all: &[u8]| all.iter().position(|n| Some(*n) == number).map(|index| index as u8);
-    let timer = |reg| Some(RegisterFunction::Timer(index(timers)?, reg));
-    let usart = |reg| Some(RegisterFunction::Usart(index(usarts)?, reg));
+    let timer = |reg| Some(Role::Timer(index(timers)?, reg));
+    let usart = |reg| Some(Role::Usart(index(usarts)?, reg));
     match (kind, rest.as_bytes()) {
         ("TCCR", []) => timer(timer::Reg::Control),
         ("TCCR", b"A") => timer(timer::Reg::ControlA),
@@ -97,52 +95,48 @@ fn register_function(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> O
         ("OCR", [unit, b'H']) => timer(timer::Reg::CompareHigh(unit - b'A')),
         ("OCR", [unit, ..]) => timer(timer::Reg::Compare(unit - b'A')),
         ("TIFR" | "TIMSK", _) if number.is_some() && index(timers).is_none() => None,
-        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(RegisterFunction::Flags),
-        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(RegisterFunction::Enables),
-        ("EICRA" | "EICRB", _) => Some(RegisterFunction::Senses),
+        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(Role::Flags),
+        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(Role::Enables),
+        ("EICRA" | "EICRB", _) => Some(Role::Senses),
         ("UCSR", b"A") => usart(usart::Reg::Status),
         ("UCSR", b"B") => usart(usart::Reg::Enable),
         ("UCSR", b"C") => usart(usart::Reg::Format),
         ("UBRR", b"H") => usart(usart::Reg::BaudHigh),
         ("UBRR", _) => usart(usart::Reg::Baud),
         ("UDR", _) => usart(usart::Reg::Data),
-        ("EECR", _) => Some(RegisterFunction::Eeprom(eeprom::Reg::Control)),
-        ("EEDR", _) => Some(RegisterFunction::Eeprom(eeprom::Reg::Data)),
-        ("EEARL", _) => Some(RegisterFunction::Eeprom(eeprom::Reg::Address)),
-        ("EEARH", _) => Some(RegisterFunction::Eeprom(eeprom::Reg::AddressHigh)),
-        ("SPCR", _) => Some(RegisterFunction::Spi(spi::Reg::Control)),
-        ("SPSR", _) => Some(RegisterFunction::Spi(spi::Reg::Status)),
-        ("SPDR", _) => Some(RegisterFunction::Spi(spi::Reg::Data)),
-        ("ADCSRA", _) => Some(RegisterFunction::Adc),
-        ("TWCR", _) => Some(RegisterFunction::Twi),
-        ("WDTCSR" | "WDTCR", _) => Some(RegisterFunction::Watchdog),
-        ("GTCCR" | "SFIOR", _) => Some(RegisterFunction::Prescaler),
-        ("ASSR", _) => Some(RegisterFunction::Asynchronous),
-        ("CLKPR", _) => Some(RegisterFunction::Divider),
-        ("PLLCSR", _) => Some(RegisterFunction::Pll),
-        ("SREG", _) => Some(RegisterFunction::Status),
-        ("SPL", _) => Some(RegisterFunction::StackLow),
-        ("SPH", _) => Some(RegisterFunction::StackHigh),
-        ("SPMCSR", _) => Some(RegisterFunction::Missing(Part::WritingFlash)),
-        ("XMCRA" | "XMCRB", _) => Some(RegisterFunction::Missing(Part::ExternalMemory)),
-        ("XDIV", _) => Some(RegisterFunction::Missing(Part::ClockDivision)),
-        _ => port_register_function(chip, kind),
+        ("EECR", _) => Some(Role::Eeprom(eeprom::Reg::Control)),
+        ("EEDR", _) => Some(Role::Eeprom(eeprom::Reg::Data)),
+        ("EEARL", _) => Some(Role::Eeprom(eeprom::Reg::Address)),
+        ("EEARH", _) => Some(Role::Eeprom(eeprom::Reg::AddressHigh)),
+        ("SPCR", _) => Some(Role::Spi(spi::Reg::Control)),
+        ("SPSR", _) => Some(Role::Spi(spi::Reg::Status)),
+        ("SPDR", _) => Some(Role::Spi(spi::Reg::Data)),
+        ("ADCSRA", _) => Some(Role::Adc),
+        ("TWCR", _) => Some(Role::Twi),
+        ("WDTCSR" | "WDTCR", _) => Some(Role::Watchdog),
+        ("GTCCR" | "SFIOR", _) => Some(Role::Prescaler),
+        ("ASSR", _) => Some(Role::Asynchronous),
+        ("CLKPR", _) => Some(Role::Divider),
+        ("PLLCSR", _) => Some(Role::Pll),
+        ("SREG", _) => Some(Role::Status),
+        ("SPL", _) => Some(Role::StackLow),
+        ("SPH", _) => Some(Role::StackHigh),
+        ("SPMCSR", _) => Some(Role::Missing(Part::WritingFlash)),
+        ("XMCRA" | "XMCRB", _) => Some(Role::Missing(Part::ExternalMemory)),
+        ("XDIV", _) => Some(Role::Missing(Part::ClockDivision)),
+        _ => port_role(chip, kind),
     }
 }
 
 /// Returns the function of a register of a port, or `Plain` for a register that only stores what is written.
-fn port_register_function(chip: &Chip, name: &str) -> Option<RegisterFunction> {
-    type Kind = (&'static str, fn(u8) -> RegisterFunction);
-    let kinds: [Kind; 3] = [
-        ("PIN", RegisterFunction::Pin),
-        ("DDR", RegisterFunction::Direction),
-        ("PORT", RegisterFunction::Out),
-    ];
+fn port_role(chip: &Chip, name: &str) -> Option<Role> {
+    type Kind = (&'static str, fn(u8) -> Role);
+    let kinds: [Kind; 3] = [("PIN", Role::Pin), ("DDR", Role::Direction), ("PORT", Role::Out)];
     let of_port = |(kind, unit): &Kind| {
         let letter = *name.strip_prefix(kind)?.as_bytes().first()?;
         Some(chip.ports.contains(char::from(letter)).then(|| unit(letter - b'A')))
     };
-    kinds.iter().find_map(of_port).unwrap_or(Some(RegisterFunction::Plain))
+    kinds.iter().find_map(of_port).unwrap_or(Some(Role::Plain))
 }
 
 /// Returns the source of an interrupt by its vector's name; `None` if it is not simulated.
@@ -216,7 +210,6 @@ pub fn usart_spec(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     }
 }
 
-/// Returns the INTn and PCINTn of a chip.
 pub fn external_interrupts(chip: &Chip, sources: &Sources) -> External {
     let newer = chip.family == Family::Newer;
     let ints = (0..8).filter_map(|n| {

@@ -28,15 +28,15 @@ fn address(text: &str) -> Option<u16> {
 }
 
 /// Names of a unit's registers in avr-libc.
-fn names(unit: RegisterFunction, timers: &[u8], usarts: &[u8]) -> Vec<String> {
+fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
     let both = |name: String| vec![name.clone() + "L", name];
     match unit {
-        RegisterFunction::Pin(port) => vec![format!("PIN{}", letter(port))],
-        RegisterFunction::Direction(port) => vec![format!("DDR{}", letter(port))],
-        RegisterFunction::Out(port) => vec![format!("PORT{}", letter(port))],
-        RegisterFunction::Timer(index, reg) => {
+        Role::Pin(port) => vec![format!("PIN{}", letter(port))],
+        Role::Direction(port) => vec![format!("DDR{}", letter(port))],
+        Role::Out(port) => vec![format!("PORT{}", letter(port))],
+        Role::Timer(index, reg) => {
             let n = timers[usize::from(index)];
             match reg {
                 timer::Reg::ControlA => vec![format!("TCCR{n}A")],
@@ -53,7 +53,7 @@ fn names(unit: RegisterFunction, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 timer::Reg::CaptureHigh => vec![format!("ICR{n}H")],
             }
         }
-        RegisterFunction::Usart(index, reg) => {
+        Role::Usart(index, reg) => {
             let n = usarts[usize::from(index)];
             vec![match reg {
                 usart::Reg::Data => format!("UDR{n}"),
@@ -64,28 +64,28 @@ fn names(unit: RegisterFunction, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 usart::Reg::BaudHigh => format!("UBRR{n}H"),
             }]
         }
-        RegisterFunction::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
-        RegisterFunction::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
-        RegisterFunction::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
-        RegisterFunction::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
-        RegisterFunction::Spi(spi::Reg::Control) => vec!["SPCR".into()],
-        RegisterFunction::Spi(spi::Reg::Status) => vec!["SPSR".into()],
-        RegisterFunction::Spi(spi::Reg::Data) => vec!["SPDR".into()],
-        RegisterFunction::Adc => vec!["ADCSRA".into()],
-        RegisterFunction::Twi => vec!["TWCR".into()],
-        RegisterFunction::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
-        RegisterFunction::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
-        RegisterFunction::Asynchronous => vec!["ASSR".into()],
-        RegisterFunction::Divider => vec!["CLKPR".into()],
-        RegisterFunction::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
-        RegisterFunction::Pll => vec!["PLLCSR".into()],
-        RegisterFunction::Status => vec!["SREG".into()],
-        RegisterFunction::StackLow => vec!["SPL".into(), "SP".into()],
-        RegisterFunction::StackHigh => vec!["SPH".into()],
-        RegisterFunction::Senses => vec!["EICRA".into(), "EICRB".into()],
-        RegisterFunction::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
-        RegisterFunction::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
-        RegisterFunction::Plain | RegisterFunction::Missing(_) => Vec::new(),
+        Role::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
+        Role::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
+        Role::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
+        Role::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
+        Role::Spi(spi::Reg::Control) => vec!["SPCR".into()],
+        Role::Spi(spi::Reg::Status) => vec!["SPSR".into()],
+        Role::Spi(spi::Reg::Data) => vec!["SPDR".into()],
+        Role::Adc => vec!["ADCSRA".into()],
+        Role::Twi => vec!["TWCR".into()],
+        Role::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
+        Role::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
+        Role::Asynchronous => vec!["ASSR".into()],
+        Role::Divider => vec!["CLKPR".into()],
+        Role::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
+        Role::Pll => vec!["PLLCSR".into()],
+        Role::Status => vec!["SREG".into()],
+        Role::StackLow => vec!["SPL".into(), "SP".into()],
+        Role::StackHigh => vec!["SPH".into()],
+        Role::Senses => vec!["EICRA".into(), "EICRB".into()],
+        Role::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
+        Role::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
+        Role::Plain | Role::Missing(_) => Vec::new(),
     }
 }
 
