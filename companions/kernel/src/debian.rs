@@ -31,7 +31,7 @@ pub struct Package {
 fn package_folder() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
-    cache.parent().map_or(Ok(()), private)?;
+    cache.parent().map_or(Ok(()), create_private_folder)?;
     create_private_folder(&cache)?;
     Ok(cache)
 }

@@ -74,7 +74,7 @@ pub fn boot(
         .map(devices::format_disk)
         .transpose()?;
     let (archive_path, answer_path, disk_path) =
-        (inherited_path(&archive), inherited_path(&answer), disk.as_ref().map(path_of));
+        (inherited_path(&archive), inherited_path(&answer), disk.as_ref().map(inherited_path));
     let files = Files {
         kernel: &image.path,
         initramfs: &archive_path,
@@ -214,7 +214,7 @@ fn watch_until_end(
                 }
             }
         }
-        let end = |how| Ok(Ending { kind, guest });
+        let end = |kind| Ok(Ending { kind, guest });
         if let Some(status) = exited {
             return end(EndKind::Exited { status, reset });
         }

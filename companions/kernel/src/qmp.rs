@@ -83,7 +83,7 @@ impl Monitor {
         }
         let whole = self.received.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let lines: Vec<u8> = self.received.drain(..whole).collect();
-        lines.split(|byte| *byte == b'\n').filter_map(event).collect()
+        lines.split(|byte| *byte == b'\n').filter_map(parse_event).collect()
     }
 }
 

@@ -73,7 +73,7 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 115_200, requires = "serial", value_name = "BAUD")]
     baud: u32,
     /// End with 1 if any distance of two activations is off its period by more than this: --require "period-error max <= TIME"
-    #[arg(long, value_name = "TIME", value_parser = max_jitter)]
+    #[arg(long, value_name = "TIME", value_parser = parse_max_jitter)]
     max_jitter: Option<Requirement>,
     /// End with 1 if a pin breaks this requirement, such as "p99.99 < 80us" or "missed = 0"; may be given several times
     #[arg(long = "require", value_name = "REQUIREMENT")]
@@ -171,7 +171,7 @@ pub fn execute(action: &Action) -> Ending {
 }
 
 fn run(args: &RunArgs) -> Ending {
-    let measured = mcu_request(args).measure().inspect_err(tell_reasons)?;
+    let measured = mcu_request(args).measure().inspect_err(print_silent_pin_warnings)?;
     if let Some(path) = &args.vcd {
         output::write_file(path, &value_change_dump(&measured)?)?;
     }

@@ -197,7 +197,7 @@ pub struct NearbyFigures {
 /// Output of the program of the paper's figure 3 under one strategy: an alarm, a delay of one more period
 /// than the alarm has events, and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PrintedFigures {
+pub struct ServicesOutput {
     pub strategy: Strategy,
     pub period_us: u32,
     /// Number of its events.

@@ -91,7 +91,7 @@ fn from_elf(bytes: Vec<u8>) -> Result<FirmwareFile, String> {
     let end = file.symbols().find(|symbol| symbol.name() == Ok("_end"));
     image.variables_end = end.and_then(|symbol| u32::try_from(symbol.address()).ok()?.checked_sub(DATA));
     let section = |name: &str| file.section_by_name(name).and_then(|s| s.data().ok());
-    let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), simavr_notes);
+    let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), chip_and_clock_from_simavr);
     mcu = mcu.or_else(|| chip_from_note(section(".note.gnu.avr.deviceinfo")?));
     clock_hz = clock_hz.filter(|hz| *hz > 0);
     Ok(FirmwareFile { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })

@@ -36,7 +36,7 @@ mod workers;
 pub use dump::value_change_dump;
 pub use error::{FailureCase, is_missing};
 pub use figures::{
-    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, PrintedFigures, Strategy,
+    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, ServicesOutput, Strategy,
     ThreadFigures, TimerKind,
 };
 pub use firmware::{Board, Compiler, Firmware, Program};

@@ -206,10 +206,10 @@ mod tests {
             alarms: Vec::new(),
         };
         let mut choices = vec![
-            choice_from_bounds(1, true, 0.05, 0.0),
-            choice_from_bounds(2, false, 0.001, 20.0),
-            choice_from_bounds(3, true, 0.0100, 9.0),
-            choice_from_bounds(4, true, 0.0109, 3.0),
+            choice(1, true, 0.05, 0.0),
+            choice(2, false, 0.001, 20.0),
+            choice(3, true, 0.0100, 9.0),
+            choice(4, true, 0.0109, 3.0),
         ];
         sort_by_preference(&mut choices);
         assert_eq!(choices.iter().map(|c| c.prescaler).collect::<Vec<_>>(), [4, 3, 1, 2]);

@@ -107,7 +107,7 @@ impl McuRun {
                 drift_ns: pin_task.period.and(activations.last()).map(Activation::latency_ns),
                 pulse_cycles: widths().min().and_then(pulse).zip(widths().max()),
                 made_by: late.maker.and_then(|vector| recording.vector_name(vector)),
-                disturbed: late.by.iter().map(|blame| recording.disturbance(blame)).collect(),
+                disturbed: late.causes.iter().map(|blame| recording.disturbance(blame)).collect(),
                 late: late.starts,
                 unexplained: late.unexplained,
             }];

@@ -25,7 +25,7 @@ pub(super) fn read_blocks(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
     for block in blocks {
         let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
         let size = word(16) as usize;
-        if !is_one(block) || word(508) != END || size > LONGEST {
+        if !is_uf2(block) || word(508) != END || size > LONGEST {
             return Err(error::CUT_OFF.to_owned());
         }
         if word(8) & NOT_MAIN != 0 {

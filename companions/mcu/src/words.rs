@@ -61,7 +61,7 @@ fn choices_section(recommendation: &McuRecommendation) -> Section {
         vec![
             c.strategy.to_string(),
             c.prescaler.to_string(),
-            c.tick_us.map_or("-".into(), period),
+            c.tick_us.map_or("-".into(), format_period),
             if c.fits { "yes".into() } else { "no".into() },
             off(c.worst_us),
             off(c.alarms.iter().filter_map(|a| a.seen_us).reduce(f64::max)),

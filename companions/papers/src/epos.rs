@@ -15,9 +15,9 @@ use crate::words::Reproduction;
 use crate::{Workplace, scratch_file};
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
-    AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures,
-    PrintedFigures, Program, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7,
-    epos_related_timers, is_missing, simulate,
+    AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures, Program,
+    ServicesOutput, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7, epos_related_timers,
+    is_missing, simulate,
 };
 use jitterlab_model::Error;
 
@@ -157,7 +157,7 @@ pub struct EposReproduction {
     /// A delay of one tick and a half.
     pub delays: Vec<DelayFigures>,
     pub nearby: Vec<NearbyFigures>,
-    pub figure_3: Vec<PrintedFigures>,
+    pub figure_3: Vec<ServicesOutput>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
     pub led_thread: Vec<LedThread>,
@@ -326,11 +326,11 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     at.finish(&found, found.evidence())
 }
 
-fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<PrintedFigures, Error> {
+fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesOutput, Error> {
     let (board, program) = services(strategy);
     // It stops its processor a period after the last event.
     let said = output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
-    Ok(PrintedFigures { strategy, period_us: PERIOD_US, events: SERVICES, said })
+    Ok(ServicesOutput { strategy, period_us: PERIOD_US, events: SERVICES, said })
 }
 
 /// The board of figures 3 and 4, and the program on it.

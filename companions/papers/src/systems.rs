@@ -148,11 +148,11 @@ impl Kernels {
             let image = kernel.find_image(&mut |_| ())?;
             let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
-            if version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
+            if version(&image.release) >= (5, 10) && !image.has_interrupt_pipeline() {
                 return Err(without_core(&image.name, &image.release, core));
             }
             let brought = |name: &str| self.with.iter().any(|file| Path::new(file).ends_with(name));
-            if !core.libraries().iter().any(|name| brought(name) || libraries.library(name).is_some()) {
+            if !core.libraries().iter().any(|name| brought(name) || libraries.library_path(name).is_some()) {
                 return Err(without_library(core));
             }
         }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use object::elf::EM_AARCH64;
 
-use super::{Architecture, Flavour, banner};
+use super::{Architecture, Flavour, version_banner};
 
 pub static ARM64: Architecture = Architecture {
     name: "arm64",
@@ -46,5 +46,5 @@ fn version(image: &[u8]) -> Option<String> {
 }
 
 fn version_of_plain(image: &[u8]) -> Option<String> {
-    (image.get(0x38..0x3c)? == b"ARM\x64").then(|| banner(image).unwrap_or_default())
+    (image.get(0x38..0x3c)? == b"ARM\x64").then(|| version_banner(image).unwrap_or_default())
 }

@@ -6,7 +6,7 @@ use crate::epos::{COLUMNS, EposReproduction, LedThread, Row, Source};
 use crate::epos_faults::{self, Fault, FaultSearch};
 use crate::paper::Paper::{self, Epos};
 use crate::time_management::{ManagedDelays, from_avr};
-use jitterlab_mcu::{PrintedFigures, Strategy, ThreadFigures};
+use jitterlab_mcu::{ServicesOutput, Strategy, ThreadFigures};
 
 use super::{PaperFigure, Results};
 use jitterlab_mcu::words::format_period;
@@ -59,8 +59,8 @@ impl Results for ManagedDelays {
 }
 
 /// The lines of the program under a strategy.
-fn output(services: &PrintedFigures) -> Piece {
-    let PrintedFigures { strategy, period_us, events, said } = services;
+fn output(services: &ServicesOutput) -> Piece {
+    let ServicesOutput { strategy, period_us, events, said } = services;
     let asked_us = u64::from(*period_us) * (u64::from(*events) + 1);
     let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
     let values = json!({"strategy": strategy, "events": events, "asked_us": asked_us, "said": said});
@@ -239,7 +239,7 @@ mod tests {
             median_us: 250.0,
             latest_us: 512.5,
         };
-        let services = PrintedFigures {
+        let services = ServicesOutput {
             strategy: Strategy::Anchored,
             period_us: 100_000,
             events: 100,
