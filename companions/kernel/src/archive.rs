@@ -29,12 +29,10 @@ impl Archive {
         Self::default()
     }
 
-    /// True if something was put at this path.
     pub fn contains(&self, path: &str) -> bool {
         self.present.contains(path.trim_start_matches('/'))
     }
 
-    /// Adds a directory, unless it is there already.
     pub fn add_directory(&mut self, path: &str) {
         let path = path.trim_matches('/');
         if path.is_empty() || self.present.contains(path) {
@@ -43,7 +41,6 @@ impl Archive {
         self.write_entry(path, DIRECTORY | 0o755, &[], (0, 0));
     }
 
-    /// Adds a file with its permission bits.
     pub fn add_file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), Error> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::damaged(format!(
@@ -62,7 +59,6 @@ impl Archive {
         self.write_entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
     }
 
-    /// Ends the archive, and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.write_entry(TRAILER, 0, &[], (0, 0));
         self.bytes

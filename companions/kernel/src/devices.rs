@@ -14,7 +14,6 @@ use jitterlab_host::programs::of_system;
 use jitterlab_model::Error;
 use serde::{Deserialize, Serialize};
 
-/// Mount point of the disk in the guest.
 pub const DISK: &str = "/disk";
 /// Address of the first card, and of the peer behind the second.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -35,7 +34,6 @@ impl NetworkCard {
     const ALL: [(NetworkCard, &'static str); 2] =
         [(NetworkCard::Virtio, "virtio"), (NetworkCard::E1000, "e1000")];
 
-    /// Name in options and results.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(card, _)| *card == self).map_or("", |(_, name)| name)
     }
@@ -82,7 +80,6 @@ impl Devices {
         disk.iter().chain(network).map(ToString::to_string).collect()
     }
 
-    /// Options of QEMU; `disk` is the path of the disk's content.
     pub(super) fn qemu_arguments(self, disk: Option<&str>, add: &mut dyn FnMut(&[&str])) {
         if let Some(path) = disk {
             let drive = format!("file={path},format=raw,if=none,id=disk,file.locking=off");

@@ -74,7 +74,6 @@ impl fmt::Display for KernelChoice {
 /// A kernel image on this machine.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// The kernel as it was named.
     pub name: String,
     pub path: PathBuf,
     pub architecture: &'static Architecture,

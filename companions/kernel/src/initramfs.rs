@@ -33,12 +33,9 @@ pub(super) fn check_processor(included: GuestFile, wanted: &Architecture) -> Res
 #[derive(Debug, Clone)]
 pub struct Contents {
     pub programs: Programs,
-    /// Further programs, libraries and files.
     pub with: Vec<GuestFile>,
-    /// Modules, in the order they are loaded.
     pub modules: Vec<Module>,
     pub job: Job,
-    /// Libraries of this machine, or of unpacked packages.
     pub libraries: LibraryPath,
 }
 
@@ -162,7 +159,6 @@ impl Contents {
     }
 }
 
-/// Returns the name of a module's file in the guest.
 pub(super) fn module_file_name(number: usize, module: &Module) -> String {
     format!("{number:02}-{}.ko", module.name)
 }

@@ -58,7 +58,6 @@ pub struct StepResult {
 /// Everything the guest sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Result of each step, by name.
     pub steps: BTreeMap<String, StepResult>,
     /// The files the commands left in [`RESULTS`], by their path below it.
     pub files: BTreeMap<String, Vec<u8>>,

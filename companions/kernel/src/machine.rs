@@ -74,7 +74,6 @@ pub struct Machine {
     pub memory_mib: u32,
     pub time: GuestTime,
     pub devices: Devices,
-    /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
     /// Longest time of the emulation, in this machine's time.
     pub timeout: Duration,
@@ -108,7 +107,6 @@ pub(super) struct Files<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a str,
     pub answer: &'a str,
-    /// Content of the disk, if there is one.
     pub disk: Option<&'a str>,
     pub monitor: i32,
 }

@@ -13,7 +13,6 @@ use jitterlab_model::Error;
 /// A module ready to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Its name, with underscores.
     pub name: String,
     pub content: Vec<u8>,
 }

@@ -28,7 +28,6 @@ use jitterlab_model::Error;
 /// Progress of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestProgress {
-    /// The guest's time since it was switched on.
     pub guest: Duration,
     /// This machine's time since then.
     pub host: Duration,
@@ -41,9 +40,7 @@ const STALLED_AFTER: Duration = Duration::from_secs(15);
 /// Number of looks between two at the processors, and number of times that they must be found dead.
 const POLLS_PER_PROCESSOR_CHECK: u64 = 50;
 const DEAD_TIMES: u32 = 3;
-/// Number of the console's last lines in an error.
 const LAST_LINES: usize = 25;
-/// Bytes of the console that are kept.
 const CONSOLE_BYTES: usize = 1 << 20;
 
 /// Case of an error: the guest ended by itself, and no whole answer came from it.
@@ -290,7 +287,6 @@ impl Drop for Qemu {
     }
 }
 
-/// Creates a file in memory without a name.
 pub(super) fn anonymous_file(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
@@ -348,7 +344,6 @@ impl StreamCollector {
     }
 }
 
-/// Returns the last lines of a console that are not empty.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();

@@ -31,7 +31,6 @@ pub struct KernelSession {
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
-    /// Modules to load, by name or path.
     pub modules: Vec<String>,
     /// Commands to run, in order. Programs that are not in [`KernelSession::with`] are included too.
     pub steps: Vec<Step>,
@@ -226,7 +225,6 @@ fn step_error(step: &StepResult) -> Error {
     }
 }
 
-/// Returns the standard error of a step as one line.
 fn error_lines(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }

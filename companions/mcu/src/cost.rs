@@ -6,7 +6,6 @@ use super::{Board, Compiler, CostFigures, Program, Size, Strategy, simulate};
 /// Conditions of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conditions {
-    /// Divider of the chip's clock.
     pub prescaler: u16,
     pub period_us: u32,
 }

@@ -9,7 +9,6 @@ use jitterlab_chip::{Blocker, Log, Span};
 pub struct LateStarts {
     /// Number of starts that were late by at least a tenth of the worst.
     pub starts: u64,
-    /// Number of these without an explanation.
     pub unexplained: u64,
     /// Causes of the others, the one with the most time first.
     pub causes: Vec<DelaySource>,
@@ -22,7 +21,6 @@ pub struct LateStarts {
 pub struct DelaySource {
     pub blocker: Blocker,
     pub starts: u64,
-    /// Largest delay, in cycles.
     pub worst: u64,
     total: u64,
 }
@@ -95,7 +93,6 @@ pub fn find_late_starts(log: &Log, starts: &[u64]) -> LateStarts {
     all
 }
 
-/// Returns the most frequent vector of these handlers.
 fn most_frequent_vector(makers: &[Option<&Span>]) -> Option<u8> {
     let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
     for span in makers.iter().flatten() {
@@ -106,7 +103,6 @@ fn most_frequent_vector(makers: &[Option<&Span>]) -> Option<u8> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(vector, _)| vector)
 }
 
-/// Returns the innermost handler that runs at a cycle.
 fn handler_at(spans: &[Span], at: u64) -> Option<&Span> {
     let ended = spans.partition_point(|span| span.end <= at);
     // Nested handlers end first.

@@ -10,7 +10,6 @@ const PERIOD_US: u32 = 10_000;
 const FIRST_US: [u32; 3] = [10_000, 10_300, 10_600];
 /// Tick of the kinds that have one, and permitted lateness of an event, in microseconds.
 pub const PERMITTED_LATENESS_US: u32 = 1_000;
-/// Length of the measurement, in seconds.
 const SECONDS: u64 = 5;
 
 /// Returns the program with three alarms of 10 ms with events close to each other, which works meanwhile.
@@ -27,7 +26,6 @@ pub fn program(kind: TimerKind) -> Program {
     if kind.is_polled() { program.with_macro("MCU_POLLS") } else { program }
 }
 
-/// Measures the three alarms under one kind of timer.
 pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Error> {
     let board = Board {
         tick_us: PERMITTED_LATENESS_US,

@@ -11,7 +11,6 @@ use jitterlab_model::{Error, Warning};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureCase {
     Missing,
-    /// A compiler refused a program; its message.
     NotCompiled(String),
     /// The pin showed too little; further findings, which may be the reason.
     Silent(Vec<Warning>),

@@ -18,7 +18,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All strategies, the paper's first.
     pub const ALL: [Strategy; 3] = [Strategy::Periodic, Strategy::SingleShot, Strategy::Anchored];
 
     /// Returns the name used in options, tables and files.
@@ -59,9 +58,7 @@ pub struct CostFigures {
     /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
     pub longest_interrupt_cycles: u64,
     pub interrupts_per_s: f64,
-    /// Share of the time in interrupts, 0 to 1.
     pub interrupt_share: f64,
-    /// Share of the time asleep, 0 to 1.
     pub asleep_share: f64,
     /// Shortest distance of two events minus the period, in microseconds.
     pub min_error_us: f64,
@@ -75,7 +72,6 @@ pub struct AlarmFigures {
     pub strategy: Strategy,
     /// True if compare registers held the period itself, one count too long, as in the paper's equation 1.
     pub compare_as_paper: bool,
-    /// Divider of the processor's clock.
     pub prescaler: u16,
     pub timer_hz: f64,
     pub period_us: u32,
@@ -118,9 +114,7 @@ pub struct ThreadFigures {
     /// Cycles of an undisturbed round, all of which take the same.
     pub round_cycles: u64,
     pub rounds: u64,
-    /// Mean length of a round.
     pub mean_ns: f64,
-    /// Standard deviation of the length of a round.
     pub standard_deviation_ns: f64,
     /// Interruptions of the other rounds, shortest first.
     pub interruptions: Vec<Interruption>,
@@ -200,8 +194,6 @@ pub struct NearbyFigures {
 pub struct ServicesOutput {
     pub strategy: Strategy,
     pub period_us: u32,
-    /// Number of its events.
     pub events: u32,
-    /// Printed output of the program.
     pub said: String,
 }

@@ -11,7 +11,6 @@ use super::{fit, image, sources, tools};
 use crate::error::FailureCase;
 use crate::figures::Strategy;
 
-/// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
 
 /// A chip, its clock, and the use of its timer.
@@ -22,11 +21,9 @@ pub struct Board {
     pub clock_hz: u32,
     /// Divider of the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 the divider that its timer gives.
     pub prescaler: u16,
-    /// Strategy of the time services.
     pub strategy: Strategy,
     /// Longest period of an alarm, in microseconds; decides whether counting in software is compiled in.
     pub max_period_us: u32,
-    /// Tick of the strategy periodic, in microseconds.
     pub tick_us: u32,
     /// True if periods may be inexact (the trait `INEXACT`), as the paper's are; otherwise the library
     /// refuses periods that it cannot keep.
@@ -67,7 +64,6 @@ impl Board {
         }
     }
 
-    /// True if its chip is the RP2040.
     pub fn is_rp2040(&self) -> bool {
         self.mcu == rp2040::NAME
     }
@@ -83,7 +79,6 @@ impl Board {
         longest.clamp(1, 10_000) as u32
     }
 
-    /// Returns the counts of the timer per second.
     pub fn timer_hz(&self) -> f64 {
         f64::from(self.clock_hz) / f64::from(self.prescaler)
     }
@@ -110,7 +105,6 @@ impl Program {
         Program::new(name).with_macro(format!("MCU_PERIOD={period_us}UL"))
     }
 
-    /// Creates a program that ends after this number of events.
     pub fn with_events(name: &'static str, period_us: u32, events: u32) -> Self {
         Program::with_period(name, period_us).with_macro(format!("MCU_EVENTS={events}"))
     }
@@ -126,10 +120,8 @@ impl Program {
 /// A built firmware.
 #[derive(Debug, Clone)]
 pub struct Firmware {
-    /// The file to flash onto the chip.
     pub elf: PathBuf,
     pub board: Board,
-    /// Its size in the chip's memories.
     pub size: Size,
 }
 
@@ -259,7 +251,6 @@ fn arduino_core_arguments() -> Result<Vec<String>, Error> {
     Ok(arguments)
 }
 
-/// Returns the C++ class of a strategy.
 const fn strategy_class(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Periodic => "Periodic",

@@ -9,7 +9,6 @@ use super::error::{FailureCase, MemoryNeed};
 /// constant added as for all data addresses.
 const VARIABLES: &str = "within region `data'";
 const DATA: u32 = 0x80_0000;
-/// Text of avr-ld if code does not fit.
 const CODE: &str = "fit in region `text'";
 
 /// Returns an error about memory for messages of the linker, and any other error unchanged.

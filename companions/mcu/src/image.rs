@@ -17,15 +17,12 @@ use super::uf2;
 /// A firmware with the data in its file about itself.
 #[derive(Debug, Clone, Default)]
 pub struct FirmwareFile {
-    /// The image for the chip.
     pub image: Image,
     /// The chip's name: from avr-libc's note, or simavr's section.
     pub mcu: Option<String>,
     /// The clock's frequency in Hz: from simavr's section.
     pub clock_hz: Option<u32>,
-    /// Its size in the chip's memories.
     pub size: Size,
-    /// True if the file is marked as one for an AVR.
     pub is_avr: bool,
     /// The file's bytes, if it is an ELF file, for names of functions and lines.
     pub elf: Option<Vec<u8>>,
@@ -153,7 +150,6 @@ fn loaded_segments<'a>(
     loaded.map(segment).collect()
 }
 
-/// Returns the bytes of memory that are taken from the beginning.
 fn bytes_within(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
     let taken = segments.iter().filter(|segment| addresses.contains(&segment.run_at));
     taken.fold(0, |sum, segment| sum.saturating_add(segment.taken))
@@ -169,7 +165,6 @@ fn chip_from_note(note: &[u8]) -> Option<String> {
     zero_terminated_text(name)
 }
 
-/// Returns the text before the first zero.
 fn zero_terminated_text(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;

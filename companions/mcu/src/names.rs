@@ -77,7 +77,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the function and line of an address.
     pub fn location(&self, address: u32) -> CodeLocation {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());

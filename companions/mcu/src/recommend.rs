@@ -19,41 +19,32 @@ pub struct Choice {
     pub fits: bool,
     /// The largest deviation of a distance from its period in microseconds, over all alarms; `None` if it is unbounded.
     pub worst_us: Option<f64>,
-    /// Reason why it cannot be used at all.
     pub overload: Option<Overload>,
     /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
-    /// The alarms, in the order of the request.
     pub alarms: Vec<WorstAlarm>,
 }
 
 /// Choices of strategy and prescaler for the needed periods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McuRecommendation {
-    /// The chip.
     pub mcu: String,
     pub clock_hz: u32,
-    /// The longest stretch with interrupts off, in ns.
     pub lock_ns: i64,
-    /// The longest handler, in ns.
     pub handler_ns: i64,
-    /// Each way, the best first.
     pub choices: Vec<Choice>,
 }
 
 /// Requirements on a chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChipRequirements {
-    /// The chip.
     pub mcu: String,
     pub clock_hz: u32,
     /// The alarms, five at most.
     pub needs: Vec<Need>,
     /// The longest stretch with interrupts off outside of the alarms' handlers, in ns.
     pub lock_ns: i64,
-    /// The longest handler of an alarm, in ns.
     pub handler_ns: i64,
 }
 

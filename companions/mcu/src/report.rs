@@ -56,7 +56,6 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
 }
 
-/// Returns the warnings from a log.
 pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     // Bytes that were read one after the other may be two variables.

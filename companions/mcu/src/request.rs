@@ -14,9 +14,7 @@ use super::simulator::{Length, Recording, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{SerialText, StimulusSpec, Strategy};
 
-/// Default prescaler.
 const PRESCALER: u16 = 64;
-/// Default period of an alarm, in ns.
 const PERIOD_NS: i64 = 10_000_000;
 /// Default simulated time of the user's own firmware, in ns.
 const DURATION_NS: i64 = 10_000_000_000;
@@ -35,30 +33,21 @@ pub enum Subject {
 /// A measurement of one firmware. A `None` is replaced by an ideal value, or by one from the firmware.
 #[derive(Debug, Clone)]
 pub struct McuRequest {
-    /// The firmware to measure.
     pub subject: Subject,
-    /// Kind of the edges that begin an activation.
     pub edge: EdgeKind,
-    /// The chip.
     pub mcu: Option<String>,
     pub clock_hz: Option<u32>,
     /// The period: one for all pins, or one for each; an empty list takes the mean distance of the edges.
     pub periods: Vec<ExactPeriod>,
-    /// Levels at pins from outside, for the user's own firmware.
     pub stimuli: Vec<StimulusSpec>,
-    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Largest simulated time in ns, for the user's own firmware.
     pub duration_ns: Option<i64>,
-    /// Strategy of the time services.
     pub strategy: Strategy,
     /// Divider of the clock for timer 1; by default 64, or the divider of the RP2040's timers.
     pub prescaler: Option<u16>,
-    /// The trait `TICK`, in us.
     pub tick_us: Option<u32>,
     /// The trait `MAX_PERIOD`, in us.
     pub max_period_us: Option<u32>,
-    /// Number of events of the alarm.
     pub events: u32,
 }
 

@@ -20,9 +20,7 @@ use super::{Recording, disturbance};
 /// Task whose activations the edges of a pin are.
 #[derive(Debug, Clone, Default)]
 pub struct PinTask {
-    /// The task's name.
     pub name: String,
-    /// Index of the recorded pin.
     pub pin: usize,
     pub edge: EdgeKind,
     /// Distance of the due times; `None` for the mean distance of the edges.
@@ -38,7 +36,6 @@ pub struct PinTask {
 /// A simulated run in the common form.
 #[derive(Debug, Clone)]
 pub struct McuRun {
-    /// Its description.
     pub info: RunInfo,
     /// One record per activation. Event n is activation n: nothing is skipped, so a drifting clock shows as
     /// growing latency.
@@ -150,7 +147,6 @@ impl DueTimeGrid {
         ((cycles * 1_000_000_000 + scale / 2) / scale) as i64
     }
 
-    /// Returns the period, rounded to the nearest nanosecond.
     fn period_ns(&self) -> i64 {
         let scale = self.hz * self.under;
         (((self.over * 1_000_000_000 + scale / 2) / scale) as i64).max(1)
@@ -171,9 +167,7 @@ fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 /// Several pins of one simulated run, one task each.
 #[derive(Debug, Clone)]
 pub struct McuPins {
-    /// The description of the whole run.
     pub info: RunInfo,
-    /// The pins, in the order of the tasks of `info`.
     pub pins: Vec<McuRun>,
 }
 

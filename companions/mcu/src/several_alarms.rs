@@ -20,7 +20,6 @@ use super::{Board, Compiler, Program, image};
 /// A needed period, with its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// The period, in microseconds.
     pub period_us: u32,
     /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
@@ -29,7 +28,6 @@ pub struct Need {
 /// One of several alarms, at its worst.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorstAlarm {
-    /// Its period, in microseconds.
     pub period_us: u32,
     /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
@@ -82,7 +80,6 @@ pub struct Scenario {
     pub offset: [u16; MAX_ALARMS],
     /// Order of arming: of alarms due at once, the one armed first is served first.
     pub order: [u8; MAX_ALARMS],
-    /// Initial value of the counter.
     pub base: u16,
     /// Duration of a handler besides moving its pin, in [`TURN_CYCLES`].
     pub handler_turns: u32,
@@ -90,7 +87,6 @@ pub struct Scenario {
     pub lock_turns: u32,
     /// Duration of interrupts being on before that, in [`TURN_CYCLES`]; the first time from the arming of the alarms.
     pub gap_turns: u32,
-    /// True if the processor sleeps after the first lock.
     pub sleeps: bool,
 }
 
@@ -110,7 +106,6 @@ impl Scenario {
         }
     }
 
-    /// Returns its bytes in the layout of the firmware.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.first_us.iter().flat_map(|us| us.to_le_bytes()).collect();
         bytes.extend(self.offset.iter().flat_map(|counts| counts.to_le_bytes()));
@@ -314,11 +309,9 @@ fn shortest_first_us(board: &Board) -> u32 {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviationBounds {
     pub alarms: Vec<WorstAlarm>,
-    /// Reason why the firmware cannot be used.
     pub overload: Option<Overload>,
     /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts per second; 0 if they were not simulated.
     pub interrupts_per_s: f64,
 }
 

@@ -29,17 +29,12 @@ pub struct Setup {
     pub pins: Vec<Pin>,
     /// True if all pins of the chip are recorded, except those with levels from outside.
     pub all_pins: bool,
-    /// Levels at pins from outside.
     pub stimuli: Vec<Stimulus>,
-    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Largest simulated time.
     pub length: Length,
-    /// Largest number of edges.
     pub max_edges: Option<u64>,
     /// True if each interrupt's entry is recorded, with the interrupted address.
     pub record_entries: bool,
-    /// True if each handler and each lock is recorded.
     pub record_spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
     pub initial_bytes: Vec<(u16, u8)>,
@@ -48,9 +43,7 @@ pub struct Setup {
 /// Length of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// Cycles of the chip's oscillator.
     Cycles(u64),
-    /// Nanoseconds.
     Time(u64),
 }
 
@@ -77,18 +70,13 @@ impl Setup {
 /// Result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// The chip.
     pub mcu: String,
     pub clock_hz: u32,
-    /// Log of the chip.
     pub log: Log,
     /// Report for the user, without the activations.
     pub report: FirmwareReport,
-    /// Warnings about it.
     pub warnings: Vec<Warning>,
-    /// Location of the program at the end.
     pub end: CodeLocation,
-    /// The pins whose edges were recorded.
     pub pins: Vec<Pin>,
     /// Locations of the recorded handlers, and of the instructions that turn interrupts off.
     pub places: BTreeMap<Blocker, CodeLocation>,
@@ -105,7 +93,6 @@ impl Recording {
         boards::arduino_board(Chip::by_name(&self.mcu)?)?.pin_label(pin)
     }
 
-    /// Returns the name of a vector whose handler ran.
     pub(super) fn vector_name(&self, number: u8) -> Option<String> {
         self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
     }
@@ -138,7 +125,6 @@ impl Recording {
         !self.log.serial.is_empty() && Chip::by_name(&self.mcu).is_some_and(|chip| chip.is_transmit_pin(pin))
     }
 
-    /// Returns the error that no pin showed enough.
     pub(super) fn no_driven_pin_error(&self) -> Error {
         let counts = |edge: &&Edge| !self.is_serial_output(self.pins[edge.pin]);
         let mut moved: Vec<String> =
@@ -151,7 +137,6 @@ impl Recording {
         self.too_few_edges_error(&format!("all pins{but} together{named}"), edges)
     }
 
-    /// Returns the error that a pin showed too little.
     pub(super) fn silent_pin_error(&self, pin: &str, edges: usize) -> Error {
         self.too_few_edges_error(&format!("pin {pin}"), edges)
     }
@@ -299,7 +284,6 @@ fn unknown_chip_error(name: &str) -> Error {
     ))
 }
 
-/// Returns a chip with an AVR by its name.
 pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, Error> {
     match Chip::by_name(name) {
         Some(Chip::Avr(chip)) => Ok(chip),

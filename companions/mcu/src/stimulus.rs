@@ -17,7 +17,6 @@ pub enum StimulusSpec {
     Pulses {
         pin: Pin,
         period_ns: u64,
-        /// Time for which it is high, in ns.
         high_ns: u64,
     },
     /// The signals of a value change dump, each named as its pin.
@@ -52,7 +51,6 @@ impl FromStr for StimulusSpec {
 }
 
 impl StimulusSpec {
-    /// Returns the levels at each pin.
     pub fn read_stimuli(&self) -> Result<Vec<Stimulus>, Error> {
         match self {
             StimulusSpec::Pulses { pin, period_ns, high_ns } => {
@@ -71,16 +69,13 @@ impl StimulusSpec {
 /// Lines of text received by a serial port: eight bits, no parity, one stop bit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SerialText {
-    /// The lines, without their ends.
     pub lines: Vec<String>,
-    /// Bits per second.
     pub baud: u32,
     /// Time at which the first begins, in ns.
     pub begin_ns: u64,
 }
 
 impl SerialText {
-    /// Converts it to levels of a pin.
     pub(super) fn to_stimulus(&self, pin: Pin) -> Stimulus {
         let bit_ns = |number: u64| self.begin_ns + number * 1_000_000_000 / u64::from(self.baud.max(1));
         let mut levels = vec![(0, true)];

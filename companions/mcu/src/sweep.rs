@@ -14,9 +14,7 @@ use super::{
 pub struct Cell {
     /// Chip, clock, prescaler, strategy.
     pub board: Board,
-    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// Number of the alarm's events.
     pub events: u32,
 }
 

@@ -14,13 +14,11 @@ pub(super) struct Tool {
     pub packages: &'static str,
 }
 
-/// The cross compiler, with its C library.
 pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-libc" };
 
 /// The cross compiler for ARM, which needs no C library.
 pub(super) const ARM_CXX: Tool = Tool { name: "arm-none-eabi-g++", packages: "gcc-arm-none-eabi" };
 
-/// Returns the directory of the Arduino core for AVR.
 pub(super) fn arduino_core_directory() -> Result<PathBuf, Error> {
     let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");
     if path.join("cores/arduino/wiring.c").exists() {

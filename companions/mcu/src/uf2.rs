@@ -13,7 +13,6 @@ const NOT_MAIN: u32 = 1;
 const DATA: usize = 32;
 const LONGEST: usize = 476;
 
-/// True if a file is in this format.
 pub(super) fn is_uf2(bytes: &[u8]) -> bool {
     bytes.starts_with(&BEGIN)
 }

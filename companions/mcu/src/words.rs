@@ -100,7 +100,6 @@ fn choices_section(recommendation: &McuRecommendation) -> Section {
     )
 }
 
-/// Formats a length of time in ns.
 fn format_length(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
 }
@@ -114,7 +113,6 @@ pub fn format_period(us: u32) -> String {
     }
 }
 
-/// Formats a number with few digits.
 pub fn format_number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }

@@ -32,7 +32,6 @@ pub static ARM64: Architecture = Architecture {
     version,
 };
 
-/// No image is larger.
 const LARGEST_BYTES: u64 = 1 << 28;
 
 /// Documentation/arch/arm64/booting.rst of the kernel: `ARM` and 0x64 at 0x38; distributions also compress the whole file.

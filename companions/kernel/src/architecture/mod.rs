@@ -21,7 +21,6 @@ pub enum Flavour {
 impl Flavour {
     pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
 
-    /// The word after `debian:`.
     pub const fn name(self) -> &'static str {
         match self {
             Flavour::Rt => "rt",
@@ -38,7 +37,6 @@ pub struct Architecture {
     pub name: &'static str,
     /// Rust's, as in [`std::env::consts::ARCH`].
     rust: &'static str,
-    /// The target that jitterlab is built for.
     pub triple: &'static str,
     /// The folder below `lib` that Debian keeps its libraries in.
     pub multiarch: &'static str,
