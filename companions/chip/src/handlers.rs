@@ -1,11 +1,11 @@
 //! Durations of handlers, waiting times of interrupts, and stretches with interrupts off: counted in the same
 //! way on every chip.
 
-use crate::log::{Keeper, Log, Off, Span, Vector};
+use crate::log::{Blocker, InterruptsOff, Log, Span, VectorStatistics};
 
-/// Interrupts of one vector.
+/// Counts and extremes, in cycles, of the interrupts of one vector.
 #[derive(Debug, Clone, Copy, Default)]
-struct VectorFigures {
+struct VectorCounts {
     count: u64,
     cycles: u64,
     min: u64,
@@ -17,129 +17,132 @@ struct VectorFigures {
     switched: u64,
 }
 
-/// Most vectors; no chip has more.
-const VECTORS: usize = 64;
+/// Largest number of vectors of a chip.
+const MAX_VECTORS: usize = 64;
 
-/// Figures of handlers so far.
+/// Statistics of handlers and locks up to now.
 #[derive(Debug)]
-pub struct Handlers {
+pub struct HandlerStatistics {
     /// Running handlers, outermost first: vector, cycle of entry, and stack pointer at entry.
     running: Vec<(u8, u64, u32)>,
-    seen: [VectorFigures; VECTORS],
+    by_vector: [VectorCounts; MAX_VECTORS],
     /// Cycle and address at which interrupts were turned off outside of a handler.
     off_since: Option<(u64, u32)>,
-    longest_off: Option<Off>,
+    longest_off: Option<InterruptsOff>,
     /// Individual handlers and locks, if requested.
     spans: Option<Vec<Span>>,
 }
 
-impl Handlers {
-    /// Creates empty figures.
+impl HandlerStatistics {
+    /// Creates empty statistics; `spans` is true if individual handlers and locks are kept too.
     pub fn new(spans: bool) -> Self {
-        Handlers {
+        HandlerStatistics {
             running: Vec::new(),
-            seen: [VectorFigures::default(); VECTORS],
+            by_vector: [VectorCounts::default(); MAX_VECTORS],
             off_since: None,
             longest_off: None,
             spans: spans.then(Vec::new),
         }
     }
 
-    /// Handles a reset of the chip.
+    /// Forgets running handlers and locks, at a reset of the chip.
     pub fn reset(&mut self) {
         self.running.clear();
         self.off_since = None;
     }
 
-    /// Returns the vector of the running handler.
-    pub fn running(&self) -> Option<u8> {
+    /// Returns the vector of the innermost running handler.
+    pub fn running_vector(&self) -> Option<u8> {
         self.running.last().map(|(vector, ..)| *vector)
     }
 
     /// Records the entry of a handler at an address in bytes with a stack pointer, `latency` after its
     /// interrupt was pending.
-    pub fn entered(&mut self, vector: u8, cycle: u64, latency: u64, (handler, sp): (u32, u32)) {
+    pub fn record_entry(&mut self, vector: u8, cycle: u64, latency: u64, (handler, sp): (u32, u32)) {
         // Firmware that leaves handlers without a return would otherwise fill the memory.
         if self.running.len() < 64 {
             self.running.push((vector, cycle, sp));
         }
-        let seen = &mut self.seen[usize::from(vector) % VECTORS];
-        seen.min_latency = if seen.entries == 0 { latency } else { seen.min_latency.min(latency) };
-        seen.max_latency = seen.max_latency.max(latency);
-        seen.entries += 1;
-        seen.handler = handler;
+        let statistics = &mut self.by_vector[usize::from(vector) % MAX_VECTORS];
+        statistics.min_latency =
+            if statistics.entries == 0 { latency } else { statistics.min_latency.min(latency) };
+        statistics.max_latency = statistics.max_latency.max(latency);
+        statistics.entries += 1;
+        statistics.handler = handler;
     }
 
-    fn span(&mut self, begin: u64, end: u64, keeper: Keeper) {
-        if let Some(spans) = self.spans.as_mut().filter(|spans| spans.len() < Log::SPANS) {
-            spans.push(Span { begin, end, keeper });
+    /// Keeps one handler or lock, if requested.
+    fn record_span(&mut self, begin: u64, end: u64, blocker: Blocker) {
+        if let Some(spans) = self.spans.as_mut().filter(|spans| spans.len() < Log::MAX_SPANS) {
+            spans.push(Span { begin, end, blocker });
         }
     }
 
-    /// Another thread goes on: how long the handlers take that run is not known.
-    pub fn thread_changed(&mut self) {
+    /// Drops the running handlers, as another thread continues and their durations are unknown.
+    pub fn record_thread_switch(&mut self) {
         for (vector, ..) in self.running.drain(..) {
-            self.seen[usize::from(vector) % VECTORS].switched += 1;
+            self.by_vector[usize::from(vector) % MAX_VECTORS].switched += 1;
         }
     }
 
     /// Records the end of a handler at the moment `end` with this stack pointer. If the last one was entered
     /// with another stack pointer, another thread continues, and the duration of the handlers is unknown.
-    pub fn left(&mut self, end: u64, sp: u32) {
+    pub fn record_return(&mut self, end: u64, sp: u32) {
         if self.running.last().is_some_and(|(.., at)| *at != sp) {
-            self.thread_changed();
+            self.record_thread_switch();
         }
         let Some((vector, entered, _)) = self.running.pop() else { return };
         let cycles = end.saturating_sub(entered);
-        let seen = &mut self.seen[usize::from(vector) % VECTORS];
-        seen.min = if seen.count == 0 { cycles } else { seen.min.min(cycles) };
-        seen.max = seen.max.max(cycles);
-        seen.count += 1;
-        seen.cycles += cycles;
-        self.span(entered, end, Keeper::Handler(vector));
+        let statistics = &mut self.by_vector[usize::from(vector) % MAX_VECTORS];
+        statistics.min = if statistics.count == 0 { cycles } else { statistics.min.min(cycles) };
+        statistics.max = statistics.max.max(cycles);
+        statistics.count += 1;
+        statistics.cycles += cycles;
+        self.record_span(entered, end, Blocker::Handler(vector));
     }
 
     /// Records interrupts being turned off; only counted outside of handlers. The address is in bytes.
-    pub fn off(&mut self, cycle: u64, address: u32) {
+    pub fn record_interrupts_off(&mut self, cycle: u64, address: u32) {
         if self.running.is_empty() {
             self.off_since = Some((cycle, address));
         }
     }
 
     /// Records interrupts being turned on, or the end of the counted stretch.
-    pub fn on(&mut self, cycle: u64, address: u32) {
+    pub fn record_interrupts_on(&mut self, cycle: u64, address: u32) {
         let Some((since, from)) = self.off_since.take() else { return };
         let cycles = cycle.saturating_sub(since);
-        self.span(since, cycle, Keeper::Lock(from));
+        self.record_span(since, cycle, Blocker::Lock(from));
         if self.longest_off.is_none_or(|longest| cycles > longest.cycles) {
-            self.longest_off = Some(Off { cycle: since, cycles, address: from, end_address: address });
+            self.longest_off =
+                Some(InterruptsOff { cycle: since, cycles, address: from, end_address: address });
         }
     }
 
-    /// Writes the figures into the log; `of_vector` returns a vector's name and the number of its lost interrupts.
+    /// Writes the statistics into the log; `vector_info` returns a vector's name, the number of its lost interrupts and the first one's time.
     pub fn finish<N: Into<String>>(
         &mut self,
         log: &mut Log,
-        of_vector: impl Fn(u8) -> Option<(N, (u64, u64))>,
+        vector_info: impl Fn(u8) -> Option<(N, (u64, u64))>,
     ) {
-        log.off = self.longest_off;
+        log.longest_off = self.longest_off;
         log.spans = self.spans.take().unwrap_or_default();
-        for (number, seen) in (0u8..).zip(&self.seen) {
-            let named = of_vector(number).filter(|(_, (lost, _))| seen.entries > 0 || *lost > 0);
+        for (number, statistics) in (0u8..).zip(&self.by_vector) {
+            let named = vector_info(number).filter(|(_, (lost, _))| statistics.entries > 0 || *lost > 0);
             let Some((name, (lost, first_lost))) = named else { continue };
-            log.vectors.push(Vector {
+            log.vectors.push(VectorStatistics {
                 number,
                 name: name.into(),
-                count: seen.count,
-                cycles: seen.cycles,
-                min_cycles: seen.min,
-                max_cycles: seen.max,
-                min_latency_cycles: seen.min_latency,
-                max_latency_cycles: seen.max_latency,
+                count: statistics.count,
+                cycles: statistics.cycles,
+                min_cycles: statistics.min,
+                max_cycles: statistics.max,
+                min_latency_cycles: statistics.min_latency,
+                max_latency_cycles: statistics.max_latency,
                 lost,
                 first_lost,
-                handler: seen.handler,
-                switched: seen.switched,
+                handler: statistics.handler,
+                switched: statistics.switched,
             });
         }
     }

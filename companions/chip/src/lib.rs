@@ -14,31 +14,28 @@ mod stimulus;
 
 pub use chip::Chip;
 pub use image::Image;
-pub use log::{Edge, Entry, Finding, FindingKind, Keeper, Log, Off, Span, Stop, Vector};
+pub use log::{Blocker, Edge, Entry, Finding, FindingKind, InterruptsOff, Log, Span, Stop, VectorStatistics};
 pub use pin::Pin;
 pub use stimulus::Stimulus;
 
 /// Input of a simulation, and the events to record.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The firmware.
     pub image: Image,
     /// Frequency of the chip's oscillator, in Hz.
     pub clock_hz: u32,
     /// Pins whose edges are recorded; [`Edge::pin`] is an index into them.
-    pub watch: Vec<Pin>,
-    /// Levels at pins from outside.
+    pub recorded_pins: Vec<Pin>,
     pub stimuli: Vec<Stimulus>,
     /// Largest simulated time, in periods of the oscillator.
-    pub cycles: u64,
-    /// Largest number of edges.
-    pub edges: Option<u64>,
+    pub max_cycles: u64,
+    pub max_edges: Option<u64>,
     /// True if each interrupt's entry is recorded, with the interrupted address.
-    pub entries: bool,
+    pub record_entries: bool,
     /// True if each handler and each lock is recorded.
-    pub spans: bool,
+    pub record_spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
-    pub pokes: Vec<(u16, u8)>,
+    pub initial_bytes: Vec<(u16, u8)>,
 }
 
 impl Setup {
@@ -47,13 +44,13 @@ impl Setup {
         Setup {
             image,
             clock_hz: 16_000_000,
-            watch: Vec::new(),
+            recorded_pins: Vec::new(),
             stimuli: Vec::new(),
-            cycles: 16_000_000,
-            edges: None,
-            entries: false,
-            spans: false,
-            pokes: Vec::new(),
+            max_cycles: 16_000_000,
+            max_edges: None,
+            record_entries: false,
+            record_spans: false,
+            initial_bytes: Vec::new(),
         }
     }
 }

@@ -10,7 +10,6 @@ use jitterlab_model::firmware::{Part, StackDepth};
 pub struct Edge {
     /// Time: the beginning of the instruction that changed it, or the moment at which a peripheral did.
     pub cycle: u64,
-    /// Index of the watched pin.
     pub pin: usize,
     pub high: bool,
 }
@@ -27,23 +26,22 @@ pub struct Entry {
 
 /// Figures of all interrupts of one vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vector {
+pub struct VectorStatistics {
     /// Its number; reset is 0.
     pub number: u8,
-    /// Its name, as in the chip's manual.
     pub name: String,
-    /// Number of runs.
+    /// Number of handlers that ran to their end.
     pub count: u64,
     /// Total cycles from the entry (its own cycles included) to the end of the return, including other
     /// interrupts in between.
     pub cycles: u64,
-    /// Shortest run, in cycles.
+    /// Shortest handler, in cycles.
     pub min_cycles: u64,
-    /// Longest run, in cycles.
+    /// Longest handler, in cycles.
     pub max_cycles: u64,
     /// Longest time from its flag being set and enabled to its first instruction.
     pub max_latency_cycles: u64,
-    /// Shortest such time.
+    /// Shortest time from its flag being set and enabled to its first instruction.
     pub min_latency_cycles: u64,
     /// Number of times its flag was set while it was still set: these interrupts are lost.
     pub lost: u64,
@@ -55,12 +53,10 @@ pub struct Vector {
     pub switched: u64,
 }
 
-/// A stretch of time with interrupts off.
+/// A stretch of time with interrupts off; times are in periods of the oscillator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Off {
-    /// Its beginning.
+pub struct InterruptsOff {
     pub cycle: u64,
-    /// Its length.
     pub cycles: u64,
     /// The address of the instruction that turned them off, in bytes.
     pub address: u32,
@@ -70,8 +66,7 @@ pub struct Off {
 
 /// Handler or lock that makes everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keeper {
-    /// The handler of a vector.
+pub enum Blocker {
     Handler(u8),
     /// Interrupts turned off outside of handlers, by the instruction at this address in bytes.
     Lock(u32),
@@ -80,18 +75,16 @@ pub enum Keeper {
 /// A stretch of time in which a handler or lock made everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
     pub begin: u64,
     pub end: u64,
-    /// The handler or lock.
-    pub keeper: Keeper,
+    pub blocker: Blocker,
 }
 
 /// Something that matters for a measurement of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
-    /// Time of the first.
+    /// Time of the first occurrence.
     pub cycle: u64,
     /// The address of its instruction, in bytes.
     pub address: u32,
@@ -108,7 +101,6 @@ pub enum FindingKind {
     StackOverflow(u32),
     /// An access where there is no memory, or a write to the processor's registers through a pointer.
     OutsideMemory {
-        /// The data address.
         data: u32,
         /// True for a write, false for a read.
         written: bool,
@@ -121,12 +113,10 @@ pub enum FindingKind {
         timer: u8,
         /// The compare unit: 0 for A.
         unit: u8,
-        /// Cycles of a lap.
         lap: u64,
     },
     /// An alarm was set to a past time.
     AlarmPast {
-        /// Number of the alarm.
         alarm: u8,
         /// Ticks since that time.
         late: u32,
@@ -139,13 +129,9 @@ pub enum FindingKind {
         /// The variable's data address.
         data: u16,
         bytes: u8,
-        /// The handler's vector.
         vector: u8,
-        /// Its value before the handler.
         before: u64,
-        /// Its value after the handler.
         after: u64,
-        /// The value that was read.
         read: u64,
     },
     /// An interrupt was due again sooner than any handler can end.
@@ -156,7 +142,6 @@ pub enum FindingKind {
     },
     /// The firmware changes stacks: their depths are unknown.
     StacksChanged,
-    /// The watchdog reset the chip.
     WatchdogReset,
     /// Waking from deep sleep takes the oscillator's start-up time, here these cycles. It depends on the fuses; the firmware
     /// does not contain them.
@@ -170,12 +155,11 @@ pub enum FindingKind {
 
 /// Reason why a chip stays idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum FinalSleep {
     /// It sleeps with interrupts off, which marks the end of a program.
     Done,
     /// It sleeps with interrupts on, and nothing that runs in this sleep mode can wake it.
     Unwakeable {
-        /// The sleep mode's name.
         mode: &'static str,
         /// The instruction's address in bytes.
         address: u32,
@@ -210,10 +194,9 @@ pub enum Stop {
     /// The requested number of edges was seen.
     Edges,
     /// The chip sleeps forever.
-    Asleep(Rest),
+    Asleep(FinalSleep),
     /// The firmware did something that a processor cannot do.
     Crashed {
-        /// The reason.
         fault: Fault,
         /// Address of the instruction, in bytes.
         address: u32,
@@ -228,49 +211,42 @@ pub struct Log {
     /// Changes of watched pins, in order of time.
     pub edges: Vec<Edge>,
     /// Interrupt entries, if requested.
-    pub entered: Vec<Entry>,
-    /// Handlers and locks in order of their ends, if requested: the first [`Log::SPANS`] of them.
+    pub entries: Vec<Entry>,
+    /// HandlerStatistics and locks in order of their ends, if requested: the first [`Log::MAX_SPANS`] of them.
     pub spans: Vec<Span>,
     /// Data that the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,
-    /// Interrupts by vector.
-    pub vectors: Vec<Vector>,
-    /// Reason for the end.
+    pub vectors: Vec<VectorStatistics>,
     pub stop: Stop,
     /// Address of the instruction at the end, in bytes.
     pub address: u32,
-    /// Cycles simulated.
     pub cycles: u64,
-    /// Cycles spent asleep.
-    pub slept: u64,
-    /// Number of interrupt entries.
-    pub entries: u64,
-    /// Number of interrupt entries from sleep.
-    pub entries_asleep: u64,
+    pub asleep_cycles: u64,
+    pub entry_count: u64,
+    pub entries_from_sleep: u64,
     /// The longest stretch with interrupts off outside of handlers, after they had first been on.
-    pub off: Option<Off>,
+    pub longest_off: Option<InterruptsOff>,
     /// Use of the stack; `None` if it was not used.
     pub stack: Option<StackDepth>,
-    /// Findings that matter for the measurement.
     pub findings: Vec<Finding>,
 }
 
 impl Log {
     /// Most handlers and locks recorded individually.
-    pub const SPANS: usize = 4 << 20;
+    pub const MAX_SPANS: usize = 4 << 20;
 
     /// Returns the cycles at which a pin went high (or low).
-    pub fn edges_of(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
+    pub fn edge_cycles(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
         self.edges.iter().filter(move |e| e.pin == pin && e.high == high).map(|e| e.cycle)
     }
 
-    /// Returns the share of the time spent asleep, 0 to 1.
+    /// Returns the fraction of the time spent asleep, 0 to 1.
     pub fn asleep_share(&self) -> f64 {
-        self.slept as f64 / self.cycles.max(1) as f64
+        self.asleep_cycles as f64 / self.cycles.max(1) as f64
     }
 
     /// Records a finding at a time by an instruction, once of each kind.
-    pub(crate) fn find(&mut self, kind: FindingKind, cycle: u64, address: u32) {
+    pub(crate) fn report_finding(&mut self, kind: FindingKind, cycle: u64, address: u32) {
         use FindingKind as K;
         let same = |known: &&mut Finding| match (known.kind, kind) {
             (K::NotSimulated(a), K::NotSimulated(b)) => a == b,

@@ -21,12 +21,12 @@ enum Levels {
 
 impl Stimulus {
     /// Creates levels at times in nanoseconds since reset, in order.
-    pub fn listed(pin: Pin, levels: Vec<(u64, bool)>) -> Self {
+    pub fn from_levels(pin: Pin, levels: Vec<(u64, bool)>) -> Self {
         Stimulus { pin, levels: Levels::Listed(levels), taken: 0 }
     }
 
-    /// Creates a pulse of `high_ns` every `period_ns`, the first one period after reset.
-    pub fn pulses(pin: Pin, period_ns: u64, high_ns: u64) -> Self {
+    /// Creates pulses of `high_ns` every `period_ns`, the first one period after reset.
+    pub fn from_pulse_train(pin: Pin, period_ns: u64, high_ns: u64) -> Self {
         let period_ns = period_ns.max(2);
         Stimulus {
             pin,
@@ -35,17 +35,16 @@ impl Stimulus {
         }
     }
 
-    /// Moves the stimulus to another pin.
-    pub fn at(self, pin: Pin) -> Self {
+    pub fn with_pin(self, pin: Pin) -> Self {
         Stimulus { pin, ..self }
     }
 
-    /// Returns the pin.
     pub fn pin(&self) -> Pin {
         self.pin
     }
 
-    fn level(&self, number: u64) -> Option<(u64, bool)> {
+    /// Returns the time in ns since reset and the level of change `number`, counted from 0.
+    fn level_by_index(&self, number: u64) -> Option<(u64, bool)> {
         match &self.levels {
             Levels::Listed(levels) => levels.get(number as usize).copied(),
             Levels::Pulses { period_ns, high_ns } => {
@@ -58,18 +57,18 @@ impl Stimulus {
 
     /// Returns the oscillator's period of the next level: each is computed from its own time and rounded up,
     /// so that errors do not accumulate.
-    pub(crate) fn next(&self, hz: u32) -> u64 {
-        self.level(self.taken)
+    pub(crate) fn next_change(&self, hz: u32) -> u64 {
+        self.level_by_index(self.taken)
             .map_or(u64::MAX, |(ns, _)| (u128::from(ns) * u128::from(hz)).div_ceil(1_000_000_000) as u64)
     }
 
     /// Returns the next level with its time and pin, if it is due by then.
-    pub(crate) fn take(&mut self, wall: u64, hz: u32) -> Option<(u64, Pin, bool)> {
-        let at = self.next(hz);
+    pub(crate) fn take_due_level(&mut self, wall: u64, hz: u32) -> Option<(u64, Pin, bool)> {
+        let at = self.next_change(hz);
         if at > wall {
             return None;
         }
-        let (_, high) = self.level(self.taken)?;
+        let (_, high) = self.level_by_index(self.taken)?;
         self.taken += 1;
         Some((at, self.pin, high))
     }
@@ -82,19 +81,19 @@ mod tests {
     #[test]
     fn pulses_do_not_drift() {
         let pin = Pin { port: 3, bit: 2 };
-        let mut stimulus = Stimulus::pulses(pin, 1_001, 500); // no whole number of cycles at 16 MHz
+        let mut stimulus = Stimulus::from_pulse_train(pin, 1_001, 500); // no whole number of cycles at 16 MHz
         for k in 1..=1_000u64 {
-            assert_eq!(stimulus.next(16_000_000), (k * 1_001 * 16).div_ceil(1_000));
+            assert_eq!(stimulus.next_change(16_000_000), (k * 1_001 * 16).div_ceil(1_000));
             assert_eq!(
-                stimulus.take(u64::MAX, 16_000_000),
+                stimulus.take_due_level(u64::MAX, 16_000_000),
                 Some(((k * 1_001 * 16).div_ceil(1_000), pin, true))
             );
-            assert!(matches!(stimulus.take(u64::MAX, 16_000_000), Some((_, _, false))));
+            assert!(matches!(stimulus.take_due_level(u64::MAX, 16_000_000), Some((_, _, false))));
         }
-        let mut listed = Stimulus::listed(pin, vec![(0, true), (1_000, false)]);
-        assert_eq!(listed.take(0, 1_000_000), Some((0, pin, true)));
-        assert_eq!(listed.take(0, 1_000_000), None);
-        assert_eq!(listed.take(1, 1_000_000), Some((1, pin, false)));
-        assert_eq!((listed.take(u64::MAX, 1), listed.next(1)), (None, u64::MAX));
+        let mut listed = Stimulus::from_levels(pin, vec![(0, true), (1_000, false)]);
+        assert_eq!(listed.take_due_level(0, 1_000_000), Some((0, pin, true)));
+        assert_eq!(listed.take_due_level(0, 1_000_000), None);
+        assert_eq!(listed.take_due_level(1, 1_000_000), Some((1, pin, false)));
+        assert_eq!((listed.take_due_level(u64::MAX, 1), listed.next_change(1)), (None, u64::MAX));
     }
 }

@@ -25,55 +25,48 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Starts an empty archive.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// True if something was put at this path.
     pub fn contains(&self, path: &str) -> bool {
         self.present.contains(path.trim_start_matches('/'))
     }
 
-    /// Adds a directory. One that is there already stays.
-    pub fn directory(&mut self, path: &str) {
+    pub fn add_directory(&mut self, path: &str) {
         let path = path.trim_matches('/');
         if path.is_empty() || self.present.contains(path) {
             return;
         }
-        self.entry(path, DIRECTORY | 0o755, &[], (0, 0));
+        self.write_entry(path, DIRECTORY | 0o755, &[], (0, 0));
     }
 
-    /// Adds a file with its permission bits.
-    pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), Error> {
+    pub fn add_file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), Error> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::damaged(format!(
                 "{path} is larger than the 4 GiB an initial file system can hold in one file"
             )));
         }
-        self.entry(path.trim_start_matches('/'), REGULAR | permissions, content, (0, 0));
+        self.write_entry(path.trim_start_matches('/'), REGULAR | permissions, content, (0, 0));
         Ok(())
     }
 
-    /// Adds a symbolic link.
-    pub fn symlink(&mut self, path: &str, target: &str) {
-        self.entry(path.trim_start_matches('/'), SYMLINK | 0o777, target.as_bytes(), (0, 0));
+    pub fn add_symlink(&mut self, path: &str, target: &str) {
+        self.write_entry(path.trim_start_matches('/'), SYMLINK | 0o777, target.as_bytes(), (0, 0));
     }
 
-    /// Adds a character device.
-    pub fn character_device(&mut self, path: &str, permissions: u32, major: u32, minor: u32) {
-        self.entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
+    pub fn add_character_device(&mut self, path: &str, permissions: u32, major: u32, minor: u32) {
+        self.write_entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
     }
 
-    /// Ends the archive, and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
-        self.entry(TRAILER, 0, &[], (0, 0));
+        self.write_entry(TRAILER, 0, &[], (0, 0));
         self.bytes
     }
 
-    fn entry(&mut self, path: &str, mode: u32, content: &[u8], device: (u32, u32)) {
+    fn write_entry(&mut self, path: &str, mode: u32, content: &[u8], device: (u32, u32)) {
         if let Some((parent, _)) = path.rsplit_once('/') {
-            self.directory(parent);
+            self.add_directory(parent);
         }
         self.entries += 1;
         let links = if mode & DIRECTORY != 0 { 2 } else { 1 };
@@ -86,13 +79,13 @@ impl Archive {
         }
         self.bytes.extend_from_slice(path.as_bytes());
         self.bytes.push(0);
-        self.pad();
+        self.pad_to_four_bytes();
         self.bytes.extend_from_slice(content);
-        self.pad();
+        self.pad_to_four_bytes();
         self.present.insert(path.into());
     }
 
-    fn pad(&mut self) {
+    fn pad_to_four_bytes(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 }
@@ -114,11 +107,11 @@ impl File {
     }
 }
 
-fn truncated(at: usize) -> Error {
+fn truncated_error(at: usize) -> Error {
     Error::damaged(format!("the archive ends too early, at byte {at}"))
 }
 
-fn not_an_entry(at: usize) -> Error {
+fn not_an_entry_error(at: usize) -> Error {
     Error::damaged(format!("byte {at} of the archive does not begin an entry"))
 }
 
@@ -130,18 +123,18 @@ pub fn read(bytes: &[u8]) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     let mut at = 0;
     loop {
-        let header = bytes.get(at..at + HEADER).ok_or_else(|| truncated(at))?;
+        let header = bytes.get(at..at + HEADER).ok_or_else(|| truncated_error(at))?;
         if header.get(..6) != Some(MAGIC) {
-            return Err(not_an_entry(at));
+            return Err(not_an_entry_error(at));
         }
         let field = |n: usize| -> Result<usize, Error> {
-            let digits = header.get(6 + 8 * n..14 + 8 * n).ok_or_else(|| truncated(at))?;
-            let text = std::str::from_utf8(digits).map_err(|_| not_an_entry(at))?;
-            usize::from_str_radix(text, 16).map_err(|_| not_an_entry(at))
+            let digits = header.get(6 + 8 * n..14 + 8 * n).ok_or_else(|| truncated_error(at))?;
+            let text = std::str::from_utf8(digits).map_err(|_| not_an_entry_error(at))?;
+            usize::from_str_radix(text, 16).map_err(|_| not_an_entry_error(at))
         };
         let (mode, length, name_length) = (field(1)?, field(6)?, field(11)?);
         let take = |from: usize, length: usize| {
-            bytes.get(from..from.saturating_add(length)).ok_or_else(|| truncated(from))
+            bytes.get(from..from.saturating_add(length)).ok_or_else(|| truncated_error(from))
         };
         let name_at = at + HEADER;
         let name = take(name_at, name_length.saturating_sub(1))?;
@@ -164,10 +157,10 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let mut archive = Archive::new();
-        archive.file("/usr/bin/tool", 0o755, b"#!tool").unwrap();
-        archive.symlink("/bin", "usr/bin");
-        archive.directory("/usr/lib");
-        archive.character_device("/dev/console", 0o600, 5, 1);
+        archive.add_file("/usr/bin/tool", 0o755, b"#!tool").unwrap();
+        archive.add_symlink("/bin", "usr/bin");
+        archive.add_directory("/usr/lib");
+        archive.add_character_device("/dev/console", 0o600, 5, 1);
         archive.finish()
     }
 
@@ -205,7 +198,7 @@ mod tests {
         ) {
             let mut archive = Archive::new();
             for (path, content) in &files {
-                archive.file(path, 0o644, content).unwrap();
+                archive.add_file(path, 0o644, content).unwrap();
             }
             let read: std::collections::BTreeMap<String, Vec<u8>> =
                 read(&archive.finish()).unwrap().into_iter().filter(File::is_regular).map(|f| (f.path, f.content)).collect();

@@ -27,17 +27,16 @@ pub struct Package {
     sha256: String,
 }
 
-/// Folder of the packages ([`package_cache`]), made for this user alone.
-fn cache() -> Result<PathBuf, Error> {
+/// Returns the cache's folder ([`package_cache`]), made for this user alone.
+fn package_folder() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
-    cache.parent().map_or(Ok(()), private)?;
-    private(&cache)?;
+    cache.parent().map_or(Ok(()), create_private_folder)?;
+    create_private_folder(&cache)?;
     Ok(cache)
 }
 
-/// Makes a folder that other users can neither read nor write.
-fn private(folder: &Path) -> Result<(), Error> {
+fn create_private_folder(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
         match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
@@ -71,7 +70,7 @@ fn private(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn no_apt(program: &str) -> Error {
+fn no_apt_error(program: &str) -> Error {
     Error::refused(format!(
         "{program} is not here: Debian's kernels are fetched with apt-get, apt-cache, dpkg-deb and tar, so this needs Debian or \
          a derivative"
@@ -85,7 +84,7 @@ fn cache_error(path: &Path) -> impl Fn(io::Error) -> Error {
 }
 
 /// Runs a program to its end; returns its output if it succeeded, otherwise its error output.
-fn output(
+fn run_program(
     program: &str,
     arguments: &[impl AsRef<OsStr>],
     directory: &Path,
@@ -97,7 +96,7 @@ fn output(
         .stdin(Stdio::null())
         .end_with_parent(Signal::SIGKILL)
         .output()
-        .map_err(|_| no_apt(program))?;
+        .map_err(|_| no_apt_error(program))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     Ok(if answer.status.success() { Ok(text(&answer.stdout)) } else { Err(text(&answer.stderr)) })
 }
@@ -113,7 +112,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The archive for a kind of processor. The lists for another processor than this machine's are fetched
+    /// Opens the archive for a kind of processor. The lists for another processor than this machine's are fetched
     /// into the cache the first time; `note` is called for that.
     pub fn for_architecture(
         architecture: &'static Architecture,
@@ -122,23 +121,24 @@ impl Archive {
         if Architecture::own() == Some(architecture) {
             return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
         }
-        let lists = cache()?.join(format!("lists-{}", architecture.name));
+        let lists = package_folder()?.join(format!("lists-{}", architecture.name));
         if !lists.exists() {
             note(&format!("fetching {} lists", architecture.name));
             fetch_lists(architecture, &lists)?;
         }
         let update = format!("rm -r {}", lists.display());
-        Ok(Archive { architecture, options: options(architecture, &lists), update })
+        Ok(Archive { architecture, options: apt_options(architecture, &lists), update })
     }
 
-    /// Output of apt-cache.
-    fn ask(&self, words: &[&str], package: &str) -> Result<String, Error> {
+    /// Runs apt-cache about a package, and returns its output.
+    fn run_apt_cache(&self, words: &[&str], package: &str) -> Result<String, Error> {
         let arguments: Vec<&str> =
             self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
-        output("apt-cache", &arguments, Path::new("/"))?.map_err(|answer| self.unknown(package, &answer))
+        run_program("apt-cache", &arguments, Path::new("/"))?
+            .map_err(|answer| self.unknown_package_error(package, &answer))
     }
 
-    fn unknown(&self, package: &str, answer: &str) -> Error {
+    fn unknown_package_error(&self, package: &str, answer: &str) -> Error {
         Error::refused(format!(
             "the package lists of this machine know no {package} (this needs Debian's own \
              archive in /etc/apt/sources.list, and `{}` once): {answer}",
@@ -146,21 +146,23 @@ impl Archive {
         ))
     }
 
-    /// The package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
+    /// Returns the package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
     pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
-        let listed = self.ask(&["depends", "--important"], package)?;
-        depends(&listed, prefix)
+        let listed = self.run_apt_cache(&["depends", "--important"], package)?;
+        dependencies_with_prefix(&listed, prefix)
             .next()
             .map(String::from)
-            .ok_or_else(|| self.unknown(package, &format!("it depends on no {prefix}*")))
+            .ok_or_else(|| self.unknown_package_error(package, &format!("it depends on no {prefix}*")))
     }
 
-    /// The newest version of a package in the lists, from the cache or else from the archive. `note` is
+    /// Returns the newest version of a package in the lists, from the cache or else from the archive. `note` is
     /// called for a download.
-    pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
-        let shown = self.ask(&["show", "--no-all-versions"], package)?;
+    pub fn fetch_newest(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
+        let shown = self.run_apt_cache(&["show", "--no-all-versions"], package)?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let version = field("Version:").ok_or_else(|| self.unknown(package, "it has no version"))?.to_owned();
+        let version = field("Version:")
+            .ok_or_else(|| self.unknown_package_error(package, "it has no version"))?
+            .to_owned();
         let sha256 = field("SHA256:").map(str::to_owned).ok_or_else(|| {
             Error::refused(format!(
                 "the package lists of this machine have no SHA256 of {package}, so it cannot be \
@@ -168,14 +170,14 @@ impl Archive {
                 self.update
             ))
         })?;
-        let cache = cache()?;
+        let cache = package_folder()?;
         // An epoch's colon is written as apt writes it, so that the name is a plain one.
         let name = format!("{package}_{}_{}.deb", version.replace(':', "%3a"), self.architecture.name);
         let file = cache.join(name);
         let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
         // A file in the cache may have been cut short by a full disk; a sound one need not be fetched.
         // (Reading a FIFO in its place would never end.)
-        if file.is_file() && in_cache.verified().is_ok() {
+        if file.is_file() && in_cache.open_verified().is_ok() {
             return Ok(in_cache);
         }
         note(&format!("fetching {package} {version}"));
@@ -184,7 +186,7 @@ impl Archive {
         let wanted = format!("{package}={version}");
         let options = self.options.iter().map(String::as_str);
         let arguments: Vec<&str> = options.chain(["download", &wanted]).collect();
-        output("apt-get", &arguments, incoming.path())?.map_err(|answer| {
+        run_program("apt-get", &arguments, incoming.path())?.map_err(|answer| {
             let package = format!("{package} {version}");
             let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
             let update = self.update.clone();
@@ -199,7 +201,7 @@ impl Archive {
         })?;
         let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
         let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
-        Package { file: fetched.clone(), ..in_cache.clone() }.verified()?;
+        Package { file: fetched.clone(), ..in_cache.clone() }.open_verified()?;
         fs::rename(&fetched, &file).map_err(cache_error(&file))?;
         Ok(in_cache)
     }
@@ -208,8 +210,8 @@ impl Archive {
 /// The packages of the C library and of the compiler's runtime.
 pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
 
-/// Options of apt that keep lists for another processor in a folder of their own.
-fn options(architecture: &Architecture, folder: &Path) -> Vec<String> {
+/// Returns the options of apt that keep lists for another processor in a folder of their own.
+fn apt_options(architecture: &Architecture, folder: &Path) -> Vec<String> {
     let place = |part: &str| folder.join(part).display().to_string();
     [
         ("APT::Architecture", architecture.name.into()),
@@ -235,8 +237,8 @@ fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), 
     }
     File::create(incoming.join("status")).map_err(&failed)?;
     let arguments: Vec<String> =
-        options(architecture, &incoming).into_iter().chain(["update".into()]).collect();
-    let updated = output("apt-get", &arguments, Path::new("/"))?;
+        apt_options(architecture, &incoming).into_iter().chain(["update".into()]).collect();
+    let updated = run_program("apt-get", &arguments, Path::new("/"))?;
     // Of several sources some may have nothing for this processor, which is an error of the whole.
     let found = fs::read_dir(incoming.join("state/lists")).map_err(&failed)?.flatten();
     if !found.into_iter().any(|list| list.file_name().to_string_lossy().contains("_Packages")) {
@@ -249,8 +251,8 @@ fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), 
         .map_err(cache_error(lists))
 }
 
-/// The dependencies with that prefix in the answer of `apt-cache depends`.
-fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+/// Returns the dependencies with a prefix in the output of `apt-cache depends`.
+fn dependencies_with_prefix<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     let dependencies = listed.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     dependencies.map(str::trim).filter(move |name| name.starts_with(prefix))
 }
@@ -258,7 +260,7 @@ fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str
 impl Package {
     /// Unpacks one directory of the package, such as `./boot`, and returns the directory above it. A
     /// directory that was unpacked before is not unpacked again.
-    pub fn unpacked(&self, member: &str) -> Result<PathBuf, Error> {
+    pub fn unpack(&self, member: &str) -> Result<PathBuf, Error> {
         let part = match member.trim_start_matches("./").replace('/', "-") {
             part if part.is_empty() => "all".into(),
             part => part,
@@ -277,10 +279,10 @@ impl Package {
         let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
         let incoming = scratch.path().join(&part);
         fs::create_dir(&incoming).map_err(cache_error(&incoming))?;
-        let package = self.verified()?;
+        let package = self.open_verified()?;
         let missing = |program: &str| {
             let program = program.to_owned();
-            move |_| no_apt(&program)
+            move |_| no_apt_error(&program)
         };
         let mut unpacking = Command::new("dpkg-deb")
             .args(["--fsys-tarfile", "/dev/stdin"])
@@ -306,8 +308,8 @@ impl Package {
         Ok(target)
     }
 
-    /// The package file, open, if it matches the archive's index.
-    fn verified(&self) -> Result<File, Error> {
+    /// Opens the package file, if it matches the archive's index.
+    fn open_verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;
         let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
@@ -339,8 +341,11 @@ mod tests {
     #[test]
     fn a_meta_package_stands_for_its_dependency() {
         let listed = "linux-image-rt-amd64\n  Depends: linux-image-6.1.0-56-rt-amd64\n  Depends: other\n";
-        assert_eq!(depends(listed, "linux-image-").collect::<Vec<_>>(), ["linux-image-6.1.0-56-rt-amd64"]);
-        assert_eq!(depends(listed, "linux-headers-").next(), None);
+        assert_eq!(
+            dependencies_with_prefix(listed, "linux-image-").collect::<Vec<_>>(),
+            ["linux-image-6.1.0-56-rt-amd64"]
+        );
+        assert_eq!(dependencies_with_prefix(listed, "linux-headers-").next(), None);
     }
 
     #[test]
@@ -368,16 +373,16 @@ mod tests {
         let whole = fs::read(&file).unwrap();
         let sha256 = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
         let package = Package { name: "a".into(), version: "1".into(), file: file.clone(), sha256 };
-        let boot = package.unpacked("./boot").unwrap();
+        let boot = package.unpack("./boot").unwrap();
         assert_eq!(fs::read(boot.join("boot/vmlinuz-1")).unwrap(), b"kernel");
         assert!(!boot.join("lib").exists());
-        assert!(package.unpacked("./lib").unwrap().join("lib/modules/1/a.ko").exists());
-        assert!(package.unpacked("./").unwrap().join("boot/vmlinuz-1").exists());
-        assert!(package.unpacked("./usr").is_err_and(|e| e.to_string().contains("does not unpack")));
+        assert!(package.unpack("./lib").unwrap().join("lib/modules/1/a.ko").exists());
+        assert!(package.unpack("./").unwrap().join("boot/vmlinuz-1").exists());
+        assert!(package.unpack("./usr").is_err_and(|e| e.to_string().contains("does not unpack")));
         // One byte more is another package, though dpkg-deb would unpack it all the same.
         fs::write(&file, [&whole[..], b"\n"].concat()).unwrap();
-        assert_eq!(package.unpacked("./boot").unwrap(), boot, "unpacked before");
-        assert!(package.unpacked("./usr").is_err_and(|e| e.to_string().contains("is not the package")));
+        assert_eq!(package.unpack("./boot").unwrap(), boot, "unpacked before");
+        assert!(package.unpack("./usr").is_err_and(|e| e.to_string().contains("is not the package")));
         let left = fs::read_dir(directory.path()).unwrap().flatten();
         assert!(left.map(|e| e.file_name().into_string().unwrap()).all(|name| !name.starts_with('.')));
     }
@@ -388,24 +393,22 @@ mod tests {
         let folder = above.path().join("cache");
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        private(&folder).unwrap();
+        create_private_folder(&folder).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
         let link = above.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         assert!(
-            private(&link).is_err_and(|e| e.to_string().contains("is a link or a file")),
+            create_private_folder(&link).is_err_and(|e| e.to_string().contains("is a link or a file")),
             "a link may be another's"
         );
         let (nowhere, file) = (above.path().join("nowhere"), above.path().join("file"));
         std::os::unix::fs::symlink(above.path().join("none"), &nowhere).unwrap();
         fs::write(&file, "").unwrap();
-        assert!(
-            [nowhere, file]
-                .iter()
-                .all(|it| private(it).is_err_and(|e| e.to_string().contains("is a link or a file")))
-        );
+        assert!([nowhere, file].iter().all(|it| {
+            create_private_folder(it).is_err_and(|e| e.to_string().contains("is a link or a file"))
+        }));
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
-        assert!(private(&folder).is_err_and(|e| e.to_string().contains("others could write")));
+        assert!(create_private_folder(&folder).is_err_and(|e| e.to_string().contains("others could write")));
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o775, "as it was, to be looked at");
     }
 }

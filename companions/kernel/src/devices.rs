@@ -14,7 +14,6 @@ use jitterlab_host::programs::of_system;
 use jitterlab_model::Error;
 use serde::{Deserialize, Serialize};
 
-/// Mount point of the disk in the guest.
 pub const DISK: &str = "/disk";
 /// Address of the first card, and of the peer behind the second.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -35,13 +34,12 @@ impl NetworkCard {
     const ALL: [(NetworkCard, &'static str); 2] =
         [(NetworkCard::Virtio, "virtio"), (NetworkCard::E1000, "e1000")];
 
-    /// Name in options and results.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(card, _)| *card == self).map_or("", |(_, name)| name)
     }
 
-    /// QEMU's device, and the modules of its driver.
-    fn parts(self) -> (&'static str, &'static [&'static str]) {
+    /// Returns QEMU's device, and the modules of its driver.
+    fn device_and_modules(self) -> (&'static str, &'static [&'static str]) {
         match self {
             NetworkCard::Virtio => ("virtio-net-pci", &["virtio_pci", "virtio_net"]),
             NetworkCard::E1000 => ("e1000", &["e1000"]),
@@ -75,14 +73,13 @@ impl Devices {
     }
 
     /// Modules of their drivers; a kernel may have them built in.
-    pub(super) fn modules(self) -> Vec<String> {
+    pub(super) fn driver_modules(self) -> Vec<String> {
         let disk: &[&str] =
             if self.disk { &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"] } else { &[] };
-        let network = self.network.map_or(&[][..], |card| card.parts().1);
+        let network = self.network.map_or(&[][..], |card| card.device_and_modules().1);
         disk.iter().chain(network).map(ToString::to_string).collect()
     }
 
-    /// Options of QEMU; `disk` is the path of the disk's content.
     pub(super) fn qemu_arguments(self, disk: Option<&str>, add: &mut dyn FnMut(&[&str])) {
         if let Some(path) = disk {
             let drive = format!("file={path},format=raw,if=none,id=disk,file.locking=off");
@@ -90,7 +87,7 @@ impl Devices {
         }
         let Some(card) = self.network else { return };
         for number in 0..2 {
-            let device = card.parts().0;
+            let device = card.device_and_modules().0;
             add(&["-netdev", &format!("hubport,id=line{number},hubid=1"), "-device"]);
             // Without the firmware for booting from the network.
             add(&[&format!("{device},netdev=line{number},mac=52:54:00:00:00:0{},romfile=", number + 1)]);
@@ -98,8 +95,8 @@ impl Devices {
     }
 }
 
-/// The content of a disk with an empty file system.
-pub(super) fn formatted(disk: File) -> Result<File, Error> {
+/// Creates an empty file system on the content of a disk.
+pub(super) fn format_disk(disk: File) -> Result<File, Error> {
     let refused = |cause: io::Error| Error::refused("cannot make the guest's disk").because(cause);
     disk.set_len(DISK_BYTES).map_err(refused)?;
     // The child opens it anew by way of this process.
@@ -146,12 +143,15 @@ mod tests {
 
     #[test]
     fn both_cards_are_on_one_line_and_nothing_is_there_unasked() {
-        assert_eq!((line(Devices::default(), None), Devices::default().modules()), (String::new(), vec![]));
+        assert_eq!(
+            (line(Devices::default(), None), Devices::default().driver_modules()),
+            (String::new(), vec![])
+        );
         let devices = Devices { disk: true, network: Some(NetworkCard::E1000) };
         let line = line(devices, Some("/d"));
         assert_eq!(line.matches("hubid=1").count(), 2, "{line}");
         assert!(line.contains("e1000,netdev=line1,mac=52:54:00:00:00:02"), "{line}");
-        assert!(line.contains("file=/d,") && devices.modules().contains(&"ext4".into()), "{line}");
+        assert!(line.contains("file=/d,") && devices.driver_modules().contains(&"ext4".into()), "{line}");
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             println!("skipped: no mke2fs here");
             return;
         }
-        let disk = formatted(tempfile::tempfile().unwrap()).unwrap();
+        let disk = format_disk(tempfile::tempfile().unwrap()).unwrap();
         let mut magic = [0; 2];
         // Its superblock is at 1024, the magic number at 56 in it.
         disk.read_exact_at(&mut magic, 1_024 + 56).unwrap();

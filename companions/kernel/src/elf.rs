@@ -17,7 +17,7 @@ use super::debian::{Archive, C_LIBRARY};
 
 /// An executable or library, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Needs {
+struct Dependencies {
     machine: u16,
     interpreter: Option<PathBuf>,
     libraries: Vec<String>,
@@ -26,22 +26,25 @@ struct Needs {
 }
 
 /// Reads the needs of an ELF file; `None` for any other file.
-fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, Error> {
+fn read_dependencies(path: &Path, data: &[u8]) -> Result<Option<Dependencies>, Error> {
     if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
-        return needs_of(header, path, data).map(Some);
+        return read_class_dependencies(header, path, data).map(Some);
     }
-    FileHeader32::<Endianness>::parse(data).ok().map(|header| needs_of(header, path, data)).transpose()
+    FileHeader32::<Endianness>::parse(data)
+        .ok()
+        .map(|header| read_class_dependencies(header, path, data))
+        .transpose()
 }
 
-fn needs_of<H: FileHeader<Endian = Endianness>>(
+fn read_class_dependencies<H: FileHeader<Endian = Endianness>>(
     header: &H,
     path: &Path,
     data: &[u8],
-) -> Result<Needs, Error> {
+) -> Result<Dependencies, Error> {
     let damaged =
         |error: object::read::Error| Error::damaged(format!("{} is damaged: {error}", path.display()));
     let endian = header.endian().map_err(damaged)?;
-    let mut needs = Needs { machine: header.e_machine(endian), ..Needs::default() };
+    let mut needs = Dependencies { machine: header.e_machine(endian), ..Dependencies::default() };
     let segments = header.program_headers(endian, data).map_err(damaged)?;
     for segment in segments {
         if segment.p_type(endian) == PT_INTERP
@@ -69,19 +72,17 @@ fn needs_of<H: FileHeader<Endian = Endianness>>(
     Ok(needs)
 }
 
-/// A file of this machine and where the guest finds it.
+/// A file of this machine, and its path in the guest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Included {
-    /// Path on this machine.
-    pub here: PathBuf,
-    /// Its absolute path in the guest.
-    pub there: PathBuf,
+pub struct GuestFile {
+    pub host_path: PathBuf,
+    pub guest_path: PathBuf,
 }
 
-impl Included {
-    /// With the path in the guest that it has here.
-    pub(super) fn at(path: PathBuf) -> Self {
-        Included { here: path.clone(), there: path }
+impl GuestFile {
+    /// Creates a file that has the same path in the guest.
+    pub(super) fn from_host_path(path: PathBuf) -> Self {
+        GuestFile { host_path: path.clone(), guest_path: path }
     }
 }
 
@@ -95,11 +96,11 @@ pub struct LibraryPath {
 }
 
 impl LibraryPath {
-    /// `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
-    pub fn of_this_machine() -> Self {
+    /// Returns this machine's: `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
+    pub fn from_this_machine() -> Self {
         let mut directories: Vec<PathBuf> =
             std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
-        configured(Path::new("/etc/ld.so.conf"), &mut directories, 8);
+        add_configured_directories(Path::new("/etc/ld.so.conf"), &mut directories, 8);
         let own = Architecture::own().map(|own| own.multiarch);
         directories
             .extend(own.iter().flat_map(|own| ["/lib", "/usr/lib"].map(|lib| Path::new(lib).join(own))));
@@ -108,57 +109,63 @@ impl LibraryPath {
         LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// The libraries for programs of this kind of processor: this machine's, or else of Debian's packages.
+    /// Returns the libraries for programs of a kind of processor: this machine's, or else of Debian's packages.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
         if Architecture::own() == Some(architecture) {
-            return Ok(Self::of_this_machine());
+            return Ok(Self::from_this_machine());
         }
         let archive = Archive::for_architecture(architecture, note)?;
-        let trees = C_LIBRARY.map(|package| archive.fetch(package, &mut *note)?.unpacked("./"));
+        let trees = C_LIBRARY.map(|package| archive.fetch_newest(package, &mut *note)?.unpack("./"));
         Ok(LibraryPath { directories: Vec::new(), trees: trees.into_iter().collect::<Result<_, _>>()? })
     }
 
     /// Finds a library of that name for processor type `machine`; `first` is searched before all other
     /// folders.
-    fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<Included> {
+    fn find_library(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<GuestFile> {
         if name.contains('/') {
-            return Some(self.at(Path::new(name))).filter(|found| found.here.exists());
+            return Some(self.file_at(Path::new(name))).filter(|found| found.host_path.exists());
         }
         let fits =
             |path: &Path| machine_of(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found));
-        let here = first.iter().chain(&self.directories).map(|directory| Included::at(directory.join(name)));
+        let here = first
+            .iter()
+            .chain(&self.directories)
+            .map(|directory| GuestFile::from_host_path(directory.join(name)));
         let below = Architecture::ALL
             .into_iter()
             .flat_map(|one| ["/lib", "/usr/lib"].map(|lib| Path::new(lib).join(one.multiarch).join(name)));
-        let in_trees = below.flat_map(|there| self.trees.iter().map(move |tree| in_tree(tree, &there)));
-        here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.here))
+        let in_trees = below.flat_map(|there| self.trees.iter().map(move |tree| file_in_tree(tree, &there)));
+        here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.host_path))
     }
 
-    /// The file that a guest finds at this path, such as a program's interpreter: of a package, or else this
+    /// Returns the file that a guest finds at a path, such as a program's interpreter: of a package, or else this
     /// machine's.
-    fn at(&self, there: &Path) -> Included {
+    fn file_at(&self, there: &Path) -> GuestFile {
         // Packages that keep everything below /usr count on the links that a file system has for that.
         let usr = Path::new("/usr").join(there.strip_prefix("/").unwrap_or(there));
-        let candidates = self.trees.iter().flat_map(|tree| [in_tree(tree, there), in_tree(tree, &usr)]);
-        let found = candidates.map(|found| Included { there: there.into(), ..found });
-        found.into_iter().find(|found| found.here.exists()).unwrap_or_else(|| Included::at(there.into()))
+        let candidates =
+            self.trees.iter().flat_map(|tree| [file_in_tree(tree, there), file_in_tree(tree, &usr)]);
+        let found = candidates.map(|found| GuestFile { guest_path: there.into(), ..found });
+        found
+            .into_iter()
+            .find(|found| found.host_path.exists())
+            .unwrap_or_else(|| GuestFile::from_host_path(there.into()))
     }
 
-    /// Path of a library of that name, whatever its processor type.
-    pub fn library(&self, name: &str) -> Option<PathBuf> {
-        self.find(name, None, &[]).map(|found| found.here)
+    /// Returns the path of a library of that name, whatever its processor type.
+    pub fn library_path(&self, name: &str) -> Option<PathBuf> {
+        self.find_library(name, None, &[]).map(|found| found.host_path)
     }
 }
 
-/// A file of an unpacked package.
-fn in_tree(tree: &Path, there: &Path) -> Included {
-    Included { here: tree.join(there.strip_prefix("/").unwrap_or(there)), there: there.into() }
+fn file_in_tree(tree: &Path, there: &Path) -> GuestFile {
+    GuestFile { host_path: tree.join(there.strip_prefix("/").unwrap_or(there)), guest_path: there.into() }
 }
 
-/// The processor type of an ELF file, from its first bytes only.
+/// Returns the processor type of an ELF file, from its first bytes only.
 pub(super) fn machine_of(path: &Path) -> Option<u16> {
     let mut head = [0; 64];
     std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
@@ -170,7 +177,7 @@ pub(super) fn machine_of(path: &Path) -> Option<u16> {
 }
 
 /// Adds the directories of an ld.so.conf and of the files it includes.
-fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
+fn add_configured_directories(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
     let Some(depth) = depth.checked_sub(1) else { return };
     for line in fs::read_to_string(file).unwrap_or_default().lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -178,14 +185,14 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
             Some(pattern) => {
                 // Distributions write `include /etc/ld.so.conf.d/*.conf` and nothing fancier.
                 let Some((directory, suffix)) = pattern.trim().split_once('*') else {
-                    configured(Path::new(pattern.trim()), into, depth);
+                    add_configured_directories(Path::new(pattern.trim()), into, depth);
                     continue;
                 };
                 let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
                 let mut files: Vec<PathBuf> =
                     files.filter(|path| path.to_string_lossy().ends_with(suffix) && path.is_file()).collect();
                 files.sort();
-                files.iter().for_each(|file| configured(file, into, depth));
+                files.iter().for_each(|file| add_configured_directories(file, into, depth));
             }
             None if line.starts_with('/') => into.push(PathBuf::from(line)),
             None => {}
@@ -196,18 +203,21 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
 /// No program or library is larger: a guest keeps all of it in memory.
 pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 
-/// All files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
-pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<Included>, Error> {
+/// Returns all files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
+pub fn dependency_closure(
+    programs: &[PathBuf],
+    libraries: &LibraryPath,
+) -> Result<BTreeSet<GuestFile>, Error> {
     let mut done = BTreeSet::new();
-    let mut waiting: Vec<Included> = programs.iter().cloned().map(Included::at).collect();
+    let mut waiting: Vec<GuestFile> = programs.iter().cloned().map(GuestFile::from_host_path).collect();
     while let Some(file) = waiting.pop() {
         if !done.insert(file.clone()) {
             continue;
         }
-        let path = file.here;
+        let path = file.host_path;
         let data = source::read(&path, LARGEST_BYTES).map_err(Error::file("read", &path))?;
-        let Some(needs) = needs(&path, &data)? else { continue };
-        waiting.extend(needs.interpreter.map(|interpreter| libraries.at(&interpreter)));
+        let Some(needs) = read_dependencies(&path, &data)? else { continue };
+        waiting.extend(needs.interpreter.map(|interpreter| libraries.file_at(&interpreter)));
         let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
         let search: Vec<PathBuf> = needs
             .search
@@ -215,7 +225,7 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
             .map(|directory| directory.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into())
             .collect();
         for library in needs.libraries {
-            let found = libraries.find(&library, Some(needs.machine), &search);
+            let found = libraries.find_library(&library, Some(needs.machine), &search);
             waiting.push(found.ok_or_else(|| {
                 Error::refused(format!(
                     "{} needs {library}, which is in none of the library directories",
@@ -228,11 +238,11 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
     Ok(done)
 }
 
-/// The file without its debug information: everything after the last byte that is loaded when it runs is
+/// Returns a program without its debug information: everything after the last byte that is loaded when it runs is
 /// removed. An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is
 /// returned as it is.
 pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
-    let Some(end) = loaded_end(&data) else { return data };
+    let Some(end) = end_of_loaded_data(&data) else { return data };
     data.truncate(end);
     let Ok((header, _)) = object::from_bytes_mut::<FileHeader64<Endianness>>(&mut data) else { return data };
     // There is no section table any more; to run a program, the kernel reads the program headers only.
@@ -243,7 +253,7 @@ pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-fn loaded_end(data: &[u8]) -> Option<usize> {
+fn end_of_loaded_data(data: &[u8]) -> Option<usize> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, data).ok()?;
@@ -264,8 +274,8 @@ mod tests {
 
     #[test]
     fn the_files_found_are_those_the_dynamic_linker_maps() {
-        let found = closure(&[this_program()], &LibraryPath::of_this_machine()).unwrap();
-        let names: BTreeSet<_> = found.iter().filter_map(|file| file.there.file_name()).collect();
+        let found = dependency_closure(&[this_program()], &LibraryPath::from_this_machine()).unwrap();
+        let names: BTreeSet<_> = found.iter().filter_map(|file| file.guest_path.file_name()).collect();
         // Libraries that the linker mapped into this very process (files only, not the test's data).
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mapped: BTreeSet<&str> =
@@ -280,7 +290,7 @@ mod tests {
     #[test]
     fn a_library_that_is_nowhere_is_named_with_who_needs_it() {
         let nowhere = LibraryPath { directories: Vec::new(), trees: Vec::new() };
-        let message = closure(&[this_program()], &nowhere).unwrap_err().to_string();
+        let message = dependency_closure(&[this_program()], &nowhere).unwrap_err().to_string();
         assert!(message.contains(".so") && message.contains("LD_LIBRARY_PATH"), "{message}");
     }
 
@@ -316,7 +326,7 @@ mod tests {
         fs::write(directory.path().join("d/a.conf"), "/opt/a\n").unwrap();
         fs::write(directory.path().join("d/a.conf.old"), "/opt/old\n").unwrap();
         let mut found = Vec::new();
-        configured(&conf, &mut found, 2);
+        add_configured_directories(&conf, &mut found, 2);
         found.dedup();
         assert_eq!(found, ["/opt/a", "/opt/b"].map(PathBuf::from));
     }
@@ -325,7 +335,7 @@ mod tests {
         #[test]
         fn any_bytes_give_an_answer_and_never_a_panic(mut bytes in any::<Vec<u8>>(), flips in prop::collection::vec((0usize..1024, any::<u8>()), 0..8)) {
             let path = Path::new("x");
-            let _ = needs(path, &bytes);
+            let _ = read_dependencies(path, &bytes);
             let _ = without_debug_information(bytes.clone());
             // A real header with bytes changed reaches further into the reader.
             bytes.resize(4096, 0);
@@ -333,7 +343,7 @@ mod tests {
             for (at, value) in flips {
                 bytes[at] = value;
             }
-            let _ = needs(path, &bytes);
+            let _ = read_dependencies(path, &bytes);
             let _ = without_debug_information(bytes);
         }
     }

@@ -16,32 +16,32 @@ use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcs
 
 use super::devices::DISK;
 use super::guest_network;
-use super::job::{Answer, COMPLAINT, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
+use super::job::{Answer, ERROR_PREFIX, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
 
-/// As the first process of a guest does its job and switches the machine off; comes back anywhere else. To be called first by a
+/// Does the guest's job and switches the machine off, if this is the first process of a guest; returns otherwise. To be called first by a
 /// program that makes guests.
 pub fn run_if_init() {
     let is_asked = std::env::args_os().nth(1).is_some_and(|word| word == INIT_WORD);
     if !is_asked || std::process::id() != 1 {
         return;
     }
-    if let Err(error) = job_done() {
-        println!("{COMPLAINT}{error}");
+    if let Err(error) = perform_job() {
+        println!("{ERROR_PREFIX}{error}");
     }
     // A kernel without a way to switch the machine off halts here; a reset ends QEMU too.
     for way in [RebootMode::RB_POWER_OFF, RebootMode::RB_AUTOBOOT] {
         let Err(error) = reboot(way);
-        println!("{COMPLAINT}{error}");
+        println!("{ERROR_PREFIX}{error}");
     }
 }
 
-fn job_done() -> io::Result<()> {
+fn perform_job() -> io::Result<()> {
     mount_all()?;
-    let job = fs::read(JOB_FILE).map_err(named(JOB_FILE))?;
+    let job = fs::read(JOB_FILE).map_err(with_operation(JOB_FILE))?;
     let job: Job = serde_json::from_slice(&job)?;
     for module in &job.modules {
         let path = format!("{MODULES}/{module}");
-        let file = File::open(&path).map_err(named(&path))?;
+        let file = File::open(&path).map_err(with_operation(&path))?;
         let loaded = finit_module(&file, c"", ModuleInitFlags::empty());
         loaded.map_err(|error| {
             io::Error::other(
@@ -50,24 +50,24 @@ fn job_done() -> io::Result<()> {
             )
         })?;
     }
-    make_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
-    make_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
+    create_device_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
+    create_device_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
     guest_network::switch_loopback_on();
     if job.devices.disk {
         mount_disk()?;
     }
     if job.devices.network.is_some() {
-        guest_network::with_peer()?;
+        guest_network::set_up_cards_and_peer()?;
     }
-    std::env::set_current_dir(RESULTS).map_err(named(RESULTS))?;
-    let steps = job.steps.iter().map(|step| (step.name.clone(), perform(step)));
+    std::env::set_current_dir(RESULTS).map_err(with_operation(RESULTS))?;
+    let steps = job.steps.iter().map(|step| (step.name.clone(), run_command(step)));
     let mut answer = Answer { steps: steps.collect(), files: BTreeMap::new() };
-    collect(Path::new(RESULTS), "", &mut answer.files)?;
-    send(&job.answer, &answer.to_bytes()?)
+    collect_files(Path::new(RESULTS), "", &mut answer.files)?;
+    send_answer(&job.answer, &answer.to_bytes()?)
 }
 
-/// Adds the object of a failed operation to its error.
-fn named(what: &str) -> impl Fn(io::Error) -> io::Error {
+/// Returns a function that adds the operation that failed to an error.
+fn with_operation(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::other(format!("{what}: {error}"))
 }
@@ -75,7 +75,7 @@ fn named(what: &str) -> impl Fn(io::Error) -> io::Error {
 fn mount_all() -> io::Result<()> {
     let here = |kind: &str, target: &str, options: Option<&str>| {
         mount(Some(kind), target, Some(kind), MsFlags::empty(), options)
-            .map_err(|error| named(&format!("cannot mount {kind} on {target}"))(error.into()))
+            .map_err(|error| with_operation(&format!("cannot mount {kind} on {target}"))(error.into()))
     };
     here("proc", "/proc", None)?;
     here("sysfs", "/sys", None)?;
@@ -90,8 +90,8 @@ fn mount_all() -> io::Result<()> {
     fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))
 }
 
-/// Makes the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
-fn make_nodes(directory: &Path, kind: SFlag) {
+/// Creates the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
+fn create_device_nodes(directory: &Path, kind: SFlag) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let number = entry.file_name().to_string_lossy().into_owned();
         let Some((Ok(major), Ok(minor))) = number.split_once(':').map(|(a, b)| (a.parse(), b.parse())) else {
@@ -117,7 +117,7 @@ fn mount_disk() -> io::Result<()> {
     })
 }
 
-fn perform(step: &Step) -> StepResult {
+fn run_command(step: &Step) -> StepResult {
     let Some((program, arguments)) = step.command.split_first() else { return StepResult::default() };
     let output = Command::new(program)
         .args(arguments)
@@ -143,12 +143,12 @@ fn perform(step: &Step) -> StepResult {
     }
 }
 
-fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
+fn collect_files(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = format!("{below}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
-            collect(&entry.path(), &format!("{name}/"), into)?;
+            collect_files(&entry.path(), &format!("{name}/"), into)?;
         } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
             // A pipe or a socket has no content to return, and reading it would block.
             into.insert(name, fs::read(entry.path())?);
@@ -157,15 +157,14 @@ fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) 
     Ok(())
 }
 
-/// Sends the answer through a serial line.
-fn send(path: &str, answer: &[u8]) -> io::Result<()> {
-    let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(named(path))?;
-    let mut settings = tcgetattr(&line).map_err(|error| named(path)(error.into()))?;
+fn send_answer(path: &str, answer: &[u8]) -> io::Result<()> {
+    let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(with_operation(path))?;
+    let mut settings = tcgetattr(&line).map_err(|error| with_operation(path)(error.into()))?;
     cfmakeraw(&mut settings);
     // Not by cfsetspeed: nix asks for a version of it, which a C library that is linked into a program does not have.
     let speed = ControlFlags::from_bits_retain(nix::libc::B115200);
     settings.control_flags = settings.control_flags.difference(ControlFlags::CBAUD) | speed;
     tcsetattr(&line, SetArg::TCSANOW, &settings)?;
-    line.write_all(answer).map_err(named(path))?;
+    line.write_all(answer).map_err(with_operation(path))?;
     Ok(tcdrain(&line)?)
 }

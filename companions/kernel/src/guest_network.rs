@@ -22,22 +22,22 @@ const DISCARD: u16 = 9;
 /// Longest time until the cards have agreed on a speed and the peer answers.
 const LINK: Duration = Duration::from_secs(20);
 
-/// Network loads talk to themselves.
+/// Switches the loopback interface on, for network loads that talk to themselves.
 pub(super) fn switch_loopback_on() {
     let _ = switch_on("lo");
 }
 
 /// Sets up both cards, the second in a network namespace of its own, where a thread takes everything.
-pub(super) fn with_peer() -> io::Result<()> {
+pub(super) fn set_up_cards_and_peer() -> io::Result<()> {
     let (namespace, made) = channel();
     let (moved, is_moved) = channel();
     let (ready, is_ready) = channel();
     thread::Builder::new().name("peer".into()).spawn(move || {
-        let _ = ready.send(peer(&namespace, &is_moved));
+        let _ = ready.send(run_peer(&namespace, &is_moved));
     })?;
     let gone = || io::Error::other("the peer has ended");
     let namespace: File = made.recv().map_err(|_| gone())??;
-    move_to(&namespace, CARDS[1])?;
+    move_interface(&namespace, CARDS[1])?;
     set_address(CARDS[0], ADDRESS)?;
     moved.send(()).map_err(|_| gone())?;
     is_ready.recv().map_err(|_| gone())??;
@@ -55,8 +55,8 @@ pub(super) fn with_peer() -> io::Result<()> {
     }
 }
 
-/// Leaves the network namespace, and takes all that arrives at the card once that is there.
-fn peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io::Result<()> {
+/// Leaves the network namespace, and receives all that arrives at the card once that is there.
+fn run_peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io::Result<()> {
     let left = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
     let made = left.and_then(|()| File::open("/proc/thread-self/ns/net"));
     let _ = namespace.send(made.map_err(|error| io::Error::other(format!("network namespace: {error}"))));
@@ -78,8 +78,8 @@ fn peer(namespace: &Sender<io::Result<File>>, is_moved: &Receiver<()>) -> io::Re
     Ok(())
 }
 
-/// Request about an interface.
-fn request(name: &str) -> libc::ifreq {
+/// Creates an ioctl's request about an interface.
+fn interface_request(name: &str) -> libc::ifreq {
     // SAFETY: an all-zero ifreq is a valid one.
     let mut request = unsafe { std::mem::zeroed::<libc::ifreq>() };
     for (into, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
@@ -88,7 +88,7 @@ fn request(name: &str) -> libc::ifreq {
     request
 }
 
-fn ask(what: libc::Ioctl, request: &libc::ifreq) -> io::Result<()> {
+fn interface_ioctl(what: libc::Ioctl, request: &libc::ifreq) -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     // SAFETY: the request names an interface and outlives the call.
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), what, std::ptr::from_ref(request)) };
@@ -96,22 +96,22 @@ fn ask(what: libc::Ioctl, request: &libc::ifreq) -> io::Result<()> {
 }
 
 fn switch_on(name: &str) -> io::Result<()> {
-    let mut request = request(name);
+    let mut request = interface_request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    ask(libc::SIOCSIFFLAGS as libc::Ioctl, &request)
+    interface_ioctl(libc::SIOCSIFFLAGS as libc::Ioctl, &request)
 }
 
 /// Gives an interface an address in a network of 256, and switches it on.
 fn set_address(name: &str, address: Ipv4Addr) -> io::Result<()> {
     let set = |what: libc::Ioctl, address: Ipv4Addr| {
-        let mut request = request(name);
+        let mut request = interface_request(name);
         let mut bytes = [0; 14];
         bytes[2..6].copy_from_slice(&address.octets());
         request.ifr_ifru.ifru_addr = libc::sockaddr {
             sa_family: libc::AF_INET as libc::sa_family_t,
             sa_data: bytes.map(|byte: u8| byte as libc::c_char),
         };
-        ask(what, &request)
+        interface_ioctl(what, &request)
     };
     let all = set(libc::SIOCSIFADDR as libc::Ioctl, address)
         .and_then(|()| set(libc::SIOCSIFNETMASK as libc::Ioctl, Ipv4Addr::new(255, 255, 255, 0)))
@@ -123,7 +123,7 @@ fn set_address(name: &str, address: Ipv4Addr) -> io::Result<()> {
 }
 
 /// Moves an interface to another network namespace (rtnetlink(7): RTM_NEWLINK with IFLA_NET_NS_FD).
-fn move_to(namespace: &File, name: &str) -> io::Result<()> {
+fn move_interface(namespace: &File, name: &str) -> io::Result<()> {
     let failed = |error: io::Error| {
         io::Error::other(Error::refused(format!("cannot move {name} to the peer")).because(error))
     };

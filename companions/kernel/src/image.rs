@@ -20,7 +20,7 @@ pub enum KernelChoice {
     Debian(Flavour, Option<&'static Architecture>),
 }
 
-fn no_kernel(word: &str) -> Error {
+fn no_kernel_error(word: &str) -> Error {
     Error::bad_use(format!("Debian has no kernel {word:?} here")).remedy(
         "use debian:rt, debian:generic, debian:cloud, for another processor debian:rt-arm64 and so on (amd64, arm64, \
          armhf), or the path of a kernel image",
@@ -32,30 +32,30 @@ impl FromStr for KernelChoice {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("debian:") {
-            None if text == "debian" => Err(no_kernel("")),
+            None if text == "debian" => Err(no_kernel_error("")),
             None if Flavour::ALL.iter().any(|flavour| flavour.name() == text) => {
                 Err(Error::bad_use(format!("{text:?} is no kernel image"))
                     .remedy(format!("did you mean debian:{text}? (a file of that name is ./{text})")))
             }
             None => Ok(KernelChoice::File(text.into())),
-            Some(word) => debian(word).ok_or_else(|| no_kernel(word)),
+            Some(word) => parse_debian_kernel(word).ok_or_else(|| no_kernel_error(word)),
         }
     }
 }
 
-/// `rt`, `arm64` or `rt-arm64`.
-fn debian(word: &str) -> Option<KernelChoice> {
-    let (flavour, architecture) = match (word.split_once('-'), named(word)) {
-        (Some((flavour, architecture)), _) => (flavour, Some(named(architecture)?)),
+/// Parses `rt`, `arm64` or `rt-arm64`.
+fn parse_debian_kernel(word: &str) -> Option<KernelChoice> {
+    let (flavour, architecture) = match (word.split_once('-'), architecture_by_name(word)) {
+        (Some((flavour, architecture)), _) => (flavour, Some(architecture_by_name(architecture)?)),
         (None, Some(architecture)) => (Flavour::Generic.name(), Some(architecture)),
         (None, None) => (word, None),
     };
     let flavour = Flavour::ALL.into_iter().find(|one| one.name() == flavour)?;
-    architecture.unwrap_or_else(Architecture::usual).kernel(flavour)?;
+    architecture.unwrap_or_else(Architecture::own_or_default).kernel_package(flavour)?;
     Some(KernelChoice::Debian(flavour, architecture))
 }
 
-fn named(name: &str) -> Option<&'static Architecture> {
+fn architecture_by_name(name: &str) -> Option<&'static Architecture> {
     Architecture::ALL.into_iter().find(|one| one.name == name)
 }
 
@@ -74,23 +74,20 @@ impl fmt::Display for KernelChoice {
 /// A kernel image on this machine.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// The kernel as it was named.
     pub name: String,
     pub path: PathBuf,
-    /// The processor it is for.
     pub architecture: &'static Architecture,
     /// `uname -r`, such as `6.1.0-56-rt-amd64`.
     pub release: String,
     /// The rest of its version line: who built it, `#1 SMP PREEMPT_RT ...`.
     pub version: String,
-    /// The package it came in.
     pub package: Option<Package>,
 }
 
 impl Image {
     /// True if a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: the version line
     /// of kernels with the Dovetail interrupt pipeline names it.
-    pub fn pipelines_interrupts(&self) -> bool {
+    pub fn has_interrupt_pipeline(&self) -> bool {
         self.version.split_whitespace().any(|word| matches!(word, "IRQPIPE" | "IRQ_PIPELINE"))
     }
 }
@@ -98,25 +95,26 @@ impl Image {
 impl KernelChoice {
     /// Returns the image, fetching Debian's package if the cache does not have it. `note` is called before
     /// work that takes time.
-    pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
+    pub fn find_image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),
             KernelChoice::Debian(flavour, architecture) => {
-                let architecture = architecture.unwrap_or_else(Architecture::usual);
-                let meta = architecture.kernel(*flavour).ok_or_else(|| no_kernel(flavour.name()))?;
+                let architecture = architecture.unwrap_or_else(Architecture::own_or_default);
+                let meta =
+                    architecture.kernel_package(*flavour).ok_or_else(|| no_kernel_error(flavour.name()))?;
                 let archive = Archive::for_architecture(architecture, note)?;
-                let package = archive.fetch(&archive.dependency(meta, "linux-image-")?, note)?;
-                (vmlinuz(&package)?, Some(package))
+                let package = archive.fetch_newest(&archive.dependency(meta, "linux-image-")?, note)?;
+                (find_vmlinuz(&package)?, Some(package))
             }
         };
-        let (architecture, release, version) = version_of(&path)?;
+        let (architecture, release, version) = architecture_and_version(&path)?;
         Ok(Image { name: self.to_string(), path, architecture, release, version, package })
     }
 }
 
-/// The image in an unpacked kernel package.
-fn vmlinuz(package: &Package) -> Result<PathBuf, Error> {
-    let boot = package.unpacked("./boot")?.join("boot");
+/// Returns the path of the image in a kernel package, which it unpacks.
+fn find_vmlinuz(package: &Package) -> Result<PathBuf, Error> {
+    let boot = package.unpack("./boot")?.join("boot");
     let entries = std::fs::read_dir(&boot).into_iter().flatten().flatten();
     entries
         .map(|entry| entry.path())
@@ -124,9 +122,9 @@ fn vmlinuz(package: &Package) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
-/// Architecture of an image, with release and version. The release of an image without one is taken from its
+/// Returns the architecture, release and version of an image. The release of an image without one is taken from its
 /// name `vmlinuz-RELEASE`, if it has such a name.
-fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
+fn architecture_and_version(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
     let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));
     let (architecture, text) = found.ok_or_else(|| {
@@ -180,16 +178,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bzImage");
         std::fs::write(&path, &image).unwrap();
-        let found = KernelChoice::File(path.clone()).image(&mut |_| {}).unwrap();
+        let found = KernelChoice::File(path.clone()).find_image(&mut |_| {}).unwrap();
         assert_eq!((found.release.as_str(), found.version.as_str()), ("6.1.0-rt", "(me) #1"));
         assert_eq!(found.architecture.name, "amd64");
-        assert!(!found.pipelines_interrupts());
+        assert!(!found.has_interrupt_pipeline());
         let version = "(me@here) #2 SMP PREEMPT IRQPIPE Fri".into();
-        assert!(Image { version, ..found }.pipelines_interrupts());
+        assert!(Image { version, ..found }.has_interrupt_pipeline());
         std::fs::write(&path, "#!/bin/sh").unwrap();
-        let other = KernelChoice::File(path).image(&mut |_| {}).unwrap_err().to_string();
+        let other = KernelChoice::File(path).find_image(&mut |_| {}).unwrap_err().to_string();
         assert!(other.contains("is not a Linux kernel image"), "{other}");
-        let missing = KernelChoice::File("/nonexistent/bzImage".into()).image(&mut |_| {}).unwrap_err();
+        let missing = KernelChoice::File("/nonexistent/bzImage".into()).find_image(&mut |_| {}).unwrap_err();
         assert!(missing.to_string().contains("/nonexistent/bzImage"));
     }
 
@@ -199,7 +197,7 @@ mod tests {
         let read = |name: &str, image: &[u8]| {
             let path = directory.path().join(name);
             std::fs::write(&path, image).unwrap();
-            let found = KernelChoice::File(path).image(&mut |_| {}).unwrap();
+            let found = KernelChoice::File(path).find_image(&mut |_| {}).unwrap();
             (found.architecture.name, found.release)
         };
         let mut image = vec![0; 0x40];

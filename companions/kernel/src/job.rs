@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::archive;
 use super::devices::Devices;
 
-/// Path of the job in the guest.
 pub const JOB_FILE: &str = "/jitterlab/job.json";
 /// Folder of the guest's modules, in the order they are loaded.
 pub const MODULES: &str = "/jitterlab/modules";
@@ -20,7 +19,7 @@ pub const JITTERLAB: &str = "/bin/jitterlab";
 /// Path in the guest of its first process: the companion that made the guest.
 pub const INIT: &str = "/init";
 /// Begin of the console's message if the guest itself could not go on.
-pub const COMPLAINT: &str = "jitterlab guest: ";
+pub const ERROR_PREFIX: &str = "jitterlab guest: ";
 /// Word after `--` on the kernel's command line that marks a guest for the companion.
 pub const INIT_WORD: &str = "guest";
 
@@ -29,7 +28,6 @@ pub const INIT_WORD: &str = "guest";
 pub struct Job {
     /// File names of the modules in [`MODULES`], loaded first.
     pub modules: Vec<String>,
-    /// Devices to set up.
     pub devices: Devices,
     /// The device that the answer is written to.
     pub answer: String,
@@ -60,7 +58,6 @@ pub struct StepResult {
 /// Everything the guest sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Result of each step, by name.
     pub steps: BTreeMap<String, StepResult>,
     /// The files the commands left in [`RESULTS`], by their path below it.
     pub files: BTreeMap<String, Vec<u8>>,
@@ -74,9 +71,9 @@ impl Answer {
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut archive = archive::Archive::new();
         let steps = serde_json::to_vec(&self.steps)?;
-        archive.file(STEPS, 0o644, &steps).map_err(io::Error::other)?;
+        archive.add_file(STEPS, 0o644, &steps).map_err(io::Error::other)?;
         for (path, content) in &self.files {
-            archive.file(&format!("{FILES}{path}"), 0o644, content).map_err(io::Error::other)?;
+            archive.add_file(&format!("{FILES}{path}"), 0o644, content).map_err(io::Error::other)?;
         }
         Ok(archive.finish())
     }

@@ -11,7 +11,7 @@ use super::session::{GuestRun, RunFile, run_file_name};
 impl GuestRun {
     /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
     /// first such name with a free number), with a description of the guest.
-    pub fn keep(
+    pub fn save_run_file(
         &self,
         step: &str,
         time: GuestTime,
@@ -19,16 +19,16 @@ impl GuestRun {
         kernel: &str,
     ) -> Result<PathBuf, Error> {
         let file = self.run_file(step)?;
-        made(directory)?;
-        let path = free_name(directory, &plain_name(kernel), ".parquet");
-        jitterlab_trace::redescribe(file.path(), &path, |info| self.describe(info, time))?;
+        create_directory(directory)?;
+        let path = free_path(directory, &plain_name(kernel), ".parquet");
+        jitterlab_trace::redescribe(file.path(), &path, |info| self.add_guest_facts(info, time))?;
         Ok(path)
     }
 
     /// Keeps the files that the other steps left in their working directory, in the same directory and under
     /// names with the same begin; run files among them get a description of the guest. Returns the path of
     /// each, or the reason why it is not kept.
-    pub fn keep_others(
+    pub fn save_other_files(
         &self,
         step: &str,
         time: GuestTime,
@@ -38,11 +38,11 @@ impl GuestRun {
         let own = run_file_name(step);
         let others = self.answer.files.iter().filter(|(name, _)| **name != own);
         let kept = others.map(|(name, content)| {
-            made(directory)?;
+            create_directory(directory)?;
             let (stem, extension) = name.split_at(name.rfind('.').unwrap_or(name.len()));
-            let path = free_name(directory, &format!("{}-{stem}", plain_name(kernel)), extension);
+            let path = free_path(directory, &format!("{}-{stem}", plain_name(kernel)), extension);
             let file = RunFile::new(name, content)?;
-            let describe = |info: &mut RunInfo| self.describe(info, time);
+            let describe = |info: &mut RunInfo| self.add_guest_facts(info, time);
             match RunReader::open(file.path()) {
                 Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),
                 Err(_) => std::fs::write(&path, content).map_err(|error| {
@@ -55,17 +55,17 @@ impl GuestRun {
     }
 }
 
-fn made(directory: &Path) -> Result<(), Error> {
+fn create_directory(directory: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(directory).map_err(Error::file("make", directory))
 }
 
-/// A kernel's name without the folders it is in.
+/// Returns a kernel's name without the folders it is in.
 fn plain_name(kernel: &str) -> String {
     Path::new(kernel).file_name().unwrap_or(kernel.as_ref()).to_string_lossy().into_owned()
 }
 
-/// The first name that is free: the stem, made plain, and the extension, with a number between them where it takes one.
-fn free_name(directory: &Path, stem: &str, extension: &str) -> PathBuf {
+/// Returns the first path that is free: the stem, made plain, and the extension, with a number between them if needed.
+fn free_path(directory: &Path, stem: &str, extension: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     let spelled = |text: &str| text.chars().map(|c| if plain(c) { c } else { '-' }).collect::<String>();
     let (stem, extension) = (spelled(stem), spelled(extension));

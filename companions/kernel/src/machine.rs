@@ -70,12 +70,10 @@ pub struct Machine {
     pub architecture: &'static Architecture,
     /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
     pub qemu: Option<PathBuf>,
-    /// Number of virtual processors.
     pub cpus: u16,
     pub memory_mib: u32,
     pub time: GuestTime,
     pub devices: Devices,
-    /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
     /// Longest time of the emulation, in this machine's time.
     pub timeout: Duration,
@@ -85,7 +83,7 @@ impl Default for Machine {
     /// One processor, 1 GiB, virtual time, 10 minutes.
     fn default() -> Self {
         Machine {
-            architecture: Architecture::usual(),
+            architecture: Architecture::own_or_default(),
             qemu: None,
             cpus: 1,
             memory_mib: 1024,
@@ -99,9 +97,9 @@ impl Default for Machine {
 
 /// The longest time in ns that a processor runs while the others wait, if several share counted time. It
 /// divides no usual period, so that due times fall on every part of a turn.
-pub const TURN_NS: i64 = 7_000;
+pub const TIME_SLICE_NS: i64 = 7_000;
 /// The object of the emulator that ends the turns.
-pub(super) const TURNS: &str = "turns";
+pub(super) const TIME_SLICES_ID: &str = "turns";
 
 /// The files QEMU opens.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +107,6 @@ pub(super) struct Files<'a> {
     pub kernel: &'a Path,
     pub initramfs: &'a str,
     pub answer: &'a str,
-    /// Content of the disk, if there is one.
     pub disk: Option<&'a str>,
     pub monitor: i32,
 }
@@ -119,17 +116,17 @@ impl Machine {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }
 
-    /// True if its processors take turns of [`TURN_NS`]: with several processors, and time counted in
+    /// True if its processors share time in slices of [`TIME_SLICE_NS`]: with several processors, and time counted in
     /// instructions.
-    pub fn takes_turns(&self) -> bool {
+    pub fn uses_time_slices(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
     }
 
-    /// Processors for an emulator that runs them one after the other, each until its clock's next timer.
+    /// Adds the processors for an emulator that runs them one after the other, each until its clock's next timer.
     ///
     /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
     /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
-    fn turns(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
+    fn add_time_slices(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
         let cpus = self.cpus;
         add(&["-smp", &format!("1,maxcpus={},sockets=2,cores={cpus},threads=1", 2 * cpus)]);
         for core in 1..cpus {
@@ -138,9 +135,9 @@ impl Machine {
                 add(&["-device", &place]);
             }
         }
-        let interval = TURN_NS / 1_000;
+        let interval = TIME_SLICE_NS / 1_000;
         add(&["-netdev", "hubport,id=nowhere,hubid=0", "-object"]);
-        add(&[&format!("filter-buffer,id={TURNS},netdev=nowhere,interval={interval}")]);
+        add(&[&format!("filter-buffer,id={TIME_SLICES_ID},netdev=nowhere,interval={interval}")]);
     }
 
     /// Makes the kernel trust the processor's time stamp counter, unless a `tsc=` parameter was given.
@@ -152,7 +149,6 @@ impl Machine {
         }
     }
 
-    /// The kernel's command line.
     pub fn command_line(&self, library_path: &[String]) -> String {
         // Addresses are not randomised, so that hash tables and caches collide the same way each time; a
         // panic resets at once, which QEMU reports. The emulated serial line causes many spurious interrupts
@@ -167,7 +163,7 @@ impl Machine {
         if let Some(ns) = self.time.ns_per_instruction() {
             words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
-        if self.takes_turns() {
+        if self.uses_time_slices() {
             // Printing thousands of lines on the console would take a large part of such a boot.
             words.extend([format!("nr_cpus={}", self.cpus), "quiet".into()]);
             if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
@@ -185,8 +181,8 @@ impl Machine {
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         let of = self.architecture;
         add(&["-machine", of.machine, "-cpu", of.cpu]);
-        match of.turns.filter(|_| self.takes_turns()) {
-            Some(device) => self.turns(device, &mut add),
+        match of.turns.filter(|_| self.uses_time_slices()) {
+            Some(device) => self.add_time_slices(device, &mut add),
             None => add(&["-smp", &self.cpus.to_string()]),
         }
         add(&["-m", &self.memory_mib.to_string()]);
@@ -247,7 +243,7 @@ mod tests {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", disk: None, monitor: 9 };
         let arguments = Machine::default().qemu_arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
-        let cpu = format!("-cpu {}", Architecture::usual().cpu);
+        let cpu = format!("-cpu {}", Architecture::own_or_default().cpu);
         for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", &cpu, "-smp 1"] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
@@ -266,6 +262,6 @@ mod tests {
         let unstable = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
         assert!(!unstable.command_line(&[]).contains("tsc=reliable"));
         let real = Machine { time: GuestTime::Real, ..several };
-        assert!(!real.takes_turns() && !real.command_line(&[]).contains("nr_cpus"));
+        assert!(!real.uses_time_slices() && !real.command_line(&[]).contains("nr_cpus"));
     }
 }

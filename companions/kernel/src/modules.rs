@@ -13,22 +13,20 @@ use jitterlab_model::Error;
 /// A module ready to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Its name, with underscores.
     pub name: String,
-    /// Content of the module, uncompressed.
     pub content: Vec<u8>,
 }
 
 /// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it depends on. Those of
 /// `drivers` that the tree lacks count as built in.
-pub fn read(asked: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
+pub fn read_modules(asked: &[String], drivers: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
     let mut loader = Loader { tree, index: None, done: Vec::new() };
     for driver in drivers {
-        if loader.find(driver).is_ok() {
-            loader.add(driver, 0)?;
+        if loader.find_file(driver).is_ok() {
+            loader.add_with_dependencies(driver, 0)?;
         }
     }
-    asked.iter().try_for_each(|name| loader.add(name, 0))?;
+    asked.iter().try_for_each(|name| loader.add_with_dependencies(name, 0))?;
     Ok(loader.done)
 }
 
@@ -39,28 +37,28 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn add(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
-        let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find(asked)? };
+    fn add_with_dependencies(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
+        let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find_file(asked)? };
         let name = name_of(&path);
         // Modules with circular dependencies cannot be loaded; the kernel reports that best.
         if self.done.iter().any(|module| module.name == name) || depth > 32 {
             return Ok(());
         }
-        let content = uncompressed(&path).map_err(Error::file("read", &path))?;
+        let content = read_uncompressed(&path).map_err(Error::file("read", &path))?;
         let depends = dependencies(&content)
             .ok_or_else(|| Error::damaged(format!("{} is not a kernel module", path.display())))?;
         for dependency in depends {
-            self.add(&dependency, depth + 1)?;
+            self.add_with_dependencies(&dependency, depth + 1)?;
         }
         self.done.push(Module { name, content });
         Ok(())
     }
 
-    fn find(&mut self, name: &str) -> Result<PathBuf, Error> {
+    fn find_file(&mut self, name: &str) -> Result<PathBuf, Error> {
         let tree = self.tree;
         let index = self.index.get_or_insert_with(|| {
             let mut index = BTreeMap::new();
-            walk(tree, &mut index);
+            index_modules(tree, &mut index);
             index
         });
         index.get(&name.replace('-', "_")).cloned().ok_or_else(|| {
@@ -70,17 +68,17 @@ impl Loader<'_> {
     }
 }
 
-/// Name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
+/// Returns the name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")
 }
 
-fn walk(directory: &Path, into: &mut BTreeMap<String, PathBuf>) {
+fn index_modules(directory: &Path, into: &mut BTreeMap<String, PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&path, into),
+            Ok(kind) if kind.is_dir() => index_modules(&path, into),
             Ok(_) if entry.file_name().to_string_lossy().contains(".ko") => {
                 into.insert(name_of(&path), path);
             }
@@ -89,7 +87,7 @@ fn walk(directory: &Path, into: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
+fn read_uncompressed(path: &Path) -> io::Result<Vec<u8>> {
     let program = match path.extension().and_then(|e| e.to_str()) {
         Some("xz") => "xz",
         Some("zst") => "zstd",
@@ -108,7 +106,7 @@ fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer.stdout)
 }
 
-/// The modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
+/// Returns the modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
 fn dependencies(content: &[u8]) -> Option<Vec<String>> {
     let file = object::File::parse(content).ok()?;
     let information = file.section_by_name(".modinfo")?.data().ok()?;
@@ -145,16 +143,20 @@ mod tests {
         fs::write(drivers.join("virtio.ko"), module("")).unwrap();
         let names = |asked: &[&str]| -> Vec<String> {
             let asked: Vec<String> = asked.iter().map(|s| String::from(*s)).collect();
-            read(&asked, &["virtio-net".into()], tree.path()).unwrap().into_iter().map(|m| m.name).collect()
+            read_modules(&asked, &["virtio-net".into()], tree.path())
+                .unwrap()
+                .into_iter()
+                .map(|m| m.name)
+                .collect()
         };
         assert_eq!(names(&["virtio_blk"]), ["virtio", "virtio_ring", "virtio_blk"]);
         assert_eq!(names(&["virtio-ring", "virtio-blk", "virtio"]), ["virtio", "virtio_ring", "virtio_blk"]);
         let by_path = drivers.join("virtio.ko").display().to_string();
         assert_eq!(names(&[&by_path]), ["virtio"]);
-        let missing = read(&["snd".into()], &[], tree.path()).unwrap_err().to_string();
+        let missing = read_modules(&["snd".into()], &[], tree.path()).unwrap_err().to_string();
         assert!(missing.contains("snd"), "{missing}");
         fs::write(drivers.join("text.ko"), "text").unwrap();
-        let text = read(&["text".into()], &[], tree.path()).unwrap_err().to_string();
+        let text = read_modules(&["text".into()], &[], tree.path()).unwrap_err().to_string();
         assert!(text.contains("is not a kernel module"), "{text}");
     }
 
@@ -176,7 +178,7 @@ mod tests {
             } else {
                 "xz"
             };
-            let content = uncompressed(&tree.path().join(format!("a.ko.{suffix}"))).unwrap();
+            let content = read_uncompressed(&tree.path().join(format!("a.ko.{suffix}"))).unwrap();
             assert_eq!(content, module(""));
         }
     }

@@ -7,8 +7,8 @@ use jitterlab_model::Error;
 use super::architecture::Architecture;
 use super::elf;
 
-/// This program's own file, as the companion of a guest.
-pub fn own() -> Result<PathBuf, Error> {
+/// Returns this program's own file, as the companion of a guest.
+pub fn own_executable() -> Result<PathBuf, Error> {
     let path = std::env::current_exe()
         .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))?;
     // Of a file that is gone the kernel returns another name.
@@ -22,9 +22,7 @@ pub fn own() -> Result<PathBuf, Error> {
 /// The programs for one guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// The jitterlab that measures.
     pub jitterlab: PathBuf,
-    /// The companion, which is the first process.
     pub companion: PathBuf,
 }
 

@@ -19,7 +19,7 @@ use nix::sys::signal::Signal;
 use super::devices;
 use super::image::Image;
 use super::initramfs::Initramfs;
-use super::job::{Answer, COMPLAINT};
+use super::job::{Answer, ERROR_PREFIX};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
 use jitterlab_host::child::{DescendantKiller, EndWithParent, kill_descendants};
@@ -28,28 +28,24 @@ use jitterlab_model::Error;
 /// Progress of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestProgress {
-    /// The guest's time since it was switched on.
     pub guest: Duration,
     /// This machine's time since then.
-    pub here: Duration,
+    pub host: Duration,
 }
 
-/// Interval between two looks at QEMU.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time after which a guest whose clock does not move and whose emulator computes nothing will never
 /// continue.
-const HALTED_AFTER: Duration = Duration::from_secs(15);
+const STALLED_AFTER: Duration = Duration::from_secs(15);
 /// Number of looks between two at the processors, and number of times that they must be found dead.
-const PROCESSORS_EVERY: u64 = 50;
+const POLLS_PER_PROCESSOR_CHECK: u64 = 50;
 const DEAD_TIMES: u32 = 3;
-/// Number of the console's last lines in an error.
 const LAST_LINES: usize = 25;
-/// Bytes of the console that are kept.
 const CONSOLE_BYTES: usize = 1 << 20;
 
 /// Case of an error: the guest ended by itself, and no whole answer came from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LostAnswer;
+pub struct NoCompleteAnswer;
 
 /// Case of an error: the guest said why it cannot do its job, such as a device that its kernel has no driver for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +59,19 @@ pub fn boot(
     progress: &mut dyn FnMut(GuestProgress),
 ) -> Result<Answer, Error> {
     let began = Instant::now();
-    let mut archive = memory_file("initramfs")?;
+    let mut archive = anonymous_file("initramfs")?;
     archive.write_all(&initramfs.bytes)?;
-    let mut answer = memory_file("answer")?;
+    let mut answer = anonymous_file("answer")?;
     let (monitor, qemus_end) = UnixStream::pair()?;
-    let disk =
-        machine.devices.disk.then(|| memory_file("disk")).transpose()?.map(devices::formatted).transpose()?;
+    let disk = machine
+        .devices
+        .disk
+        .then(|| anonymous_file("disk"))
+        .transpose()?
+        .map(devices::format_disk)
+        .transpose()?;
     let (archive_path, answer_path, disk_path) =
-        (path_of(&archive), path_of(&answer), disk.as_ref().map(path_of));
+        (inherited_path(&archive), inherited_path(&answer), disk.as_ref().map(inherited_path));
     let files = Files {
         kernel: &image.path,
         initramfs: &archive_path,
@@ -86,7 +87,7 @@ pub fn boot(
         .stderr(Stdio::piped())
         .end_with_parent(Signal::SIGKILL);
     let files = [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()].into_iter();
-    hand_over(&mut command, files.chain(disk.as_ref().map(AsRawFd::as_raw_fd)).collect());
+    inherit_files(&mut command, files.chain(disk.as_ref().map(AsRawFd::as_raw_fd)).collect());
     let guard = DescendantKiller::new(&mut command)?;
     let child = command.spawn().map_err(|error| {
         Error::refused(format!("{} could not be started", machine.emulator().display()))
@@ -98,10 +99,10 @@ pub fn boot(
     })?;
     let mut qemu = Qemu { child, _guard: guard };
     drop(qemus_end);
-    let console = Reader::new(qemu.child.stdout.take());
-    let said = Reader::new(qemu.child.stderr.take());
+    let console = StreamCollector::new(qemu.child.stdout.take());
+    let said = StreamCollector::new(qemu.child.stderr.take());
 
-    let ending = watch(
+    let ending = watch_until_end(
         machine,
         &mut qemu,
         Monitor::new(monitor, machine.architecture.clock)?,
@@ -114,11 +115,11 @@ pub fn boot(
     let after = ending.guest;
     let mut bytes = Vec::new();
     answer.read_to_end(&mut bytes)?;
-    let ended = ending.ended_by_itself() || ending.has_switched_off(&console);
+    let ended = ending.is_end_of_guest() || ending.has_switched_off(&console);
     if let (Some(answer), true) = (Answer::from_bytes(&bytes), ended) {
         return Ok(answer);
     }
-    if let Some((_, complaint)) = console.rsplit_once(COMPLAINT) {
+    if let Some((_, complaint)) = console.rsplit_once(ERROR_PREFIX) {
         return Err(Error::not_measured(format!(
             "the guest could not do its job: {}",
             complaint.lines().next().unwrap_or_default().trim()
@@ -127,62 +128,62 @@ pub fn boot(
     }
     let panicked = console.contains("Kernel panic");
     let console = last_lines(&console);
-    Err(match ending.how {
+    Err(match ending.kind {
         _ if panicked => Error::not_measured(format!(
             "the kernel panicked after {after:?} of its time; the console's last \
              lines:\n{console}"
         )),
-        How::TimedOut => Error::not_measured(format!(
+        EndKind::TimedOut => Error::not_measured(format!(
             "the guest was not finished after {:?} (it had lived {after:?} of its own time) \
              and was stopped; if it is only slow, allow more with --timeout; the console's \
              last lines:\n{console}",
             machine.timeout
         )),
-        How::Halted => Error::not_measured(format!(
+        EndKind::Halted => Error::not_measured(format!(
             "the guest hung: its processor halted after {after:?} of its time with nothing \
              left to wake it; the console's last lines:\n{console}"
         )),
-        How::Exited { reset: true, .. } => Error::not_measured(format!(
+        EndKind::Exited { reset: true, .. } => Error::not_measured(format!(
             "the guest rebooted after {after:?} of its time instead of finishing; the \
              console's last lines:\n{console}"
         )),
-        How::Exited { status, .. } if !status.success() || status.signal().is_some() => {
+        EndKind::Exited { status, .. } if !status.success() || status.signal().is_some() => {
             Error::not_measured(format!("QEMU ended with {status}: {}", said.finish().trim()))
         }
-        How::Exited { .. } => Error::not_measured(format!(
+        EndKind::Exited { .. } => Error::not_measured(format!(
             "the guest switched itself off after {after:?} of its time without an answer; \
              the console's last lines:\n{console}"
         ))
         .remedy("boot it again: on a busy machine an answer can be lost")
-        .case(LostAnswer),
+        .case(NoCompleteAnswer),
     })
 }
 
 /// End of QEMU, and the guest's clock at that time.
 struct Ending {
-    how: How,
+    kind: EndKind,
     guest: Duration,
 }
 
 impl Ending {
-    fn ended_by_itself(&self) -> bool {
-        matches!(self.how, How::Exited { status, .. } if status.success())
+    fn is_end_of_guest(&self) -> bool {
+        matches!(self.kind, EndKind::Exited { status, .. } if status.success())
     }
 
     /// True if its kernel had switched off when it halted, though its machine stayed on: seen once on a busy
     /// computer.
     fn has_switched_off(&self, console: &str) -> bool {
-        matches!(self.how, How::Halted) && console.contains("reboot: Power down")
+        matches!(self.kind, EndKind::Halted) && console.contains("reboot: Power down")
     }
 }
 
-enum How {
+enum EndKind {
     Exited { status: ExitStatus, reset: bool },
     TimedOut,
     Halted,
 }
 
-fn watch(
+fn watch_until_end(
     machine: &Machine,
     qemu: &mut Qemu,
     mut monitor: Monitor,
@@ -196,11 +197,11 @@ fn watch(
     let mut still = StallDetector::new();
     let mut dead_times = 0u32;
     let mut look = 0u64;
-    let mut turns = machine.takes_turns();
+    let mut turns = machine.uses_time_slices();
     loop {
         look += 1;
         let exited = qemu.child.try_wait()?;
-        for event in monitor.events() {
+        for event in monitor.take_events() {
             match event {
                 Event::Reset => reset = true,
                 Event::Processors { dead } => dead_times = if dead { dead_times + 1 } else { 0 },
@@ -210,31 +211,32 @@ fn watch(
                 }
             }
         }
-        let end = |how| Ok(Ending { how, guest });
+        let end = |kind| Ok(Ending { kind, guest });
         if let Some(status) = exited {
-            return end(How::Exited { status, reset });
+            return end(EndKind::Exited { status, reset });
         }
         if began.elapsed() >= machine.timeout {
-            return end(How::TimedOut);
+            return end(EndKind::TimedOut);
         }
         let virtual_time = machine.time != GuestTime::Real;
-        if virtual_time && still.observe(guest, qemu.wants_to_compute(), Instant::now()) >= HALTED_AFTER {
-            return end(How::Halted);
+        if virtual_time && still.stalled_for(guest, qemu.wants_to_compute(), Instant::now()) >= STALLED_AFTER
+        {
+            return end(EndKind::Halted);
         }
         if dead_times >= DEAD_TIMES {
-            return end(How::Halted);
+            return end(EndKind::Halted);
         }
-        progress(GuestProgress { guest, here: began.elapsed() });
+        progress(GuestProgress { guest, host: began.elapsed() });
         // The measurement is over when the answer begins: turns would only slow the guest down.
         if turns && answer.metadata()?.len() > 0 {
             monitor.end_turns();
             turns = false;
         }
         monitor.ask_clock();
-        if look.is_multiple_of(PROCESSORS_EVERY) {
+        if look.is_multiple_of(POLLS_PER_PROCESSOR_CHECK) {
             monitor.ask_processors();
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -250,7 +252,7 @@ impl StallDetector {
         StallDetector { since: Instant::now(), guest: Duration::ZERO }
     }
 
-    fn observe(&mut self, guest: Duration, wants_to_compute: bool, now: Instant) -> Duration {
+    fn stalled_for(&mut self, guest: Duration, wants_to_compute: bool, now: Instant) -> Duration {
         if guest != self.guest || wants_to_compute {
             *self = StallDetector { since: now, guest };
         }
@@ -285,18 +287,16 @@ impl Drop for Qemu {
     }
 }
 
-/// A file in memory without a name.
-pub(super) fn memory_file(name: &str) -> io::Result<File> {
+pub(super) fn anonymous_file(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
 }
 
-/// The path under which a child that inherited the file finds it.
-fn path_of(file: &File) -> String {
+/// Returns the path under which a child that inherited the file finds it.
+fn inherited_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Lets the child inherit these files.
-fn hand_over(command: &mut Command, files: Vec<RawFd>) {
+fn inherit_files(command: &mut Command, files: Vec<RawFd>) {
     let prepare = move || {
         for file in &files {
             // SAFETY: the files are open in the parent during the spawn, so in the child too.
@@ -309,13 +309,13 @@ fn hand_over(command: &mut Command, files: Vec<RawFd>) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Collects a stream in a thread of its own, its end if it is endless.
-struct Reader {
+/// Thread that collects a stream: all of it, or the last part if it is endless.
+struct StreamCollector {
     collected: Arc<Mutex<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Reader {
+impl StreamCollector {
     fn new(stream: Option<impl Read + Send + 'static>) -> Self {
         let collected = Arc::new(Mutex::new(Vec::new()));
         let into = collected.clone();
@@ -331,10 +331,10 @@ impl Reader {
                 }
             })
         });
-        Reader { collected, thread }
+        StreamCollector { collected, thread }
     }
 
-    /// All of it, once the stream has ended, without the serial line's carriage returns.
+    /// Returns the collected text once the stream has ended, without the serial line's carriage returns.
     fn finish(self) -> String {
         if let Some(thread) = self.thread {
             let _ = thread.join();
@@ -344,7 +344,6 @@ impl Reader {
     }
 }
 
-/// The last lines of a console that are not empty.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use super::machine::TURNS;
+use super::machine::TIME_SLICES_ID;
 
 /// An event that QEMU reports of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,6 @@ pub enum Event {
     Reset,
     /// The guest's clock, in whole seconds since some beginning.
     Clock(i64),
-    /// State of the processors.
     Processors {
         /// True if every processor has halted with its interrupts off, from which nothing wakes it.
         dead: bool,
@@ -37,42 +36,42 @@ impl Monitor {
     pub fn new(stream: UnixStream, clock: Option<&'static str>) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         let mut monitor = Monitor { stream, clock, received: Vec::new() };
-        monitor.say(&json!({"execute": "qmp_capabilities"}));
+        monitor.send(&json!({"execute": "qmp_capabilities"}));
         Ok(monitor)
     }
 
-    /// Asks for the guest's clock; the answer is among later [`Monitor::events`].
+    /// Asks for the guest's clock; the answer is among later [`Monitor::take_events`].
     pub fn ask_clock(&mut self) {
         match self.clock {
             None => {
                 let arguments = json!({"path": "/machine", "property": "rtc-time"});
-                self.say(&json!({"execute": "qom-get", "arguments": arguments}));
+                self.send(&json!({"execute": "qom-get", "arguments": arguments}));
             }
             Some(place) => self.command(&format!("xp /1wx {place}")),
         }
     }
 
-    /// Asks for the state of the processors; the answer is among later [`Monitor::events`].
+    /// Asks for the state of the processors; the answer is among later [`Monitor::take_events`].
     pub fn ask_processors(&mut self) {
         self.command("info registers -a");
     }
 
     fn command(&mut self, line: &str) {
-        self.say(&json!({"execute": "human-monitor-command", "arguments": {"command-line": line}}));
+        self.send(&json!({"execute": "human-monitor-command", "arguments": {"command-line": line}}));
     }
 
-    /// Ends the turns that several processors take.
+    /// Ends the time slices that several processors share.
     pub fn end_turns(&mut self) {
-        self.say(&json!({"execute": "object-del", "arguments": {"id": TURNS}}));
+        self.send(&json!({"execute": "object-del", "arguments": {"id": TIME_SLICES_ID}}));
     }
 
     /// Sends a command, without an error if it fails: a QEMU that has gone is noticed by its exit.
-    fn say(&mut self, command: &Value) {
+    fn send(&mut self, command: &Value) {
         let _ = self.stream.write_all(format!("{command}\n").as_bytes());
     }
 
-    /// Events from QEMU since the last call.
-    pub fn events(&mut self) -> Vec<Event> {
+    /// Returns the events from QEMU since the last call.
+    pub fn take_events(&mut self) -> Vec<Event> {
         let mut chunk = [0; 4096];
         loop {
             match self.stream.read(&mut chunk) {
@@ -84,28 +83,27 @@ impl Monitor {
         }
         let whole = self.received.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let lines: Vec<u8> = self.received.drain(..whole).collect();
-        lines.split(|byte| *byte == b'\n').filter_map(event).collect()
+        lines.split(|byte| *byte == b'\n').filter_map(parse_event).collect()
     }
 }
 
-/// The meaning of one line; `None` if it does not matter here.
-fn event(line: &[u8]) -> Option<Event> {
+/// Parses a line of QEMU; `None` if it does not matter here.
+fn parse_event(line: &[u8]) -> Option<Event> {
     let said: Value = serde_json::from_slice(line).ok()?;
     match said.get("event").and_then(Value::as_str) {
         Some("SHUTDOWN") if said.pointer("/data/reason") == Some(&json!("guest-reset")) => Some(Event::Reset),
         Some(_) => None,
         None => match said.get("return")? {
-            Value::String(said) => {
-                clock_register(said).or_else(|| dead(said).map(|dead| Event::Processors { dead }))
-            }
-            time => clock(time).map(Event::Clock),
+            Value::String(said) => parse_clock_register(said)
+                .or_else(|| are_all_dead(said).map(|dead| Event::Processors { dead })),
+            time => seconds_of_calendar(time).map(Event::Clock),
         },
     }
 }
 
 /// True if all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off;
 /// `None` without registers.
-fn dead(registers: &str) -> Option<bool> {
+fn are_all_dead(registers: &str) -> Option<bool> {
     const INTERRUPTS: u64 = 1 << 9;
     let mut flags = 0;
     let mut dead = None;
@@ -120,14 +118,14 @@ fn dead(registers: &str) -> Option<bool> {
 }
 
 /// Seconds since 1970 of a clock that is a word of the machine's memory (PL031): `0000000009010000: 0x6955b900`.
-fn clock_register(said: &str) -> Option<Event> {
+fn parse_clock_register(said: &str) -> Option<Event> {
     let (place, word) = said.trim().split_once(": 0x")?;
     u64::from_str_radix(place, 16).ok()?;
     i64::from_str_radix(word, 16).ok().map(Event::Clock)
 }
 
 /// Seconds of a `struct tm` (its year counted from 1900), by the civil calendar.
-fn clock(time: &Value) -> Option<i64> {
+fn seconds_of_calendar(time: &Value) -> Option<i64> {
     let field = |name: &str| time.get(name).and_then(Value::as_i64);
     let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")? + 1, field("tm_mday")?);
     let seconds = field("tm_hour")? * 3600 + field("tm_min")? * 60 + field("tm_sec")?;
@@ -147,27 +145,27 @@ mod tests {
         let (mut qemu, ours) = UnixStream::pair().unwrap();
         let mut monitor = Monitor::new(ours, None).unwrap();
         qemu.write_all(b"{\"QMP\": {\"version\": {}}}\n{\"return\": {}}\n{\"return\": {\"tm_year\": 126, \"tm_mon\": 0, \"tm_mday\": 1, \"tm_hour\"").unwrap();
-        assert_eq!(monitor.events(), []);
+        assert_eq!(monitor.take_events(), []);
         qemu.write_all(b": 0, \"tm_min\": 1, \"tm_sec\": 5}}\nnonsense\n").unwrap();
         // 2026-01-01T00:01:05Z
-        assert_eq!(monitor.events(), [Event::Clock(1_767_225_665)]);
+        assert_eq!(monitor.take_events(), [Event::Clock(1_767_225_665)]);
         qemu.write_all(b"{\"event\": \"RESUME\"}\n{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-reset\"}}\n").unwrap();
-        assert_eq!(monitor.events(), [Event::Reset]);
+        assert_eq!(monitor.take_events(), [Event::Reset]);
         let registers = |hlt, flags| {
             format!("{{\"return\": \"CPU#0\\r\\nRIP=1 RFL={flags} [---] CPL=0 HLT={hlt}\\r\\nES=0\"}}\n")
         };
         for (hlt, flags, dead) in [(1, "00000046", true), (1, "00000246", false), (0, "00000046", false)] {
             qemu.write_all(registers(hlt, flags).as_bytes()).unwrap();
-            assert_eq!(monitor.events(), [Event::Processors { dead }], "{hlt} {flags}");
+            assert_eq!(monitor.take_events(), [Event::Processors { dead }], "{hlt} {flags}");
         }
         qemu.write_all(b"{\"return\": \"0000000009010000: 0x6955b945\\r\\n\"}\n").unwrap();
-        assert_eq!(monitor.events(), [Event::Clock(1_767_225_669)]);
+        assert_eq!(monitor.take_events(), [Event::Clock(1_767_225_669)]);
         monitor.ask_clock();
         let mut asked = [0; 512];
         let n = qemu.read(&mut asked).unwrap();
         assert!(String::from_utf8_lossy(&asked[..n]).contains("rtc-time"));
         drop(qemu);
         monitor.ask_clock();
-        assert_eq!(monitor.events(), []);
+        assert_eq!(monitor.take_events(), []);
     }
 }

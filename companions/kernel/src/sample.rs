@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, TimingStats};
 
 /// A task every millisecond that started each time this long after its due time, and did nothing.
-pub fn stats(latencies_ns: &[i64]) -> TimingStats {
+pub fn sample_stats(latencies_ns: &[i64]) -> TimingStats {
     let mut stats = TimingStats::new(1_000_000);
     for (index, latency_ns) in (0..).zip(latencies_ns) {
         let due_ns = index * 1_000_000;

@@ -15,7 +15,7 @@ use super::elf::LibraryPath;
 use super::image::{Image, KernelChoice};
 use super::initramfs::{self, Contents};
 use super::job::{Answer, INIT, Job, Step, StepResult};
-use super::machine::{GuestTime, Machine, TURN_NS};
+use super::machine::{GuestTime, Machine, TIME_SLICE_NS};
 use super::modules::{self};
 use super::programs::Programs;
 use super::qemu::{self, GuestProgress};
@@ -24,7 +24,6 @@ use jitterlab_host::load;
 /// Work on each kernel.
 #[derive(Debug, Clone)]
 pub struct KernelSession {
-    /// The machine each kernel gets.
     pub machine: Machine,
     /// The companion that makes the guest: this program.
     pub companion: PathBuf,
@@ -32,7 +31,6 @@ pub struct KernelSession {
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
-    /// Modules to load, by name or path.
     pub modules: Vec<String>,
     /// Commands to run, in order. Programs that are not in [`KernelSession::with`] are included too.
     pub steps: Vec<Step>,
@@ -45,7 +43,7 @@ pub fn run_step(name: &str, options: &[String]) -> Step {
     Step { name: name.into(), command }
 }
 
-/// The file a measuring step leaves in the guest's working directory.
+/// Returns the name of the run file that a measuring step leaves in the guest's working directory.
 pub(super) fn run_file_name(step: &str) -> String {
     format!("{step}.parquet")
 }
@@ -53,11 +51,8 @@ pub(super) fn run_file_name(step: &str) -> String {
 /// Result of one kernel.
 #[derive(Debug)]
 pub struct GuestRun {
-    /// Image of the kernel.
     pub image: Image,
-    /// Answer of the guest.
     pub answer: Answer,
-    /// Devices that it had besides.
     pub devices: Devices,
     /// Number of processors that took turns in counted time, if any did.
     pub turns: Option<u16>,
@@ -66,13 +61,13 @@ pub struct GuestRun {
 impl KernelSession {
     /// Adds the files that tasks on a Xenomai core need in the guest: the core's library, unless one is among
     /// [`KernelSession::with`]. The guest makes the device nodes.
-    pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
-        let libraries = LibraryPath::of_this_machine();
+    pub fn include_core_files(&mut self, tasks: &[TaskSpec]) {
+        let libraries = LibraryPath::from_this_machine();
         for core in tasks.iter().filter_map(|task| Core::for_wake(task.wake)) {
             let names = core.libraries();
             let brought = |file: &&String| names.iter().any(|name| Path::new(file).ends_with(name));
             if !self.with.iter().any(|file| brought(&file)) {
-                let found = names.iter().find(|name| libraries.library(name).is_some());
+                let found = names.iter().find(|name| libraries.library_path(name).is_some());
                 self.with.extend(found.or(names.first()).map(ToString::to_string));
             }
             if core == Core::Cobalt {
@@ -83,58 +78,60 @@ impl KernelSession {
     }
 
     /// Adds the files that loads by other programs need in the guest: the program, if it is one, and a shell.
-    pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
-        let libraries = LibraryPath::of_this_machine();
+    pub fn include_load_programs(&mut self, loads: &[LoadSpec]) {
+        let libraries = LibraryPath::from_this_machine();
         for program in loads.iter().filter_map(load::program) {
             let names = ["/bin/sh", program];
-            let here = names.into_iter().filter(|name| initramfs::find(name, &libraries).is_ok());
+            let here = names.into_iter().filter(|name| initramfs::find_file(name, &libraries).is_ok());
             self.with.extend(here.map(String::from).collect::<Vec<_>>());
         }
     }
 
-    /// Boots a kernel and does everything on it. `note` is called before work that takes time before the
+    /// Boots a kernel, runs all steps on it, and returns their results. `note` is called before work that takes time before the
     /// boot.
     ///
     /// # Errors
     /// The reason why the guest did not answer. A step that failed is no error here.
-    pub fn on(
+    pub fn run_on(
         &self,
         kernel: &KernelChoice,
         note: &mut dyn FnMut(&str),
         progress: &mut dyn FnMut(GuestProgress),
     ) -> Result<GuestRun, Error> {
-        let image = kernel.image(note)?;
+        let image = kernel.find_image(note)?;
         let machine = self.machine_for(&image)?;
         let programs = Programs::find(&self.companion, self.program.as_deref(), image.architecture)?;
-        let drivers = machine.devices.modules();
+        let drivers = machine.devices.driver_modules();
         let modules = if self.modules.is_empty() && drivers.is_empty() {
             Vec::new()
         } else {
-            modules::read(&self.modules, &drivers, &module_tree(&image)?)?
+            modules::read_modules(&self.modules, &drivers, &find_module_tree(&image)?)?
         };
         let libraries = LibraryPath::for_architecture(image.architecture, note)?;
-        let find =
-            |name: &str| initramfs::for_processor(initramfs::find(name, &libraries)?, image.architecture);
+        let find = |name: &str| {
+            initramfs::check_processor(initramfs::find_file(name, &libraries)?, image.architecture)
+        };
         let mut with = self.with.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
         let own = ["jitterlab", INIT];
         let programs_of_steps = self.steps.iter().filter_map(|step| step.command.first());
         for program in programs_of_steps.filter(|program| !own.contains(&program.as_str())) {
-            let known = with.iter().any(|i| i.here == Path::new(program) || i.there.ends_with(program));
+            let known =
+                with.iter().any(|i| i.host_path == Path::new(program) || i.guest_path.ends_with(program));
             if !known {
                 with.push(find(program)?);
             }
         }
-        initramfs::check_places(&with)?;
+        initramfs::check_program_names(&with)?;
         // A path of this machine does not exist in the guest.
         let mut steps = self.steps.clone();
         for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {
-            if let Some(included) = with.iter().find(|included| included.here == Path::new(program)) {
-                *program = included.there.to_string_lossy().into_owned();
+            if let Some(included) = with.iter().find(|included| included.host_path == Path::new(program)) {
+                *program = included.guest_path.to_string_lossy().into_owned();
             }
         }
         let numbered = modules.iter().enumerate();
         let job = Job {
-            modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
+            modules: numbered.map(|(number, module)| initramfs::module_file_name(number, module)).collect(),
             devices: machine.devices,
             answer: format!("/dev/{}", image.architecture.answer),
             steps,
@@ -142,14 +139,13 @@ impl KernelSession {
         let contents = Contents { programs, with, modules, job, libraries };
         let answer = qemu::boot(&machine, &image, &contents.build()?, progress)
             .map_err(|error| error.while_at("cannot prepare the boot"))?;
-        let turns = machine.takes_turns().then_some(machine.cpus);
+        let turns = machine.uses_time_slices().then_some(machine.cpus);
         Ok(GuestRun { image, answer, devices: machine.devices, turns })
     }
 
-    /// The machine that a kernel gets.
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
-        if machine.takes_turns() && machine.architecture.turns.is_none() {
+        if machine.uses_time_slices() && machine.architecture.turns.is_none() {
             return Err(Error::bad_use("several processors of counted time are there for amd64 only")
                 .remedy("leave --cpus out, or say --time real"));
         }
@@ -157,17 +153,16 @@ impl KernelSession {
             return Err(Error::bad_use("disk and network cards are there for amd64 only")
                 .remedy("leave --disk and --network out"));
         }
-        if image.pipelines_interrupts() {
+        if image.has_interrupt_pipeline() {
             machine.trust_time_stamp_counter();
         }
         Ok(machine)
     }
 }
 
-/// Folder of a kernel's modules.
-fn module_tree(image: &Image) -> Result<PathBuf, Error> {
+fn find_module_tree(image: &Image) -> Result<PathBuf, Error> {
     let root = match &image.package {
-        Some(package) => package.unpacked("./lib")?,
+        Some(package) => package.unpack("./lib")?,
         None => PathBuf::from("/"),
     };
     Ok(root.join("lib/modules").join(&image.release))
@@ -175,7 +170,7 @@ fn module_tree(image: &Image) -> Result<PathBuf, Error> {
 
 impl GuestRun {
     /// Adds facts to a run's description that the guest could not know.
-    pub fn describe(&self, info: &mut RunInfo, time: GuestTime) {
+    pub fn add_guest_facts(&self, info: &mut RunInfo, time: GuestTime) {
         info.bench = jitterlab_model::Bench::Kernel;
         info.clock = format!("{} of the guest, {time}", info.clock);
         info.command = std::env::args().collect();
@@ -189,27 +184,30 @@ impl GuestRun {
             info.warnings.insert(2, Warning::Devices { disk, network });
         }
         if let Some(cpus) = self.turns {
-            info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TURN_NS });
+            info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TIME_SLICE_NS });
         }
     }
 
-    /// Standard output of a step.
-    pub fn output(&self, step: &str) -> Result<&str, Error> {
+    pub fn step_output(&self, step: &str) -> Result<&str, Error> {
         let result = self.answer.steps.get(step);
         if let Some(done) = result.filter(|done| done.status == Some(0)) {
             return Ok(&done.stdout);
         }
         let result = result.cloned().unwrap_or_default();
-        Err(Error::not_measured(format!("{step} in the guest {}: {}", end_of(&result), error_lines(&result))))
+        Err(Error::not_measured(format!(
+            "{step} in the guest {}: {}",
+            step_error(&result),
+            error_lines(&result)
+        )))
     }
 
-    /// The run file of a [`run_step`] of that name, in memory.
+    /// Returns the run file of a [`run_step`] of that name, in memory.
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.answer.steps.get(step).cloned().unwrap_or_default();
             Error::not_measured(format!(
                 "jitterlab run in the guest {}: {}",
-                end_of(&step),
+                step_error(&step),
                 error_lines(&step)
             ))
         })?;
@@ -218,7 +216,7 @@ impl GuestRun {
     }
 }
 
-fn end_of(step: &StepResult) -> Error {
+fn step_error(step: &StepResult) -> Error {
     match (&step.failure, step.status) {
         // It was cut off, or could not be started.
         (Some(failure), _) => Error::not_measured(format!("did not come to its end ({failure})")),
@@ -227,7 +225,6 @@ fn end_of(step: &StepResult) -> Error {
     }
 }
 
-/// Standard error of a step, as one line.
 fn error_lines(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }
@@ -242,7 +239,7 @@ pub struct RunFile {
 
 impl RunFile {
     pub(super) fn new(name: &str, content: &[u8]) -> io::Result<Self> {
-        let mut file = qemu::memory_file(name)?;
+        let mut file = qemu::anonymous_file(name)?;
         file.write_all(content)?;
         Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
     }
@@ -272,7 +269,7 @@ mod tests {
     fn a_load_brings_the_program_it_runs() {
         let mut session = session(&[]);
         let loads = ["cpu:4", "exec:cat /dev/zero", "exec:while true; do :; done"];
-        session.bring_programs(&loads.map(|load| load.parse().unwrap()));
+        session.include_load_programs(&loads.map(|load| load.parse().unwrap()));
         assert_eq!(session.with, ["/bin/sh", "cat", "/bin/sh"]);
     }
 
@@ -281,11 +278,11 @@ mod tests {
         let mut session = session(&["/opt/xenomai/lib/libcobalt.so.2"]);
         let tasks = ["wake=cobalt", "wake=cobalt", "wake=evl", "wake=nanosleep"];
         let task = |wake: &&str| format!("period=1ms,{wake}").parse::<TaskSpec>().unwrap();
-        session.bring_cores(&tasks.iter().map(task).collect::<Vec<_>>());
+        session.include_core_files(&tasks.iter().map(task).collect::<Vec<_>>());
         assert_eq!(session.with, ["/opt/xenomai/lib/libcobalt.so.2", "libevl.so"]);
         assert_eq!(session.machine.parameters, ["tsc=reliable"]);
         let mut session = self::session(&["/usr/evl/lib/x86_64-linux-gnu/libevl.so.4"]);
-        session.bring_cores(&["wake=evl".parse().unwrap()]);
+        session.include_core_files(&["wake=evl".parse().unwrap()]);
         assert_eq!(session.with.len(), 1);
     }
 }

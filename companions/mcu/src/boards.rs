@@ -9,7 +9,6 @@ pub struct ArduinoBoard {
     chips: &'static [&'static str],
     /// The pins of its chip in the order of the board's numbers.
     pins: &'static str,
-    /// The number of A0.
     analog: u8,
 }
 
@@ -44,18 +43,18 @@ pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
 }
 
 impl ArduinoBoard {
-    /// Returns the chip's pin of a number, or of A0 and on if the chip has no port A.
-    pub fn pin(&self, chip: Chip, asked: Pin) -> Option<Pin> {
+    /// Returns the chip's pin of a board's number, or of A0 and on if the chip has no port A.
+    pub fn chip_pin(&self, chip: Chip, asked: Pin) -> Option<Pin> {
         let number = match asked.port {
             Pin::GPIO => asked.bit,
-            0 if !chip.has(asked) => self.analog.checked_add(asked.bit)?,
+            0 if !chip.has_pin(asked) => self.analog.checked_add(asked.bit)?,
             _ => return None,
         };
         self.pins.split(' ').nth(usize::from(number))?.parse().ok()
     }
 
     /// Returns the number of a chip's pin, with the board, as usually written.
-    pub fn number(&self, pin: Pin) -> Option<String> {
+    pub fn pin_label(&self, pin: Pin) -> Option<String> {
         let name = pin.to_string();
         let number = self.pins.split(' ').position(|of| of == name)?;
         Some(format!("pin {number} of an Arduino {}", self.name))
@@ -67,8 +66,8 @@ mod tests {
     use super::*;
 
     fn on(chip: &str, pin: &str) -> Option<String> {
-        let chip = Chip::named(chip).unwrap();
-        arduino_board(chip)?.pin(chip, pin.parse().unwrap()).map(|pin| pin.to_string())
+        let chip = Chip::by_name(chip).unwrap();
+        arduino_board(chip)?.chip_pin(chip, pin.parse().unwrap()).map(|pin| pin.to_string())
     }
 
     #[test]
@@ -81,9 +80,9 @@ mod tests {
             (on("atmega2560", "A0"), on("atmega328p", "20"), on("atmega128", "13")),
             (None, None, None)
         );
-        let uno = Chip::named("atmega328p").unwrap();
+        let uno = Chip::by_name("atmega328p").unwrap();
         assert_eq!(
-            arduino_board(uno).unwrap().number("B5".parse().unwrap()).unwrap(),
+            arduino_board(uno).unwrap().pin_label("B5".parse().unwrap()).unwrap(),
             "pin 13 of an Arduino Uno"
         );
     }

@@ -8,12 +8,12 @@ use jitterlab_analysis::require::Requirement;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
-use jitterlab_mcu::recommend::{self, McuRecommendation, Wanted};
+use jitterlab_mcu::recommend::{self, ChipRequirements, McuRecommendation};
 use jitterlab_mcu::request::whole_us;
 use jitterlab_mcu::several_alarms::Need;
 use jitterlab_mcu::{
-    Compiler, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy, Subject, Trouble, firmware,
-    value_changes,
+    Compiler, FailureCase, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy, Subject, firmware,
+    value_change_dump,
 };
 use jitterlab_model::units::{ExactPeriod, parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskRun, TimingStats};
@@ -73,7 +73,7 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 115_200, requires = "serial", value_name = "BAUD")]
     baud: u32,
     /// End with 1 if any distance of two activations is off its period by more than this: --require "period-error max <= TIME"
-    #[arg(long, value_name = "TIME", value_parser = max_jitter)]
+    #[arg(long, value_name = "TIME", value_parser = parse_max_jitter)]
     max_jitter: Option<Requirement>,
     /// End with 1 if a pin breaks this requirement, such as "p99.99 < 80us" or "missed = 0"; may be given several times
     #[arg(long = "require", value_name = "REQUIREMENT")]
@@ -150,7 +150,7 @@ fn parse_period_us(text: &str) -> Result<u32, Error> {
     whole_us(parse_period_ns(text)?)
 }
 
-fn max_jitter(text: &str) -> Result<Requirement, Error> {
+fn parse_max_jitter(text: &str) -> Result<Requirement, Error> {
     format!("period-error max <= {text}").parse()
 }
 
@@ -171,9 +171,9 @@ pub fn execute(action: &Action) -> Ending {
 }
 
 fn run(args: &RunArgs) -> Ending {
-    let measured = request(args).measure().inspect_err(tell_reasons)?;
+    let measured = mcu_request(args).measure().inspect_err(print_silent_pin_warnings)?;
     if let Some(path) = &args.vcd {
-        output::write_file(path, &value_changes(&measured)?)?;
+        output::write_file(path, &value_change_dump(&measured)?)?;
     }
     let of_pin = |(task, pin): (&TaskRun, &McuRun)| {
         let mut stats = TimingStats::new(task.spec.period_ns);
@@ -184,7 +184,7 @@ fn run(args: &RunArgs) -> Ending {
     let file = args.output.as_ref().map(|path| measured.save(path)).transpose()?;
     let requirements: Vec<Requirement> = args.max_jitter.iter().chain(&args.requirements).cloned().collect();
     let shown = file.as_ref().map_or("FILE".into(), |file| file.display().to_string());
-    let required = (!requirements.is_empty()).then(|| measured.decide(shown, &requirements));
+    let required = (!requirements.is_empty()).then(|| measured.check_requirements(shown, &requirements));
     if let (Some(path), Some(required)) = (&args.junit, &required) {
         output::write_file(path, requirement::junit("jitterlab mcu run", required).as_bytes())?;
     }
@@ -193,14 +193,14 @@ fn run(args: &RunArgs) -> Ending {
 }
 
 /// Prints the warnings of the chip for a pin that showed nothing: they may be the reason.
-fn tell_reasons(error: &Error) {
-    let Some(Trouble::Silent(warnings)) = error.case_of() else { return };
+fn print_silent_pin_warnings(error: &Error) {
+    let Some(FailureCase::Silent(warnings)) = error.case_of() else { return };
     for warning in warnings {
         output::warn(&warnings::sentence(warning));
     }
 }
 
-fn request(args: &RunArgs) -> McuRequest {
+fn mcu_request(args: &RunArgs) -> McuRequest {
     let subject = match (args.firmware.as_ref().or(args.elf.as_ref()), &args.source) {
         (Some(elf), _) => Subject::Elf(elf.clone(), args.pins.clone()),
         (_, Some(source)) => Subject::Source(source.clone(), args.pins.clone()),
@@ -230,7 +230,7 @@ fn request(args: &RunArgs) -> McuRequest {
 fn recommend(args: &RecommendArgs) -> Ending {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
-    let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
+    let wanted = ChipRequirements { mcu, clock_hz, needs, lock_ns, handler_ns };
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &output::progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
     Ok(Status::from_fitness(args.output.show(&found)?))

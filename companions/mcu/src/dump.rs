@@ -8,7 +8,7 @@ use vcd::{IdCode, TimescaleUnit, Value, Writer};
 use super::run::McuPins;
 
 /// Returns a value change dump of the pins of a run from reset to its end, in nanoseconds.
-pub fn value_changes(run: &McuPins) -> io::Result<Vec<u8>> {
+pub fn value_change_dump(run: &McuPins) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     writer.version(&run.info.tool)?;
@@ -83,11 +83,11 @@ mod tests {
             run.edges.iter().map(|edge| LevelChange { at: edge.at + 40, high: !edge.high }).collect();
         let other = McuRun { pin: "D2".parse().unwrap(), edges: toggled, ..run.clone() };
         let both = McuPins::new(vec![run.clone(), other]).unwrap();
-        let import = import_bytes("pins.vcd", &value_changes(&both).unwrap(), &Hints::default()).unwrap();
+        let import = import_bytes("pins.vcd", &value_change_dump(&both).unwrap(), &Hints::default()).unwrap();
         let names: Vec<&str> = import.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
         assert_eq!(names, ["B5", "D2"]);
         let one = McuPins::new(vec![run.clone()]).unwrap();
-        let import = import_bytes("pin.vcd", &value_changes(&one).unwrap(), &Hints::default()).unwrap();
+        let import = import_bytes("pin.vcd", &value_change_dump(&one).unwrap(), &Hints::default()).unwrap();
         let [Measured::Rows(rows)] = import.tasks.as_slice() else { panic!("no single task") };
         let times = |rows: &[Activation]| rows.iter().map(|a| (a.start_ns, a.end_ns)).collect::<Vec<_>>();
         assert_eq!(times(rows), times(&run.activations));

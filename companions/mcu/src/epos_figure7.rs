@@ -1,7 +1,7 @@
 //! The paper's figure 7: the effect of the time services on a thread that should not be disturbed.
 use jitterlab_model::Error;
 
-use super::run::Reading;
+use super::run::PinTask;
 use super::{Board, Compiler, Interruption, McuRun, Program, Setup, Strategy, ThreadFigures, simulate};
 
 /// Returns the figure's conditions: 8 MHz, timer clock 125 kHz, tick 1 ms, alarm every 20 ms.
@@ -37,15 +37,15 @@ pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result
     let simulate = |empty_handler: bool, edges: usize| {
         let mut program = Program::with_period("glowing_leds", ALARM_US);
         if empty_handler {
-            program = program.define("MCU_EMPTY_HANDLER");
+            program = program.with_macro("MCU_EMPTY_HANDLER");
         }
         let firmware = compiler.build(&program, &board)?;
         let setup = firmware.setup(&["B0"], u64::from(board.clock_hz) * 3_600)?;
-        simulate(&Setup { edges: Some(edges as u64), ..setup })
+        simulate(&Setup { max_edges: Some(edges as u64), ..setup })
     };
     let mut recording = simulate(false, 2 * (WARM_UP + rounds) + 3)?;
     recording.log.edges.drain(..2 * WARM_UP);
-    let starts: Vec<u64> = recording.log.edges_of(0, true).take(rounds + 1).collect();
+    let starts: Vec<u64> = recording.log.edge_cycles(0, true).take(rounds + 1).collect();
     let lengths: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
     let round_cycles = lengths.iter().copied().min().unwrap_or_default();
     let mean = lengths.iter().sum::<u64>() as f64 / lengths.len().max(1) as f64;
@@ -56,10 +56,10 @@ pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result
     let empty = simulate(true, 20_000)?;
     let shortest = empty.log.vectors.iter().map(|v| v.min_cycles).min().unwrap_or_default();
     let longest = empty.log.vectors.iter().map(|v| v.max_cycles).max().unwrap_or_default();
-    let reading = Reading {
+    let pin_task = PinTask {
         name: format!("leds {strategy}"),
         period: Some(format!("{round_cycles}/{}Hz", board.clock_hz).parse()?),
-        ..Reading::default()
+        ..PinTask::default()
     };
     let figures = ThreadFigures {
         strategy,
@@ -71,7 +71,7 @@ pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result
         event_cycles: longest,
         tick_cycles: (shortest < longest).then_some(shortest),
     };
-    Ok(LedThread { figures, run: McuRun::new(&recording, "B0".parse()?, &reading)? })
+    Ok(LedThread { figures, run: McuRun::new(&recording, "B0".parse()?, &pin_task)? })
 }
 
 fn interruptions(lengths: &[u64], round_cycles: u64) -> Vec<Interruption> {

@@ -9,26 +9,22 @@ use jitterlab_model::{Error, Warning};
 
 /// Cases of failure that callers distinguish ([`Error::case_of`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// A program or library is not installed.
+pub enum FailureCase {
     Missing,
-    /// A compiler refused a program; its message.
     NotCompiled(String),
     /// The pin showed too little; further findings, which may be the reason.
     Silent(Vec<Warning>),
-    /// The simulated processor cannot continue.
     Crashed,
 }
 
 /// True if the error is only that something is not installed.
 pub fn is_missing(error: &Error) -> bool {
-    error.is(Trouble::Missing)
+    error.is(FailureCase::Missing)
 }
 
 /// Memory that a firmware needs and its chip does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// Bytes of flash.
+pub enum MemoryNeed {
     Flash(u32),
     /// More flash than the chip has; the linker does not report the amount.
     MoreFlash,
@@ -36,21 +32,21 @@ pub enum Takes {
     Variables(u32),
 }
 
-impl fmt::Display for Takes {
+impl fmt::Display for MemoryNeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Takes::Flash(bytes) => write!(f, "{bytes} bytes of flash"),
-            Takes::MoreFlash => f.write_str("more flash than there is"),
-            Takes::Variables(bytes) => write!(f, "{bytes} bytes of memory for its variables"),
+            MemoryNeed::Flash(bytes) => write!(f, "{bytes} bytes of flash"),
+            MemoryNeed::MoreFlash => f.write_str("more flash than there is"),
+            MemoryNeed::Variables(bytes) => write!(f, "{bytes} bytes of memory for its variables"),
         }
     }
 }
 
 /// A location in a firmware, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At(pub Box<CodeLocation>);
+pub struct LocationText(pub Box<CodeLocation>);
 
-impl fmt::Display for At {
+impl fmt::Display for LocationText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "address {:#x}", self.0.address)?;
         match (&self.0.function, &self.0.line) {
@@ -63,9 +59,9 @@ impl fmt::Display for At {
 
 /// Reason why a processor cannot continue, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault(pub log::Fault);
+pub struct FaultText(pub log::Fault);
 
-impl fmt::Display for Fault {
+impl fmt::Display for FaultText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             log::Fault::NoCode => f.write_str("there is no code, but erased or missing flash"),
@@ -85,12 +81,11 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Returns the reason for a program that mostly sleeps, which is no endless loop.
-pub(super) fn asleep(share: f64) -> String {
+/// Returns the hint that a program slept for this fraction of the time.
+pub(super) fn sleeping_hint(share: f64) -> String {
     format!(", and it had slept {:.0} % of the time", share * 100.0)
 }
 
-/// A truncated file.
 pub(super) const CUT_OFF: &str = "it is cut off";
 /// A file whose segments together exceed its size.
 pub(super) const OVERLAPS: &str = "its segments overlap";
@@ -99,14 +94,13 @@ pub(super) const TOO_LONG: &str = "its times are beyond what can be simulated";
 /// A recording with times that go back.
 pub(super) const BACKWARDS: &str = "a time in it is earlier than the one before";
 /// Returns the reason for a signal that is neither high nor low.
-pub(super) fn no_level(pin: Pin, at_ns: u64) -> String {
+pub(super) fn undefined_level(pin: Pin, at_ns: u64) -> String {
     format!("{pin} is neither high nor low from {} on", Exact(at_ns.min(i64::MAX as u64) as i64))
 }
-/// A file without code.
 pub(super) const NO_CODE: &str = "it holds no code";
 
 /// Returns the reason for a firmware with addresses outside the chip's memories.
-pub(super) fn elsewhere(mcu: &str) -> String {
+pub(super) fn outside_memories(mcu: &str) -> String {
     format!("it does not lie in the memories of the {mcu}, but is for another chip")
 }
 /// A firmware for an ARM chip that is not simulated.

@@ -18,7 +18,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All strategies, the paper's first.
     pub const ALL: [Strategy; 3] = [Strategy::Periodic, Strategy::SingleShot, Strategy::Anchored];
 
     /// Returns the name used in options, tables and files.
@@ -51,7 +50,6 @@ impl std::str::FromStr for Strategy {
 /// Cost of one periodic event, in memory and in time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostFigures {
-    /// Name of the time service.
     pub name: String,
     /// Memory of the program beyond one that only starts and sleeps, including its alarm.
     pub size: Size,
@@ -59,11 +57,8 @@ pub struct CostFigures {
     pub programming_cycles: Option<u64>,
     /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
     pub longest_interrupt_cycles: u64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
-    /// Share of the time in interrupts, 0 to 1.
     pub interrupt_share: f64,
-    /// Share of the time asleep, 0 to 1.
     pub asleep_share: f64,
     /// Shortest distance of two events minus the period, in microseconds.
     pub min_error_us: f64,
@@ -77,13 +72,9 @@ pub struct AlarmFigures {
     pub strategy: Strategy,
     /// True if compare registers held the period itself, one count too long, as in the paper's equation 1.
     pub compare_as_paper: bool,
-    /// Divider of the processor's clock.
     pub prescaler: u16,
-    /// Counts of the timer per second.
     pub timer_hz: f64,
-    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// Number of events measured.
     pub events: u32,
     /// Mean distance of the events, in microseconds.
     pub mean_period_us: f64,
@@ -98,7 +89,6 @@ pub struct AlarmFigures {
     pub longest_interrupt_cycles: u64,
     /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,
-    /// Memory of the whole program.
     pub size: Size,
 }
 
@@ -114,7 +104,6 @@ impl AlarmFigures {
 pub struct Interruption {
     /// Cycles by which a round took longer than an undisturbed one.
     pub cycles: u64,
-    /// Number of such rounds.
     pub rounds: u64,
 }
 
@@ -124,11 +113,8 @@ pub struct ThreadFigures {
     pub strategy: Strategy,
     /// Cycles of an undisturbed round, all of which take the same.
     pub round_cycles: u64,
-    /// Number of rounds measured.
     pub rounds: u64,
-    /// Mean length of a round.
     pub mean_ns: f64,
-    /// Standard deviation of the length of a round.
     pub standard_deviation_ns: f64,
     /// Interruptions of the other rounds, shortest first.
     pub interruptions: Vec<Interruption>,
@@ -144,13 +130,9 @@ pub struct DelayFigures {
     pub strategy: Strategy,
     /// Its tick in microseconds, for the strategy that has one.
     pub tick_us: Option<u32>,
-    /// The requested delay, in microseconds.
     pub asked_us: u32,
-    /// Number of delays.
     pub delays: u64,
-    /// The shortest actual delay, in microseconds.
     pub shortest_us: f64,
-    /// The longest actual delay, in microseconds.
     pub longest_us: f64,
     /// Interrupts while the program ran, whatever their source, for each delay.
     pub interrupts_per_delay: f64,
@@ -160,7 +142,6 @@ pub struct DelayFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerKind {
-    /// A periodic tick.
     Tick,
     /// An interrupt for each event (one-shot timers).
     SingleShot,
@@ -184,7 +165,7 @@ impl TimerKind {
 
     /// True if the program asks for due events.
     #[must_use]
-    pub const fn is_asked(self) -> bool {
+    pub const fn is_polled(self) -> bool {
         matches!(self, TimerKind::Soft | TimerKind::Firm)
     }
 }
@@ -195,9 +176,7 @@ pub struct NearbyFigures {
     pub kind: TimerKind,
     /// Permitted lateness of its events, or its tick, in microseconds; `None` if it has neither.
     pub lenient_us: Option<u32>,
-    /// Number of events served.
     pub events: u64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
     /// Share of the time spent in interrupts; handlers served when the program asks are excluded.
     pub interrupt_share: f64,
@@ -212,12 +191,9 @@ pub struct NearbyFigures {
 /// Output of the program of the paper's figure 3 under one strategy: an alarm, a delay of one more period
 /// than the alarm has events, and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServicesSaid {
+pub struct ServicesOutput {
     pub strategy: Strategy,
-    /// The alarm's period.
     pub period_us: u32,
-    /// Number of its events.
     pub events: u32,
-    /// Printed output of the program.
     pub said: String,
 }

@@ -8,10 +8,9 @@ use jitterlab_model::firmware::Size;
 
 use super::simulator::Setup;
 use super::{fit, image, sources, tools};
-use crate::error::Trouble;
+use crate::error::FailureCase;
 use crate::figures::Strategy;
 
-/// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
 
 /// A chip, its clock, and the use of its timer.
@@ -22,11 +21,9 @@ pub struct Board {
     pub clock_hz: u32,
     /// Divider of the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 the divider that its timer gives.
     pub prescaler: u16,
-    /// Strategy of the time services.
     pub strategy: Strategy,
     /// Longest period of an alarm, in microseconds; decides whether counting in software is compiled in.
     pub max_period_us: u32,
-    /// Tick of the strategy periodic, in microseconds.
     pub tick_us: u32,
     /// True if periods may be inexact (the trait `INEXACT`), as the paper's are; otherwise the library
     /// refuses periods that it cannot keep.
@@ -39,7 +36,7 @@ impl Board {
     /// Creates the paper's chip at 7.3728 MHz with everything set ideally for one period, as in its table 1.
     /// The tick and the longest period both equal the period, rounded to counts. (The 100 us at 7200 Hz of
     /// that table are below one count, against the paper's own equation 1: there it is one count.)
-    pub fn ideal(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
+    pub fn with_ideal_timing(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
         let board = Board {
             mcu: String::new(),
             clock_hz: 0,
@@ -50,12 +47,12 @@ impl Board {
             inexact: true,
             compare_as_paper: false,
         };
-        board.on("atmega128", 7_372_800)
+        board.with_chip("atmega128", 7_372_800)
     }
 
     /// Changes the chip and the clock.
     #[must_use]
-    pub fn on(self, mcu: &str, clock_hz: u32) -> Self {
+    pub fn with_chip(self, mcu: &str, clock_hz: u32) -> Self {
         let one_count_us =
             (u64::from(self.prescaler) * 1_000_000).div_ceil(u64::from(clock_hz.max(1))) as u32;
         Board {
@@ -67,13 +64,12 @@ impl Board {
         }
     }
 
-    /// True if its chip is the RP2040.
     pub fn is_rp2040(&self) -> bool {
         self.mcu == rp2040::NAME
     }
 
-    /// Returns the pins that show events and the request for them.
-    pub fn marks(&self) -> [&'static str; 2] {
+    /// Returns the pins that show the events and the request for them.
+    pub fn event_and_request_pins(&self) -> [&'static str; 2] {
         if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
     }
 
@@ -83,7 +79,6 @@ impl Board {
         longest.clamp(1, 10_000) as u32
     }
 
-    /// Returns the counts of the timer per second.
     pub fn timer_hz(&self) -> f64 {
         f64::from(self.clock_hz) / f64::from(self.prescaler)
     }
@@ -107,17 +102,16 @@ impl Program {
 
     /// Creates a program with an alarm or a delay of this length.
     pub fn with_period(name: &'static str, period_us: u32) -> Self {
-        Program::new(name).define(format!("MCU_PERIOD={period_us}UL"))
+        Program::new(name).with_macro(format!("MCU_PERIOD={period_us}UL"))
     }
 
-    /// Creates a program that ends after this number of events.
     pub fn with_events(name: &'static str, period_us: u32, events: u32) -> Self {
-        Program::with_period(name, period_us).define(format!("MCU_EVENTS={events}"))
+        Program::with_period(name, period_us).with_macro(format!("MCU_EVENTS={events}"))
     }
 
     /// Adds a macro: its name, and its value behind `=`.
     #[must_use]
-    pub fn define(mut self, define: impl Into<String>) -> Self {
+    pub fn with_macro(mut self, define: impl Into<String>) -> Self {
         self.defines.push(define.into());
         self
     }
@@ -126,10 +120,8 @@ impl Program {
 /// A built firmware.
 #[derive(Debug, Clone)]
 pub struct Firmware {
-    /// The file to flash onto the chip.
     pub elf: PathBuf,
     pub board: Board,
-    /// Its size in the chip's memories.
     pub size: Size,
 }
 
@@ -154,9 +146,9 @@ impl Compiler {
     /// Checks that the compiler for AVR is installed.
     ///
     /// # Errors
-    /// [`Trouble::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
+    /// [`FailureCase::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
     pub fn new() -> Result<Self, Error> {
-        let compiler = Self::unchecked()?;
+        let compiler = Self::with_sources()?;
         compiler.check_libc()?;
         Ok(compiler)
     }
@@ -166,12 +158,12 @@ impl Compiler {
         if !board.is_rp2040() {
             return Self::new();
         }
-        let compiler = Self::unchecked()?;
+        let compiler = Self::with_sources()?;
         tools::ARM_CXX.run(compiler.directory.path(), "nothing", ["--version".into()])?;
         Ok(compiler)
     }
 
-    fn unchecked() -> Result<Self, Error> {
+    fn with_sources() -> Result<Self, Error> {
         let directory = Scratch::new()
             .map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
         sources::write_to(directory.path())?;
@@ -186,8 +178,8 @@ impl Compiler {
         let arguments = arguments.into_iter().chain([probe.display().to_string()]);
         match tools::AVR_CXX.run(self.directory.path(), "a probe", arguments) {
             Ok(_) => Ok(()),
-            Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
-                Err(tools::not_installed("avr-libc", tools::AVR_CXX.packages))
+            Err(error) if matches!(error.case_of(), Some(FailureCase::NotCompiled(_))) => {
+                Err(tools::not_installed_error("avr-libc", tools::AVR_CXX.packages))
             }
             Err(other) => Err(other),
         }
@@ -196,7 +188,7 @@ impl Compiler {
     /// Builds a program for a board. Several threads may build at the same time.
     ///
     /// # Errors
-    /// [`Trouble::NotCompiled`] with the compiler's words, such as the library's own when a board breaks equation 1.
+    /// [`FailureCase::NotCompiled`] with the compiler's words, such as the library's own when a board breaks equation 1.
     pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, Error> {
         let source = self.directory.path().join("programs").join(format!("{}.cc", program.name));
         self.build_file(&source.display().to_string(), program, board)
@@ -224,23 +216,23 @@ impl Compiler {
         arguments.extend(board_defines(board).iter().chain(&program.defines).map(|d| format!("-D{d}")));
         arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
         if program.name.starts_with("arduino_") {
-            arguments.extend(arduino_core()?);
+            arguments.extend(arduino_core_arguments()?);
         }
         if board.is_rp2040() {
             let own = |file: &str| format!("{root}/programs/rp2040/{file}");
             arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
         }
         let built = compiler.run(self.directory.path(), program.name, arguments);
-        built.map_err(|error| fit::explain(error, &board.mcu))?;
-        let size = image::load(&file)?.size;
+        built.map_err(|error| fit::explain_linker_error(error, &board.mcu))?;
+        let size = image::read_firmware(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), size })
     }
 }
 
 /// Returns the arguments for the complete Arduino core, as its own tools build it: the linker drops the parts
 /// that a sketch does not use.
-fn arduino_core() -> Result<Vec<String>, Error> {
-    let avr = tools::arduino_core()?;
+fn arduino_core_arguments() -> Result<Vec<String>, Error> {
+    let avr = tools::arduino_core_directory()?;
     let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
     let entries = std::fs::read_dir(&core).map_err(Error::file("read", &core))?;
     let mut files = Vec::new();
@@ -259,8 +251,7 @@ fn arduino_core() -> Result<Vec<String>, Error> {
     Ok(arguments)
 }
 
-/// Returns the C++ class of a strategy.
-const fn class(strategy: Strategy) -> &'static str {
+const fn strategy_class(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Periodic => "Periodic",
         Strategy::SingleShot => "Single_Shot",
@@ -271,7 +262,7 @@ const fn class(strategy: Strategy) -> &'static str {
 fn board_defines(board: &Board) -> Vec<String> {
     let mut defines = vec![
         format!("F_CPU={}UL", board.clock_hz),
-        format!("MCU_STRATEGY={}", class(board.strategy)),
+        format!("MCU_STRATEGY={}", strategy_class(board.strategy)),
         format!("MCU_MAX_PERIOD={}UL", board.max_period_us),
         format!("MCU_TICK={}UL", board.tick_us),
         format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),

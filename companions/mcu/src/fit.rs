@@ -3,19 +3,18 @@
 use jitterlab_chip::avr::chips::Chip;
 use jitterlab_model::Error;
 
-use super::error::{Takes, Trouble};
+use super::error::{FailureCase, MemoryNeed};
 
 /// Text of avr-ld if variables do not fit. The address before it is where they would end, with the following
 /// constant added as for all data addresses.
 const VARIABLES: &str = "within region `data'";
 const DATA: u32 = 0x80_0000;
-/// Text of avr-ld if code does not fit.
 const CODE: &str = "fit in region `text'";
 
-/// Returns a plain error for these linker messages, and any other error unchanged.
-pub(super) fn explain(error: Error, mcu: &str) -> Error {
-    let Some(Trouble::NotCompiled(message)) = error.case_of() else { return error };
-    let Some(chip) = Chip::named(mcu) else { return error };
+/// Returns an error about memory for messages of the linker, and any other error unchanged.
+pub(super) fn explain_linker_error(error: Error, mcu: &str) -> Error {
+    let Some(FailureCase::NotCompiled(message)) = error.case_of() else { return error };
+    let Some(chip) = Chip::by_name(mcu) else { return error };
     let ends = message.lines().filter(|line| line.contains(VARIABLES)).filter_map(|line| {
         let (_, address) = line.split_once("address 0x")?;
         let end = u32::from_str_radix(address.split_whitespace().next()?, 16).ok()?;
@@ -28,8 +27,8 @@ pub(super) fn explain(error: Error, mcu: &str) -> Error {
         ))
     };
     match ends.max() {
-        Some(size) => too_large(Takes::Variables(size), chip.ram.into()),
-        None if message.contains(CODE) => too_large(Takes::MoreFlash, chip.flash),
+        Some(size) => too_large(MemoryNeed::Variables(size), chip.ram.into()),
+        None if message.contains(CODE) => too_large(MemoryNeed::MoreFlash, chip.flash),
         None => error,
     }
 }
@@ -42,8 +41,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said_in_words() {
         let said = |message: &str| {
-            let error = tools::not_compiled("avr-g++", "x", message.into());
-            explain(error, "atmega328p").to_string()
+            let error = tools::not_compiled_error("avr-g++", "x", message.into());
+            explain_linker_error(error, "atmega328p").to_string()
         };
         let data = "ld: address 0x800cb8 of x.elf section `.data' is not within region `data'\n\
                     ld: address 0x800ccc of x.elf section `.bss' is not within region `data'";

@@ -16,16 +16,13 @@ use super::uf2;
 
 /// A firmware with the data in its file about itself.
 #[derive(Debug, Clone, Default)]
-pub struct Loaded {
-    /// The image for the chip.
+pub struct FirmwareFile {
     pub image: Image,
     /// The chip's name: from avr-libc's note, or simavr's section.
     pub mcu: Option<String>,
     /// The clock's frequency in Hz: from simavr's section.
     pub clock_hz: Option<u32>,
-    /// Its size in the chip's memories.
     pub size: Size,
-    /// True if the file is marked as one for an AVR.
     pub is_avr: bool,
     /// The file's bytes, if it is an ELF file, for names of functions and lines.
     pub elf: Option<Vec<u8>>,
@@ -39,16 +36,16 @@ const LOCK: u32 = 0x83_0000;
 /// Size of the largest file; most of it is debug data.
 const LARGEST_BYTES: u64 = 64 << 20;
 
-/// Reads a firmware.
-pub fn load(path: &Path) -> Result<Loaded, Error> {
+/// Reads a firmware file in any of the formats.
+pub fn read_firmware(path: &Path) -> Result<FirmwareFile, Error> {
     let bytes = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let refused =
         |message: String| Error::damaged(format!("{} cannot be simulated: {message}", path.display()));
     if bytes.starts_with(b"\x7fELF") {
         from_elf(bytes).map_err(refused)
-    } else if uf2::is_one(&bytes) {
-        uf2::read(&bytes)
-            .and_then(|flash| without_names(Image { flash, ..Image::default() }))
+    } else if uf2::is_uf2(&bytes) {
+        uf2::read_blocks(&bytes)
+            .and_then(|flash| from_flash_image(Image { flash, ..Image::default() }))
             .map_err(refused)
     } else if bytes.first() == Some(&b':') {
         from_hex(&String::from_utf8_lossy(&bytes)).map_err(refused)
@@ -58,22 +55,22 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
     }
 }
 
-fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
+fn from_elf(bytes: Vec<u8>) -> Result<FirmwareFile, String> {
     let file = ElfFile32::<LittleEndian>::parse(bytes.as_slice()).map_err(|e| e.to_string())?;
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let machine = header.e_machine(LittleEndian);
     match machine {
         object::elf::EM_AVR => {}
         object::elf::EM_ARM => {
-            let (image, size) = from_arm(&file, &bytes)?;
+            let (image, size) = arm_image(&file, &bytes)?;
             let mcu = Some(rp2040::NAME.into());
-            return Ok(Loaded { image, size, mcu, elf: Some(bytes), ..Loaded::default() });
+            return Ok(FirmwareFile { image, size, mcu, elf: Some(bytes), ..FirmwareFile::default() });
         }
         other => return Err(super::error::other_processor(other)),
     }
     let mut image = Image::default();
-    let segments = segments(&file, &bytes)?;
-    let mut size = Size { ram: memory(&segments, DATA..EEPROM), ..Size::default() };
+    let segments = loaded_segments(&file, &bytes)?;
+    let mut size = Size { ram: bytes_within(&segments, DATA..EEPROM), ..Size::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         match load_at {
             ..DATA => {
@@ -91,24 +88,24 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     let end = file.symbols().find(|symbol| symbol.name() == Ok("_end"));
     image.variables_end = end.and_then(|symbol| u32::try_from(symbol.address()).ok()?.checked_sub(DATA));
     let section = |name: &str| file.section_by_name(name).and_then(|s| s.data().ok());
-    let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), simavr_notes);
-    mcu = mcu.or_else(|| device_note(section(".note.gnu.avr.deviceinfo")?));
+    let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), chip_and_clock_from_simavr);
+    mcu = mcu.or_else(|| chip_from_note(section(".note.gnu.avr.deviceinfo")?));
     clock_hz = clock_hz.filter(|hz| *hz > 0);
-    Ok(Loaded { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })
+    Ok(FirmwareFile { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })
 }
 
 /// First address of an ARM's writable memory.
 const RAM: u32 = 0x2000_0000;
 
 /// End of an ARM's stack, or of the variables below it, as named by linker scripts: the Pico's SDK, and others.
-const ENDS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
+const STACK_END_SYMBOLS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
 
 /// Returns the image for a chip with an ARM whose memories contain its addresses, and the size it takes in them.
-fn from_arm(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, Size), String> {
+fn arm_image(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, Size), String> {
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let mut image = Image { entry: Some(header.e_entry(LittleEndian)), ..Image::default() };
-    let segments = segments(file, bytes)?;
-    let mut size = Size { ram: memory(&segments, RAM..u32::MAX), ..Size::default() };
+    let segments = loaded_segments(file, bytes)?;
+    let mut size = Size { ram: bytes_within(&segments, RAM..u32::MAX), ..Size::default() };
     for Segment { load_at, data, .. } in segments.into_iter().filter(|segment| !segment.data.is_empty()) {
         if load_at < RAM {
             size.flash = size.flash.saturating_add(data.len() as u32);
@@ -118,12 +115,13 @@ fn from_arm(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, 
     if image.flash.is_empty() {
         return Err(super::error::NO_CODE.to_owned());
     }
-    if !rp2040::holds(&image) {
+    if !rp2040::is_rp2040_image(&image) {
         return Err(super::error::OTHER_ARM.to_owned());
     }
     let address =
         |name: &str| file.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address());
-    image.variables_end = ENDS.into_iter().find_map(address).and_then(|end| u32::try_from(end).ok());
+    image.variables_end =
+        STACK_END_SYMBOLS.into_iter().find_map(address).and_then(|end| u32::try_from(end).ok());
     Ok((image, size))
 }
 
@@ -137,7 +135,10 @@ struct Segment<'a> {
 }
 
 /// Returns the parts that are loaded. Each byte of the file may be used once: otherwise a small file could need a lot of memory.
-fn segments<'a>(file: &ElfFile32<'_, LittleEndian>, bytes: &'a [u8]) -> Result<Vec<Segment<'a>>, String> {
+fn loaded_segments<'a>(
+    file: &ElfFile32<'_, LittleEndian>,
+    bytes: &'a [u8],
+) -> Result<Vec<Segment<'a>>, String> {
     let mut left = bytes.len();
     let loaded = file.elf_program_headers().iter().filter(|header| header.p_type(LittleEndian) == PT_LOAD);
     let segment = |header: &ProgramHeader32<LittleEndian>| {
@@ -149,38 +150,36 @@ fn segments<'a>(file: &ElfFile32<'_, LittleEndian>, bytes: &'a [u8]) -> Result<V
     loaded.map(segment).collect()
 }
 
-/// Returns the bytes of memory that are taken from the beginning.
-fn memory(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
+fn bytes_within(segments: &[Segment<'_>], addresses: Range<u32>) -> u32 {
     let taken = segments.iter().filter(|segment| addresses.contains(&segment.run_at));
     taken.fold(0, |sum, segment| sum.saturating_add(segment.taken))
 }
 
 /// Returns the chip in the note of avr-libc's start-up code: a header of 16 bytes, the bounds of three
 /// memories, a table of offsets and strings.
-fn device_note(note: &[u8]) -> Option<String> {
+fn chip_from_note(note: &[u8]) -> Option<String> {
     const MEMORIES: usize = 16 + 6 * 4;
     let word = |at: usize| Some(u32::from_le_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
     let strings = MEMORIES + word(MEMORIES)?;
     let name = note.get(strings + word(MEMORIES + 4)?..)?;
-    text(name)
+    zero_terminated_text(name)
 }
 
-/// Returns a string that ends with a zero.
-fn text(bytes: &[u8]) -> Option<String> {
+fn zero_terminated_text(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric())).then_some(name)
 }
 
 /// Returns chip and clock from the section of `AVR_MCU(speed, name)` in simavr's header: bytes of tag, length, value.
-fn simavr_notes(mut section: &[u8]) -> (Option<String>, Option<u32>) {
+fn chip_and_clock_from_simavr(mut section: &[u8]) -> (Option<String>, Option<u32>) {
     const NAME: u8 = 1;
     const FREQUENCY: u8 = 2;
     let (mut mcu, mut clock_hz) = (None, None);
     while let [tag, length, rest @ ..] = section {
         let (value, rest) = rest.split_at(usize::from(*length).min(rest.len()));
         match *tag {
-            NAME => mcu = text(value),
+            NAME => mcu = zero_terminated_text(value),
             FREQUENCY => clock_hz = value.try_into().ok().map(u32::from_le_bytes),
             _ => {}
         }
@@ -189,7 +188,7 @@ fn simavr_notes(mut section: &[u8]) -> (Option<String>, Option<u32>) {
     (mcu, clock_hz)
 }
 
-fn from_hex(content: &str) -> Result<Loaded, String> {
+fn from_hex(content: &str) -> Result<FirmwareFile, String> {
     let mut image = Image::default();
     let mut base = 0u32;
     for record in ihex::Reader::new(content) {
@@ -209,17 +208,17 @@ fn from_hex(content: &str) -> Result<Loaded, String> {
             _ => {}
         }
     }
-    without_names(image)
+    from_flash_image(image)
 }
 
 /// Creates a firmware from a file that has only the flash contents.
-fn without_names(image: Image) -> Result<Loaded, String> {
+fn from_flash_image(image: Image) -> Result<FirmwareFile, String> {
     if image.flash.is_empty() {
         return Err(super::error::NO_CODE.to_owned());
     }
     let size = Size { flash: image.flash.iter().map(|(_, bytes)| bytes.len() as u32).sum(), ram: 0 };
-    let mcu = rp2040::holds(&image).then(|| rp2040::NAME.into());
-    Ok(Loaded { image, mcu, size, ..Loaded::default() })
+    let mcu = rp2040::is_rp2040_image(&image).then(|| rp2040::NAME.into());
+    Ok(FirmwareFile { image, mcu, size, ..FirmwareFile::default() })
 }
 
 #[cfg(test)]
@@ -272,14 +271,14 @@ mod tests {
         section.extend(b"atmega88");
         section.resize(2 + 64, 0);
         section.extend([2, 4, 0x00, 0x12, 0x7a, 0x00, 0, 0]);
-        assert_eq!(simavr_notes(&section), (Some("atmega88".into()), Some(8_000_000)));
+        assert_eq!(chip_and_clock_from_simavr(&section), (Some("atmega88".into()), Some(8_000_000)));
     }
 
     proptest! {
         #[test]
         fn any_bytes_give_an_answer_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = simavr_notes(&bytes);
-            let _ = device_note(&bytes);
+            let _ = chip_and_clock_from_simavr(&bytes);
+            let _ = chip_from_note(&bytes);
             let _ = from_hex(&String::from_utf8_lossy(&bytes));
             let mut elf = b"\x7fELF\x01\x01\x01".to_vec();
             elf.extend(bytes);

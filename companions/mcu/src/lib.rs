@@ -33,15 +33,15 @@ mod uf2;
 pub mod words;
 mod workers;
 
-pub use dump::value_changes;
-pub use error::{Trouble, is_missing};
+pub use dump::value_change_dump;
+pub use error::{FailureCase, is_missing};
 pub use figures::{
-    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, ServicesSaid, Strategy,
+    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, ServicesOutput, Strategy,
     ThreadFigures, TimerKind,
 };
 pub use firmware::{Board, Compiler, Firmware, Program};
-pub use jitterlab_chip::log::Rest;
-pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
+pub use jitterlab_chip::log::FinalSleep;
+pub use jitterlab_chip::{Edge, Log, Pin, Stop, VectorStatistics};
 pub use jitterlab_model::firmware::Size;
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};

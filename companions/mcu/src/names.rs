@@ -11,7 +11,7 @@ use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// The names in a firmware.
+/// Names of functions, variables and lines in a firmware.
 pub struct Names<'a> {
     /// Addresses and names of functions, in order.
     functions: Vec<(u32, String)>,
@@ -73,12 +73,11 @@ impl<'a> Names<'a> {
             functions,
             variables,
             dwarf: dwarf.map(RefCell::new),
-            stabs: stabs(section(".stab"), section(".stabstr")),
+            stabs: parse_stabs(section(".stab"), section(".stabstr")),
         }
     }
 
-    /// Returns the location of an address.
-    pub fn place(&self, address: u32) -> CodeLocation {
+    pub fn location(&self, address: u32) -> CodeLocation {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());
         CodeLocation {
@@ -88,8 +87,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of the variable that has exactly these bytes.
-    pub fn variable(&self, address: u16, bytes: u8) -> Option<String> {
+    /// Returns the name of the variable that has exactly these bytes.
+    pub fn variable_name(&self, address: u16, bytes: u8) -> Option<String> {
         let is_it = |of: &&(u16, u64, String)| of.0 == address && of.1 == u64::from(bytes);
         self.variables.iter().find(is_it).map(|(.., name)| name.clone())
     }
@@ -97,24 +96,24 @@ impl<'a> Names<'a> {
     fn dwarf_line(&self, address: u32) -> Option<String> {
         let context = self.dwarf.as_ref()?.borrow_mut();
         let location = context.find_location(u64::from(address)).ok()??;
-        Some(format!("{}:{}", file_name(location.file?), location.line?))
+        Some(format!("{}:{}", short_file_name(location.file?), location.line?))
     }
 
     fn stabs_line(&self, address: u32) -> Option<String> {
         let after = self.stabs.partition_point(|(begin, ..)| *begin <= address);
         let (_, file, line) = self.stabs.get(after.checked_sub(1)?)?;
-        (*line > 0).then(|| format!("{}:{line}", file_name(file)))
+        (*line > 0).then(|| format!("{}:{line}", short_file_name(file)))
     }
 }
 
 /// Returns the file name without the directories of the build.
-fn file_name(path: &str) -> &str {
+fn short_file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Returns the lines of stabs. Entries have twelve bytes; addresses of lines are relative to the function
 /// they are in (the "stabs" document of binutils, chapters 2 and 6).
-fn stabs(entries: &[u8], strings: &[u8]) -> Vec<(u32, String, u16)> {
+fn parse_stabs(entries: &[u8], strings: &[u8]) -> Vec<(u32, String, u16)> {
     const FUNCTION: u8 = 0x24;
     const LINE: u8 = 0x44;
     const SOURCE: u8 = 0x64;
@@ -148,10 +147,10 @@ mod tests {
 
     #[test]
     fn a_firmware_without_names_still_has_addresses() {
-        let place = Names::new(None, |_| None).place(0x123);
+        let place = Names::new(None, |_| None).location(0x123);
         assert_eq!(place, CodeLocation { address: 0x123, function: None, line: None });
-        assert_eq!(Names::new(Some(b"\x7fELF damaged"), |_| None).place(2).function, None);
-        assert!(stabs(&[1; 30], &[2; 3]).iter().all(|(_, file, _)| file.is_empty()));
+        assert_eq!(Names::new(Some(b"\x7fELF damaged"), |_| None).location(2).function, None);
+        assert!(parse_stabs(&[1; 30], &[2; 3]).iter().all(|(_, file, _)| file.is_empty()));
     }
 
     #[test]
@@ -163,6 +162,6 @@ mod tests {
         let entries =
             [entry(1, 0x64, 0, 0x80), entry(8, 0x24, 3, 0x80), entry(0, 0x44, 4, 0), entry(0, 0x44, 7, 0x10)]
                 .concat();
-        assert_eq!(stabs(&entries, strings), [(0x80, "main.c".into(), 4), (0x90, "main.c".into(), 7)]);
+        assert_eq!(parse_stabs(&entries, strings), [(0x80, "main.c".into(), 4), (0x90, "main.c".into(), 7)]);
     }
 }

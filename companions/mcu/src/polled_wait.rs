@@ -2,7 +2,7 @@
 
 use jitterlab_model::Error;
 
-use super::run::Reading;
+use super::run::PinTask;
 use super::{Board, Compiler, McuRun, Program, Setup, Strategy, simulate};
 
 /// Chip and clock: those of an Arduino Uno.
@@ -16,17 +16,17 @@ pub fn measure(
     activations: usize,
     compiler: &Compiler,
 ) -> Result<McuRun, Error> {
-    let board = Board::ideal(Strategy::Periodic, 1, period_us).on(CHIP, CLOCK_HZ);
+    let board = Board::with_ideal_timing(Strategy::Periodic, 1, period_us).with_chip(CHIP, CLOCK_HZ);
     let mut program = Program::with_period("polled_wait", period_us);
     if locked {
-        program = program.define("MCU_LOCKED");
+        program = program.with_macro("MCU_LOCKED");
     }
     let firmware = compiler.build(&program, &board)?;
     let setup = firmware.setup(&["B0"], u64::from(board.clock_hz) * 3_600)?;
-    let recording = simulate(&Setup { edges: Some(2 * activations as u64), ..setup })?;
+    let recording = simulate(&Setup { max_edges: Some(2 * activations as u64), ..setup })?;
     let name = if locked { "polls, interrupts off" } else { "polls, interrupts on" };
     let cycles = u64::from(period_us) * u64::from(CLOCK_HZ) / 1_000_000;
     let period = Some(format!("{cycles}/{CLOCK_HZ}Hz").parse()?);
-    let reading = Reading { name: name.into(), period, ..Reading::default() };
-    McuRun::new(&recording, "B0".parse()?, &reading)
+    let pin_task = PinTask { name: name.into(), period, ..PinTask::default() };
+    McuRun::new(&recording, "B0".parse()?, &pin_task)
 }

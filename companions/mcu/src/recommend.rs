@@ -3,7 +3,9 @@ use jitterlab_model::Error;
 use serde::Serialize;
 
 use super::firmware::PRESCALERS;
-use super::several_alarms::{self, EVENT_CYCLES, Longest, MOST, Need, Overload, Together, WorstAlarm};
+use super::several_alarms::{
+    self, AlarmsFirmware, EVENT_CYCLES, Longest, MAX_ALARMS, Need, Overload, WorstAlarm,
+};
 use super::{Board, Compiler, Strategy, workers};
 
 /// A way to use the timer for some periods, measured with all alarms in one firmware.
@@ -17,46 +19,37 @@ pub struct Choice {
     pub fits: bool,
     /// The largest deviation of a distance from its period in microseconds, over all alarms; `None` if it is unbounded.
     pub worst_us: Option<f64>,
-    /// Reason why it cannot be used at all.
     pub overload: Option<Overload>,
     /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts per second.
     pub interrupts_per_s: f64,
-    /// The alarms, in the order of the request.
     pub alarms: Vec<WorstAlarm>,
 }
 
-/// The ways to use the timer for the needed periods.
+/// Choices of strategy and prescaler for the needed periods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McuRecommendation {
-    /// The chip.
     pub mcu: String,
     pub clock_hz: u32,
-    /// The longest stretch with interrupts off, in ns.
     pub lock_ns: i64,
-    /// The longest handler, in ns.
     pub handler_ns: i64,
-    /// Each way, the best first.
     pub choices: Vec<Choice>,
 }
 
 /// Requirements on a chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
-    /// The chip.
+pub struct ChipRequirements {
     pub mcu: String,
     pub clock_hz: u32,
     /// The alarms, five at most.
     pub needs: Vec<Need>,
     /// The longest stretch with interrupts off outside of the alarms' handlers, in ns.
     pub lock_ns: i64,
-    /// The longest handler of an alarm, in ns.
     pub handler_ns: i64,
 }
 
-impl Wanted {
-    fn longest(&self) -> Longest {
+impl ChipRequirements {
+    fn longest_in_cycles(&self) -> Longest {
         let cycles = |ns: i64| (ns.unsigned_abs() as f64 * f64::from(self.clock_hz) / 1e9).ceil() as u64;
         Longest { lock: cycles(self.lock_ns), handler: cycles(self.handler_ns) }
     }
@@ -65,7 +58,7 @@ impl Wanted {
 /// Measures every strategy with every prescaler, and returns the best first: one that fits, uses about the
 /// least of the processor, and is most exact.
 pub fn recommend(
-    wanted: &Wanted,
+    wanted: &ChipRequirements,
     compiler: &Compiler,
     done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Choice>, Error> {
@@ -74,12 +67,12 @@ pub fn recommend(
     else {
         return Err(Error::bad_use("no period was given").remedy("say what is needed, such as 20ms:50us"));
     };
-    if periods.len() > MOST {
+    if periods.len() > MAX_ALARMS {
         return Err(Error::bad_use(format!("{} alarms are more than can be judged together", periods.len()))
-            .remedy(format!("give the {MOST} that come most often")));
+            .remedy(format!("give the {MAX_ALARMS} that come most often")));
     }
     let tick_us = periods.iter().copied().fold(0, gcd);
-    let boards: Vec<Board> = candidates(&wanted.mcu, wanted.clock_hz, shortest, longest, tick_us);
+    let boards: Vec<Board> = candidate_boards(&wanted.mcu, wanted.clock_hz, shortest, longest, tick_us);
     if boards.is_empty() {
         return Err(Error::bad_use(format!(
             "no prescaler of timer 1 at {} Hz can time {shortest} us: it is below one count \
@@ -88,15 +81,19 @@ pub fn recommend(
         )));
     }
     let measure = |board: &Board| {
-        let firmware = Together::build(board, &periods, compiler)?;
-        Ok(choice(board, &wanted.needs, several_alarms::judge(&firmware, &wanted.needs, wanted.longest())?))
+        let firmware = AlarmsFirmware::build(board, &periods, compiler)?;
+        Ok(choice_from_bounds(
+            board,
+            &wanted.needs,
+            several_alarms::bound_deviations(&firmware, &wanted.needs, wanted.longest_in_cycles())?,
+        ))
     };
-    let mut choices = workers::on_all(&boards, measure, done)?;
-    rank(&mut choices);
+    let mut choices = workers::map_in_parallel(&boards, measure, done)?;
+    sort_by_preference(&mut choices);
     Ok(choices)
 }
 
-fn choice(board: &Board, needs: &[Need], found: several_alarms::Judgement) -> Choice {
+fn choice_from_bounds(board: &Board, needs: &[Need], found: several_alarms::DeviationBounds) -> Choice {
     let keeps = |(alarm, need): (&WorstAlarm, &Need)| {
         alarm.worst_us.is_some_and(|worst| worst <= f64::from(need.tolerance_us))
     };
@@ -120,7 +117,7 @@ fn choice(board: &Board, needs: &[Need], found: several_alarms::Judgement) -> Ch
 /// Sorts those that fit before the others. Of those that fit, the ones that use about the least of the
 /// processor (at most a tenth more than the least) come first, ordered by exactness, then the rest by their
 /// use. Those that do not fit are ordered by their deviation.
-fn rank(choices: &mut [Choice]) {
+fn sort_by_preference(choices: &mut [Choice]) {
     let least = choices.iter().filter(|c| c.fits).map(|c| c.busy_share).fold(f64::INFINITY, f64::min);
     let class = |c: &Choice| match c.fits {
         true if c.busy_share <= 1.1 * least => (0, c.worst_us.unwrap_or(f64::INFINITY)),
@@ -134,7 +131,7 @@ fn rank(choices: &mut [Choice]) {
 }
 
 /// Returns the boards that equation 1 allows. A tick is tried only if it leaves time between two ticks.
-fn candidates(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u32) -> Vec<Board> {
+fn candidate_boards(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u32) -> Vec<Board> {
     let mut boards = Vec::new();
     // The paper's single shot loses time at every event; one that keeps its periods is anchored.
     for strategy in [Strategy::Periodic, Strategy::Anchored] {
@@ -180,7 +177,7 @@ mod tests {
 
     #[test]
     fn only_what_equation_1_allows_is_tried() {
-        let boards = candidates("atmega328p", 8_000_000, 100, 100, 100);
+        let boards = candidate_boards("atmega328p", 8_000_000, 100, 100, 100);
         assert!(boards.iter().all(|b| b.prescaler <= 256), "a count of 128 us is too long for 100 us");
         assert!(boards.iter().any(|b| b.strategy == Strategy::Anchored && b.prescaler == 1));
         assert!(!boards.iter().any(|b| b.strategy == Strategy::SingleShot));
@@ -205,7 +202,7 @@ mod tests {
             choice(3, true, 0.0100, 9.0),
             choice(4, true, 0.0109, 3.0),
         ];
-        rank(&mut choices);
+        sort_by_preference(&mut choices);
         assert_eq!(choices.iter().map(|c| c.prescaler).collect::<Vec<_>>(), [4, 3, 1, 2]);
     }
 

@@ -1,7 +1,7 @@
 //! Reports for the user from the log of a chip.
 
-use jitterlab_chip::log::Rest;
-use jitterlab_chip::{Chip, FindingKind, Keeper, Log, Stop, log};
+use jitterlab_chip::log::FinalSleep;
+use jitterlab_chip::{Blocker, Chip, FindingKind, Log, Stop, log};
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::Size;
 use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff};
@@ -9,19 +9,19 @@ use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsO
 use super::names::Names;
 
 /// Creates the report of a log with times in periods of `clock_hz`.
-pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
+pub fn firmware_report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
     FirmwareReport {
         mcu: mcu.into(),
         clock_hz,
         size,
         cycles: log.cycles,
-        asleep_cycles: log.slept,
+        asleep_cycles: log.asleep_cycles,
         interrupts: log.vectors.iter().map(interrupts).collect(),
-        off: log.off.map(|off| InterruptsOff {
+        off: log.longest_off.map(|off| InterruptsOff {
             cycles: off.cycles,
             at_ns: nanoseconds(off.cycle, clock_hz),
-            from: names.place(off.address),
-            to: names.place(off.end_address),
+            from: names.location(off.address),
+            to: names.location(off.end_address),
         }),
         pins: Vec::new(),
         stack: log.stack,
@@ -29,14 +29,14 @@ pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>
     }
 }
 
-/// The bytes without a last character that is not whole, since the simulation ended within it.
+/// Returns the bytes without a last character that is cut off, since the simulation ended within it.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     let is_cut = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
     if is_cut { &bytes[..bytes.len() - last.len()] } else { bytes }
 }
 
-fn interrupts(vector: &log::Vector) -> Interrupts {
+fn interrupts(vector: &log::VectorStatistics) -> Interrupts {
     Interrupts {
         vector: vector.name.clone(),
         count: vector.count,
@@ -56,18 +56,17 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
 }
 
-/// Returns the warnings from a log.
 pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     // Bytes that were read one after the other may be two variables.
     let one_variable = |finding: &&log::Finding| match finding.kind {
-        FindingKind::TornRead { data, bytes, .. } => names.variable(data, bytes).is_some(),
+        FindingKind::TornRead { data, bytes, .. } => names.variable_name(data, bytes).is_some(),
         _ => true,
     };
     let vector_name = |number| chip.vector_name(number).unwrap_or_default();
     let found = log.findings.iter().filter(one_variable).map(|finding| {
         let (at_ns, times) = (ns(finding.cycle), finding.times);
-        let place = || names.place(finding.address);
+        let place = || names.location(finding.address);
         match finding.kind {
             FindingKind::NotSimulated(part) => Finding::NotSimulated { part, at_ns, place: place() },
             FindingKind::AnalogRead => Finding::AnalogRead { at_ns },
@@ -97,7 +96,7 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
             FindingKind::FlashAssumedFast => Finding::FlashAssumedFast,
             FindingKind::ClockDiffers(hz) => Finding::ClockDiffers { hz },
             FindingKind::TornRead { data, bytes, vector, before, after, read } => {
-                let variable = names.variable(data, bytes).unwrap_or_default();
+                let variable = names.variable_name(data, bytes).unwrap_or_default();
                 let (vector, place) = (vector_name(vector), place());
                 Finding::TornRead { variable, bytes, vector, times, at_ns, place, before, after, read }
             }
@@ -108,29 +107,29 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
     });
     let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
     let lost = lost.map(|vector| {
-        let keeper = keeper_at(log, vector.first_lost);
-        let handler = keeper.and_then(|keeper| match keeper {
-            Keeper::Handler(number) => log.vectors.iter().find(|of| of.number == number),
-            Keeper::Lock(_) => None,
+        let blocker = blocker_at(log, vector.first_lost);
+        let handler = blocker.and_then(|blocker| match blocker {
+            Blocker::Handler(number) => log.vectors.iter().find(|of| of.number == number),
+            Blocker::Lock(_) => None,
         });
-        let place = keeper.map(|keeper| match keeper {
-            Keeper::Handler(_) => handler.map_or(0, |of| of.handler),
-            Keeper::Lock(address) => address,
+        let place = blocker.map(|blocker| match blocker {
+            Blocker::Handler(_) => handler.map_or(0, |of| of.handler),
+            Blocker::Lock(address) => address,
         });
         Finding::InterruptsLost {
             vector: vector.name.clone(),
             lost: vector.lost,
             at_ns: ns(vector.first_lost),
             by: handler.map(|of| of.name.clone()),
-            place: place.map(|address| names.place(address)),
+            place: place.map(|address| names.location(address)),
         }
     });
     let watchdog = log.vectors.iter().find(|vector| vector.name == "WDT" && vector.count > 0);
     let watchdog = watchdog.map(|vector| Finding::WatchdogTimes { times: vector.count });
     let asleep = match log.stop {
-        Stop::Asleep(Rest::Unwakeable { mode, address }) => {
+        Stop::Asleep(FinalSleep::Unwakeable { mode, address }) => {
             let (mode, at_ns) = (mode.into(), ns(log.cycles));
-            Some(Finding::AsleepForEver { mode, at_ns, place: names.place(address) })
+            Some(Finding::AsleepForEver { mode, at_ns, place: names.location(address) })
         }
         _ => None,
     };
@@ -138,7 +137,7 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
 }
 
 /// Returns the handler or lock that made everything else wait at a moment, if that was recorded.
-fn keeper_at(log: &Log, cycle: u64) -> Option<Keeper> {
+fn blocker_at(log: &Log, cycle: u64) -> Option<Blocker> {
     let ended = log.spans.partition_point(|span| span.end < cycle);
-    log.spans[ended..].iter().take(8).find(|span| span.begin <= cycle).map(|span| span.keeper)
+    log.spans[ended..].iter().take(8).find(|span| span.begin <= cycle).map(|span| span.blocker)
 }

@@ -3,20 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use jitterlab_chip::arm::rp2040;
-use jitterlab_chip::log::Rest;
+use jitterlab_chip::log::FinalSleep;
 use jitterlab_chip::{Pin, Stop};
 use jitterlab_model::units::{Exact, ExactPeriod};
 use jitterlab_model::{EdgeKind, Error};
 
 use super::firmware::{Board, Compiler, Program};
-use super::run::{McuPins, McuRun, Reading};
+use super::run::{McuPins, McuRun, PinTask};
 use super::simulator::{Length, Recording, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{SerialText, StimulusSpec, Strategy};
 
-/// Default prescaler.
 const PRESCALER: u16 = 64;
-/// Default period of an alarm, in ns.
 const PERIOD_NS: i64 = 10_000_000;
 /// Default simulated time of the user's own firmware, in ns.
 const DURATION_NS: i64 = 10_000_000_000;
@@ -35,30 +33,21 @@ pub enum Subject {
 /// A measurement of one firmware. A `None` is replaced by an ideal value, or by one from the firmware.
 #[derive(Debug, Clone)]
 pub struct McuRequest {
-    /// The firmware to measure.
     pub subject: Subject,
-    /// Kind of the edges that begin an activation.
     pub edge: EdgeKind,
-    /// The chip.
     pub mcu: Option<String>,
     pub clock_hz: Option<u32>,
     /// The period: one for all pins, or one for each; an empty list takes the mean distance of the edges.
     pub periods: Vec<ExactPeriod>,
-    /// Levels at pins from outside, for the user's own firmware.
     pub stimuli: Vec<StimulusSpec>,
-    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Largest simulated time in ns, for the user's own firmware.
     pub duration_ns: Option<i64>,
-    /// Strategy of the time services.
     pub strategy: Strategy,
     /// Divider of the clock for timer 1; by default 64, or the divider of the RP2040's timers.
     pub prescaler: Option<u16>,
-    /// The trait `TICK`, in us.
     pub tick_us: Option<u32>,
     /// The trait `MAX_PERIOD`, in us.
     pub max_period_us: Option<u32>,
-    /// Number of events of the alarm.
     pub events: u32,
 }
 
@@ -69,7 +58,7 @@ impl McuRequest {
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
     pub fn measure(&self) -> Result<McuPins, Error> {
         match &self.subject {
-            Subject::Elf(elf, pins) => self.by_pins(elf, elf, pins, None),
+            Subject::Elf(elf, pins) => self.measure_pins(elf, elf, pins, None),
             Subject::Source(source, pins) => {
                 let program = match self.periods.first() {
                     Some(_) => Program::with_events("periodic_alarm", self.period_us()?, self.events),
@@ -79,7 +68,7 @@ impl McuRequest {
                 // The compiler's output files are deleted with it.
                 let compiler = Compiler::for_board(&board)?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
-                self.by_pins(source, &firmware.elf, pins, Some(&board))
+                self.measure_pins(source, &firmware.elf, pins, Some(&board))
             }
             Subject::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
@@ -90,7 +79,7 @@ impl McuRequest {
         }
     }
 
-    fn by_pins(
+    fn measure_pins(
         &self,
         named: &Path,
         elf: &Path,
@@ -100,7 +89,7 @@ impl McuRequest {
         let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
         let mut stimuli = Vec::new();
         for spec in &self.stimuli {
-            stimuli.extend(spec.read()?);
+            stimuli.extend(spec.read_stimuli()?);
         }
         let setup = Setup {
             mcu: board.map(|board| board.mcu.clone()).or(self.mcu.clone()),
@@ -109,33 +98,33 @@ impl McuRequest {
             stimuli,
             serial: self.serial.clone(),
             length: Length::Time(duration_ns.unsigned_abs()),
-            spans: true,
+            record_spans: true,
             ..Setup::new(elf, 0)
         };
         let (recording, shown) = match pins {
-            [] => self.found(setup)?,
+            [] => self.record_driven_pins(setup)?,
             _ => (simulate(&setup)?, (0..pins.len()).collect()),
         };
         let of_file =
             || named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
         // Firmware built by jitterlab ends by itself after its events; other firmware that falls silent has failed.
-        let ends_itself = board.is_some() && recording.log.stop == Stop::Asleep(Rest::Done);
+        let ends_itself = board.is_some() && recording.log.stop == Stop::Asleep(FinalSleep::Done);
         let mut runs = Vec::new();
         let mut silent = None;
         for (number, index) in shown.iter().enumerate() {
             let pin = recording.pins[*index];
-            let reading = Reading {
+            let pin_task = PinTask {
                 name: if shown.len() == 1 { of_file() } else { pin.to_string() },
                 pin: *index,
                 edge: self.edge,
                 period: self.period_of(number, shown.len())?,
                 due_until_ns: (!ends_itself).then_some(duration_ns),
-                ..Reading::default()
+                ..PinTask::default()
             };
-            match McuRun::new(&recording, pin, &reading) {
+            match McuRun::new(&recording, pin, &pin_task) {
                 Ok(run) => runs.push(run),
                 Err(error) => {
-                    runs.push(McuRun::of_silent(&recording, pin, &reading, duration_ns));
+                    runs.push(McuRun::from_silent_pin(&recording, pin, &pin_task, duration_ns));
                     silent = silent.or(Some(error));
                 }
             }
@@ -143,19 +132,19 @@ impl McuRequest {
         if let Some(error) = silent.filter(|_| runs.iter().all(|run| run.activations.is_empty())) {
             return Err(error);
         }
-        let mut run = McuPins::new(runs).ok_or_else(|| recording.silent_everywhere())?;
+        let mut run = McuPins::new(runs).ok_or_else(|| recording.no_driven_pin_error())?;
         run.info.duration_ns = Some(duration_ns);
         Ok(run)
     }
 
     /// Records a firmware; returns the recording, and the indices of the pins that it drives often enough to
     /// be measured.
-    fn found(&self, setup: Setup) -> Result<(Recording, Vec<usize>), Error> {
+    fn record_driven_pins(&self, setup: Setup) -> Result<(Recording, Vec<usize>), Error> {
         /// Most edges of all pins together; if there are more, only the pins found by then are recorded, in
         /// another simulation.
         const EDGES: u64 = 1 << 21;
-        let recording = simulate(&Setup { all_pins: true, edges: Some(EDGES), ..setup.clone() })?;
-        let found = recording.driven(self.edge);
+        let recording = simulate(&Setup { all_pins: true, max_edges: Some(EDGES), ..setup.clone() })?;
+        let found = recording.driven_pins(self.edge);
         if recording.log.stop != Stop::Edges {
             return Ok((recording, found));
         }
@@ -179,14 +168,14 @@ impl McuRequest {
         whole_us(self.periods.first().map_or(PERIOD_NS, |period| period.rounded_ns()))
     }
 
-    /// Returns the requested traits; the others are set ideally for the period.
+    /// Returns the board with the requested traits; the others are set ideally for the period.
     fn board(&self) -> Result<Board, Error> {
         let mcu = self.mcu.as_deref().unwrap_or_default();
         let (prescaler, usual_hz) = match mcu == rp2040::NAME {
             true => (self.rp2040_prescaler()?, Some(rp2040::CLOCK_HZ)),
             false => (self.prescaler.unwrap_or(PRESCALER), None),
         };
-        let ideal = Board::ideal(self.strategy, prescaler, self.period_us()?);
+        let ideal = Board::with_ideal_timing(self.strategy, prescaler, self.period_us()?);
         let board = Board {
             tick_us: self.tick_us.unwrap_or(ideal.tick_us),
             max_period_us: self.max_period_us.unwrap_or(ideal.max_period_us),
@@ -195,7 +184,7 @@ impl McuRequest {
         };
         let mcu = self.mcu.clone().unwrap_or(board.mcu.clone());
         let clock_hz = self.clock_hz.or(usual_hz).unwrap_or(board.clock_hz);
-        Ok(board.on(&mcu, clock_hz))
+        Ok(board.with_chip(&mcu, clock_hz))
     }
 
     /// Returns the divider of the RP2040, whose timer counts microseconds and whose SysTick, for the strategy

@@ -17,12 +17,10 @@ use jitterlab_chip::{Pin, Stop};
 
 use super::{Recording, disturbance};
 
-/// Interpretation of a pin's edges as activations.
+/// Task whose activations the edges of a pin are.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
-    /// The task's name.
+pub struct PinTask {
     pub name: String,
-    /// Index of the recorded pin.
     pub pin: usize,
     pub edge: EdgeKind,
     /// Distance of the due times; `None` for the mean distance of the edges.
@@ -38,7 +36,6 @@ pub struct Reading {
 /// A simulated run in the common form.
 #[derive(Debug, Clone)]
 pub struct McuRun {
-    /// Its description.
     pub info: RunInfo,
     /// One record per activation. Event n is activation n: nothing is skipped, so a drifting clock shows as
     /// growing latency.
@@ -51,14 +48,19 @@ pub struct McuRun {
 impl McuRun {
     /// Creates the run of a pin with fewer than three activations among others: it missed the due
     /// activations, if their number is known.
-    pub(super) fn of_silent(recording: &Recording, pin: Pin, reading: &Reading, duration_ns: i64) -> Self {
-        let period_ns = reading.period.map_or(duration_ns, ExactPeriod::rounded_ns);
-        let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, "", [spec(reading, period_ns)]);
-        let missed = reading.period.map_or(0, |period| period.in_ns(duration_ns)).unsigned_abs();
+    pub(super) fn from_silent_pin(
+        recording: &Recording,
+        pin: Pin,
+        pin_task: &PinTask,
+        duration_ns: i64,
+    ) -> Self {
+        let period_ns = pin_task.period.map_or(duration_ns, ExactPeriod::rounded_ns);
+        let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, "", [task_spec(pin_task, period_ns)]);
+        let missed = pin_task.period.map_or(0, |period| period.in_ns(duration_ns)).unsigned_abs();
         info.tasks[0].result = Some(TaskResult { missed, ..TaskResult::default() });
-        info.tasks[0].unknown.extend(reading.period.is_none().then_some(Gap::Silent));
+        info.tasks[0].unknown.extend(pin_task.period.is_none().then_some(Gap::Silent));
         info.tasks[0].unknown.extend(chip_gap(recording));
-        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
+        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
         let edges: Vec<LevelChange<i64>> =
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
         let silent = Finding::PinSilent { pin: pin.to_string(), edges: edges.len() as u64 };
@@ -69,14 +71,14 @@ impl McuRun {
     /// Reads the edges of one pin as activations.
     ///
     /// # Errors
-    /// [`Trouble::Silent`](crate::Trouble::Silent) with fewer than three activations.
-    pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, Error> {
-        let spans = spans(recording, reading);
+    /// [`FailureCase::Silent`](crate::FailureCase::Silent) with fewer than three activations.
+    pub fn new(recording: &Recording, pin: Pin, pin_task: &PinTask) -> Result<Self, Error> {
+        let spans = activation_spans(recording, pin_task);
         if spans.len() < 3 {
-            let edges = recording.log.edges.iter().filter(|e| e.pin == reading.pin).count();
-            return Err(recording.silent(&pin.to_string(), edges));
+            let edges = recording.log.edges.iter().filter(|e| e.pin == pin_task.pin).count();
+            return Err(recording.silent_pin_error(&pin.to_string(), edges));
         }
-        let grid = Grid::new(recording, reading.period, &spans);
+        let grid = DueTimeGrid::new(recording, pin_task.period, &spans);
         let activations: Vec<Activation> = (0..)
             .zip(&spans)
             .map(|(index, &(start, end))| Activation {
@@ -87,27 +89,27 @@ impl McuRun {
                 ..Activation::default()
             })
             .collect();
-        let mut info = describe(recording, reading, &grid, &activations);
+        let mut info = run_info(recording, pin_task, &grid, &activations);
         if let Some(report) = &mut info.firmware {
             let starts: Vec<u64> = spans.iter().map(|(start, _)| *start).collect();
-            let late = disturbance::late(&recording.log, &starts);
-            let pulse = |cycles: u64| (reading.edge != EdgeKind::Both).then_some(cycles);
+            let late = disturbance::find_late_starts(&recording.log, &starts);
+            let pulse = |cycles: u64| (pin_task.edge != EdgeKind::Both).then_some(cycles);
             let widths = || spans.iter().map(|(start, end)| end - start);
             report.pins = vec![PinReport {
-                task: reading.name.clone(),
+                task: pin_task.name.clone(),
                 pin: pin.to_string(),
-                on_board: recording.on_board(pin),
-                edge: reading.edge,
+                on_board: recording.board_label(pin),
+                edge: pin_task.edge,
                 period_cycles: (starts[starts.len() - 1] - starts[0], starts.len() as u64 - 1),
-                drift_ns: reading.period.and(activations.last()).map(Activation::latency_ns),
+                drift_ns: pin_task.period.and(activations.last()).map(Activation::latency_ns),
                 pulse_cycles: widths().min().and_then(pulse).zip(widths().max()),
-                made_by: late.maker.and_then(|vector| recording.vector(vector)),
-                disturbed: late.by.iter().map(|blame| recording.disturbance(blame)).collect(),
+                made_by: late.maker.and_then(|vector| recording.vector_name(vector)),
+                disturbed: late.causes.iter().map(|blame| recording.disturbance(blame)).collect(),
                 late: late.starts,
                 unexplained: late.unexplained,
             }];
         }
-        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
+        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
         let edges =
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
         Ok(McuRun { info, activations, pin, edges })
@@ -115,7 +117,7 @@ impl McuRun {
 }
 
 /// Due times, exact in cycles, without accumulated rounding.
-struct Grid {
+struct DueTimeGrid {
     hz: u128,
     first: u64,
     /// Cycles from one to the next, as a fraction.
@@ -123,7 +125,7 @@ struct Grid {
     under: u128,
 }
 
-impl Grid {
+impl DueTimeGrid {
     /// Creates a grid from the first start on, by a period or the mean distance of the starts.
     fn new(recording: &Recording, period: Option<ExactPeriod>, spans: &[(u64, u64)]) -> Self {
         let hz = u128::from(recording.clock_hz.max(1));
@@ -135,7 +137,7 @@ impl Grid {
             None => (u128::from(last - first), spans.len() as u128 - 1),
         };
         let divisor = greatest_common_divisor(over, under);
-        Grid { hz, first, over: (over / divisor).max(1), under: under / divisor }
+        DueTimeGrid { hz, first, over: (over / divisor).max(1), under: under / divisor }
     }
 
     /// Returns the due time of an activation, rounded to the nearest nanosecond.
@@ -145,7 +147,6 @@ impl Grid {
         ((cycles * 1_000_000_000 + scale / 2) / scale) as i64
     }
 
-    /// Returns the period, rounded to the nearest nanosecond.
     fn period_ns(&self) -> i64 {
         let scale = self.hz * self.under;
         (((self.over * 1_000_000_000 + scale / 2) / scale) as i64).max(1)
@@ -166,9 +167,7 @@ fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 /// Several pins of one simulated run, one task each.
 #[derive(Debug, Clone)]
 pub struct McuPins {
-    /// The description of the whole run.
     pub info: RunInfo,
-    /// The pins, in the order of the tasks of `info`.
     pub pins: Vec<McuRun>,
 }
 
@@ -209,8 +208,8 @@ impl McuPins {
         Ok(file.finish(&self.info)?.path)
     }
 
-    /// Judges the requirements, pin by pin.
-    pub fn decide(&self, file: String, requirements: &[Requirement]) -> Outlook {
+    /// Decides the requirements, pin by pin.
+    pub fn check_requirements(&self, file: String, requirements: &[Requirement]) -> Outlook {
         let tasks = self.info.tasks.iter().zip(&self.pins);
         let tasks =
             tasks.map(|(task, pin)| TaskOutlook::from_activations(task, &pin.activations, requirements));
@@ -219,13 +218,13 @@ impl McuPins {
 }
 
 /// Returns the beginning and end of each activation, in cycles.
-fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
-    let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
-    reading.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
+fn activation_spans(recording: &Recording, pin_task: &PinTask) -> Vec<(u64, u64)> {
+    let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == pin_task.pin);
+    pin_task.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
 }
 
-fn spec(reading: &Reading, period_ns: i64) -> TaskSpec {
-    TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() }
+fn task_spec(pin_task: &PinTask, period_ns: i64) -> TaskSpec {
+    TaskSpec { name: pin_task.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() }
 }
 
 /// True if hardly any distance is off the usual one by more than half.
@@ -244,9 +243,14 @@ fn chip_gap(recording: &Recording) -> Option<Gap> {
     recording.warnings.iter().any(not_simulated).then_some(Gap::Chip)
 }
 
-fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: &[Activation]) -> RunInfo {
+fn run_info(
+    recording: &Recording,
+    pin_task: &PinTask,
+    grid: &DueTimeGrid,
+    activations: &[Activation],
+) -> RunInfo {
     let period_ns = grid.period_ns();
-    let spec = spec(reading, period_ns);
+    let spec = task_spec(pin_task, period_ns);
     let clock = format!("simulated {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
     let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
@@ -259,10 +263,10 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
     info.firmware = Some(recording.report.clone());
     info.warnings.extend(recording.warnings.iter().cloned());
     info.tasks[0].unknown.extend(chip_gap(recording));
-    if reading.period.is_none() {
+    if pin_task.period.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
     }
-    if let (Some(cycle), Some(first)) = (reading.requested_at, activations.first()) {
+    if let (Some(cycle), Some(first)) = (pin_task.requested_at, activations.first()) {
         let after_ns = first.start_ns - recording.ns(cycle);
         info.warnings.push(Warning::FirstEvent { after_ns, period_ns });
     }
@@ -270,13 +274,13 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
         let executed = activations.len() as u64;
         let due_by_last = grid.periods_until(last.end_ns) + 1;
         // An event due less than a period before the end may still come.
-        let due_until = reading.due_until_ns.map_or(0, |end| grid.periods_until(end));
+        let due_until = pin_task.due_until_ns.map_or(0, |end| grid.periods_until(end));
         // Without a requested period, a regular pin is silent after more than twice the longest observed distance.
         let apart: Vec<i64> =
             activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         let longest = apart.iter().max().copied().unwrap_or_default();
         let is_usual = |end: i64| end - last.start_ns <= 2 * longest || !is_regular(&apart);
-        let pauses = reading.period.is_none() && reading.due_until_ns.is_some_and(is_usual);
+        let pauses = pin_task.period.is_none() && pin_task.due_until_ns.is_some_and(is_usual);
         let due_until = if pauses { 0 } else { due_until };
         let due_by_then = due_by_last.max(due_until);
         let latencies = || activations.iter().map(Activation::latency_ns);
@@ -288,7 +292,7 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
             min_latency_ns: latencies().min().unwrap_or_default(),
             max_latency_ns: latencies().max().unwrap_or_default(),
             cpu_time_ns: Some(
-                recording.ns(recording.log.cycles - recording.log.slept.min(recording.log.cycles)),
+                recording.ns(recording.log.cycles - recording.log.asleep_cycles.min(recording.log.cycles)),
             ),
             ..TaskResult::default()
         });
@@ -311,10 +315,10 @@ mod tests {
     /// 1 MHz, so that a cycle is a microsecond.
     fn recording(edges: &[(u64, bool)]) -> Recording {
         let edges = edges.iter().map(|&(cycle, high)| Edge { cycle, pin: 0, high }).collect();
-        let log = Log { edges, stop: Stop::Edges, cycles: 1_000, slept: 900, ..Log::default() };
+        let log = Log { edges, stop: Stop::Edges, cycles: 1_000, asleep_cycles: 900, ..Log::default() };
         let names = Names::new(None, |_| None);
-        let report = report::report(&log, "atmega128", 1_000_000, Size::default(), &names);
-        let (mcu, end) = ("atmega128".into(), names.place(0));
+        let report = report::firmware_report(&log, "atmega128", 1_000_000, Size::default(), &names);
+        let (mcu, end) = ("atmega128".into(), names.location(0));
         let (warnings, pins, places) = (Vec::new(), Vec::new(), BTreeMap::new());
         Recording { mcu, clock_hz: 1_000_000, log, report, warnings, end, pins, places }
     }
@@ -334,13 +338,13 @@ mod tests {
             (310, false),
             (400, true),
         ]);
-        let reading = Reading {
+        let pin_task = PinTask {
             period: Some(100_000.into()),
             requested_at: Some(0),
             name: "alarm".into(),
-            ..Reading::default()
+            ..PinTask::default()
         };
-        let run = McuRun::new(&r, pin(), &reading).unwrap();
+        let run = McuRun::new(&r, pin(), &pin_task).unwrap();
         let latencies: Vec<_> = run.activations.iter().map(Activation::latency_ns).collect();
         assert_eq!(latencies, [0, 1_000, 2_000], "the cut-off fourth one is left out");
         assert_eq!(run.activations[1].execution_ns(), 14_000);
@@ -358,8 +362,8 @@ mod tests {
     fn a_perfect_alarm_misses_nothing_whenever_it_was_asked_for() {
         let edges: Vec<_> =
             (0..50u64).flat_map(|k| [(201 + 100 * k, true), (220 + 100 * k, false)]).collect();
-        let reading = Reading { period: Some(100_000.into()), requested_at: Some(0), ..Reading::default() };
-        let run = McuRun::new(&recording(&edges), pin(), &reading).unwrap();
+        let pin_task = PinTask { period: Some(100_000.into()), requested_at: Some(0), ..PinTask::default() };
+        let run = McuRun::new(&recording(&edges), pin(), &pin_task).unwrap();
         let result = run.info.tasks[0].result.as_ref().unwrap();
         assert_eq!((result.executed, result.missed, result.max_latency_ns), (50, 0, 0));
         assert!(run.info.warnings.contains(&Warning::FirstEvent { after_ns: 201_000, period_ns: 100_000 }));
@@ -368,7 +372,7 @@ mod tests {
     #[test]
     fn without_a_period_the_mean_is_taken_and_said() {
         let r = recording(&[(0, true), (99, false), (201, true), (300, false)]);
-        let run = McuRun::new(&r, pin(), &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
+        let run = McuRun::new(&r, pin(), &PinTask { edge: EdgeKind::Both, ..PinTask::default() }).unwrap();
         assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
         assert_eq!(run.activations[1].latency_ns(), -1_000);
         assert_eq!(run.info.warnings[0], Warning::MeanPeriod { period_ns: 100_000 });
@@ -383,8 +387,8 @@ mod tests {
                 Some(*at)
             });
             let edges: Vec<_> = begins.flat_map(|at| [(at, true), (at + 1, false)]).collect();
-            let reading = Reading { due_until_ns: Some(100_000_000), ..Reading::default() };
-            let run = McuRun::new(&recording(&edges), pin(), &reading).unwrap();
+            let pin_task = PinTask { due_until_ns: Some(100_000_000), ..PinTask::default() };
+            let run = McuRun::new(&recording(&edges), pin(), &pin_task).unwrap();
             run.info.tasks[0].result.as_ref().unwrap().missed
         };
         let mut steps = vec![100; 50];
@@ -399,15 +403,15 @@ mod tests {
     #[test]
     fn events_that_fall_behind_are_missed_at_the_end() {
         let r = recording(&[(100, true), (110, false), (300, true), (310, false), (500, true), (510, false)]);
-        let reading = Reading { period: Some(100_000.into()), requested_at: Some(0), ..Reading::default() };
-        let result = McuRun::new(&r, pin(), &reading).unwrap().info.tasks[0].result.clone().unwrap();
+        let pin_task = PinTask { period: Some(100_000.into()), requested_at: Some(0), ..PinTask::default() };
+        let result = McuRun::new(&r, pin(), &pin_task).unwrap().info.tasks[0].result.clone().unwrap();
         assert_eq!((result.executed, result.missed), (3, 2));
     }
 
     #[test]
     fn a_silent_pin_is_named() {
         let error =
-            McuRun::new(&recording(&[(5, true)]), pin(), &Reading::default()).unwrap_err().to_string();
+            McuRun::new(&recording(&[(5, true)]), pin(), &PinTask::default()).unwrap_err().to_string();
         assert!(error.contains("B0") && error.contains("0.001 s"), "{error}");
     }
 }

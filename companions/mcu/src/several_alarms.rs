@@ -20,7 +20,6 @@ use super::{Board, Compiler, Program, image};
 /// A needed period, with its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// The period, in microseconds.
     pub period_us: u32,
     /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
@@ -29,7 +28,6 @@ pub struct Need {
 /// One of several alarms, at its worst.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorstAlarm {
-    /// Its period, in microseconds.
     pub period_us: u32,
     /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
@@ -53,7 +51,7 @@ pub enum Overload {
 }
 
 /// Most alarms of one firmware: each has a pin.
-pub const MOST: usize = 5;
+pub const MAX_ALARMS: usize = 5;
 
 /// Shortest period in cycles; the library refuses shorter ones (its trait `EVENT_CYCLES`).
 pub(super) const EVENT_CYCLES: u32 = 400;
@@ -77,12 +75,11 @@ pub fn lock_turns(cycles: f64) -> u32 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// Time to the first event of each, in microseconds.
-    pub first_us: [u32; MOST],
+    pub first_us: [u32; MAX_ALARMS],
     /// Counts by which each is armed later than the first.
-    pub offset: [u16; MOST],
+    pub offset: [u16; MAX_ALARMS],
     /// Order of arming: of alarms due at once, the one armed first is served first.
-    pub order: [u8; MOST],
-    /// Initial value of the counter.
+    pub order: [u8; MAX_ALARMS],
     pub base: u16,
     /// Duration of a handler besides moving its pin, in [`TURN_CYCLES`].
     pub handler_turns: u32,
@@ -90,17 +87,16 @@ pub struct Scenario {
     pub lock_turns: u32,
     /// Duration of interrupts being on before that, in [`TURN_CYCLES`]; the first time from the arming of the alarms.
     pub gap_turns: u32,
-    /// True if the processor sleeps after the first lock.
     pub sleeps: bool,
 }
 
 impl Scenario {
     /// Creates a scenario with all alarms due at once, `first_us` after they were armed in that order, and
     /// the processor awake.
-    pub fn at_once(first_us: u32, order: [u8; MOST]) -> Self {
+    pub fn at_once(first_us: u32, order: [u8; MAX_ALARMS]) -> Self {
         Scenario {
-            first_us: [first_us; MOST],
-            offset: [0; MOST],
+            first_us: [first_us; MAX_ALARMS],
+            offset: [0; MAX_ALARMS],
             order,
             base: 0,
             handler_turns: 0,
@@ -110,7 +106,6 @@ impl Scenario {
         }
     }
 
-    /// Returns its bytes in the layout of the firmware.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.first_us.iter().flat_map(|us| us.to_le_bytes()).collect();
         bytes.extend(self.offset.iter().flat_map(|counts| counts.to_le_bytes()));
@@ -124,7 +119,7 @@ impl Scenario {
 
 /// A firmware with several alarms.
 #[derive(Debug, Clone)]
-pub struct Together {
+pub struct AlarmsFirmware {
     board: Board,
     periods_us: Vec<u32>,
     chip: &'static Chip,
@@ -133,76 +128,77 @@ pub struct Together {
     scenario_at: u16,
 }
 
-impl Together {
-    /// Builds it; the board's longest period is extended so that each alarm can begin after the first events of all.
+impl AlarmsFirmware {
+    /// Builds the firmware; the board's longest period is extended so that each alarm can begin after the first events of all.
     pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, Error> {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
         let mut board = board.clone();
-        board.max_period_us = most_first_us(&board, longest.saturating_add(first_us(&board)));
+        board.max_period_us = latest_first_us(&board, longest.saturating_add(shortest_first_us(&board)));
         let periods: Vec<String> = periods_us.iter().map(|us| format!("{us}UL")).collect();
-        let program = Program::new("alarms").define(format!("MCU_PERIODS={}", periods.join(",")));
+        let program = Program::new("alarms").with_macro(format!("MCU_PERIODS={}", periods.join(",")));
         let firmware = compiler.build(&program, &board)?;
-        let image = image::load(&firmware.elf)?.image;
+        let image = image::read_firmware(&firmware.elf)?.image;
         let scenario_at =
             image.variables_end.and_then(|end| u16::try_from(end).ok()).unwrap_or(chip.ram_start);
-        Ok(Together { board, periods_us: periods_us.to_vec(), chip, image, scenario_at })
+        Ok(AlarmsFirmware { board, periods_us: periods_us.to_vec(), chip, image, scenario_at })
     }
 
-    /// Runs it for this many cycles, or until its pins have moved this often.
+    /// Simulates a scenario for this many cycles, or until the pins have moved this often.
     pub fn run(&self, scenario: &Scenario, cycles: u64, edges: Option<usize>) -> Log {
         let pins = (0..self.periods_us.len() as u8).map(|bit| jitterlab_chip::Pin { port: 1, bit });
         let setup = jitterlab_chip::Setup {
             clock_hz: self.board.clock_hz,
-            watch: pins.collect(),
-            cycles,
-            edges: edges.map(|edges| edges as u64),
-            entries: edges.is_some(),
-            pokes: (self.scenario_at..).zip(scenario.bytes()).collect(),
+            recorded_pins: pins.collect(),
+            max_cycles: cycles,
+            max_edges: edges.map(|edges| edges as u64),
+            record_entries: edges.is_some(),
+            initial_bytes: (self.scenario_at..).zip(scenario.bytes()).collect(),
             ..jitterlab_chip::Setup::from_image(self.image.clone())
         };
         Avr::new(self.chip, &setup).run()
     }
 
     /// Returns the shortest time to the first event of a scenario's alarms, in microseconds.
-    pub fn first_us(&self) -> u32 {
-        first_us(&self.board)
+    pub fn shortest_first_us(&self) -> u32 {
+        shortest_first_us(&self.board)
     }
 
-    fn cycles(&self, us: u32) -> f64 {
+    fn cycles_in_us(&self, us: u32) -> f64 {
         f64::from(us) * f64::from(self.board.clock_hz) / 1e6
     }
 
     /// Returns the counts until an event is due, rounded up so that it is never early.
-    fn counts(&self, us: u32) -> u64 {
-        (u64::from(us) * u64::from(self.board.clock_hz)).div_ceil(scale(&self.board))
+    fn counts_in_us(&self, us: u32) -> u64 {
+        (u64::from(us) * u64::from(self.board.clock_hz)).div_ceil(micro_cycles_per_count(&self.board))
     }
 
     /// Returns the event that gives the worst distance if it is late: the rounding of due times to counts
     /// lengthens the distance to the previous event, or shortens that to the next, by [`rounding`].
     fn worst_event(&self, alarm: usize) -> u32 {
-        let (scale, rest) = (scale(&self.board), rest(&self.board, self.periods_us[alarm]));
+        let (scale, rest) =
+            (micro_cycles_per_count(&self.board), period_remainder(&self.board, self.periods_us[alarm]));
         // The first distance is rounded up; that after event k is rounded down if at least `rest` of its
         // count was left.
         if 2 * rest <= scale {
             return u32::from(rest != 0);
         }
-        let most = (self.board.max_period_us - self.first_us()) / self.periods_us[alarm];
+        let most = (self.board.max_period_us - self.shortest_first_us()) / self.periods_us[alarm];
         let left = |event: u32| (scale - u64::from(event) * rest % scale) % scale;
         (1..=most).find(|event| left(*event) >= rest).unwrap_or(1)
     }
 
     /// Returns the cycles from the arming to beyond a first event.
-    fn until(&self, us: u32) -> u64 {
-        self.cycles(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
+    fn cycles_beyond_first_event(&self, us: u32) -> u64 {
+        self.cycles_in_us(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
     }
 
-    /// Returns the others in the order of their periods, the shortest first, and then this one: the queue
+    /// Returns the order of arming with this alarm last and the others by their periods, the shortest first: the queue
     /// then takes longest.
-    fn with_last(&self, last: usize) -> [u8; MOST] {
+    fn order_ending_with(&self, last: usize) -> [u8; MAX_ALARMS] {
         let mut others: Vec<usize> = (0..self.periods_us.len()).filter(|k| *k != last).collect();
         others.sort_by_key(|k| self.periods_us[*k]);
-        let mut order = [0; MOST];
+        let mut order = [0; MAX_ALARMS];
         for (place, alarm) in order.iter_mut().zip(others.into_iter().chain([last])) {
             *place = alarm as u8;
         }
@@ -211,9 +207,9 @@ impl Together {
 
     /// Returns the scenario in which an alarm's first event is served after those of some others, while the
     /// rest is due later.
-    fn behind(&self, alarm: usize, others: &[usize]) -> Scenario {
-        let first_us = self.first_us();
-        let mut scenario = Scenario::at_once(first_us, self.with_last(alarm));
+    fn scenario_behind(&self, alarm: usize, others: &[usize]) -> Scenario {
+        let first_us = self.shortest_first_us();
+        let mut scenario = Scenario::at_once(first_us, self.order_ending_with(alarm));
         let later = |k: &usize| *k != alarm && !others.contains(k);
         for k in (0..self.periods_us.len()).filter(later) {
             scenario.first_us[k] = self.periods_us[k].saturating_add(first_us);
@@ -221,70 +217,74 @@ impl Together {
         scenario
     }
 
-    /// Returns the cycles from its due time to its handler in that scenario.
-    fn way(&self, alarm: usize, others: &[usize]) -> Option<u64> {
-        let cycles = self.until(self.first_us() * 2);
-        let log = self.run(&self.behind(alarm, others), cycles, Some(2 * others.len() + 1));
-        let start = log.edges_of(alarm, true).next()?;
+    /// Returns the cycles from an alarm's due time to its handler, if it is served after these others.
+    fn cycles_to_handler(&self, alarm: usize, others: &[usize]) -> Option<u64> {
+        let cycles = self.cycles_beyond_first_event(self.shortest_first_us() * 2);
+        let log = self.run(&self.scenario_behind(alarm, others), cycles, Some(2 * others.len() + 1));
+        let start = log.edge_cycles(alarm, true).next()?;
         let vector = log.vectors.iter().find(|vector| vector.name == "TIMER1_COMPA")?;
-        let entry = log.entered.iter().rev().find(|e| e.vector == vector.number && e.cycle <= start)?;
+        let entry = log.entries.iter().rev().find(|e| e.vector == vector.number && e.cycle <= start)?;
         Some(start - entry.cycle + vector.max_latency_cycles)
     }
 
-    /// Returns all other alarms.
-    fn others(&self, alarm: usize) -> Vec<usize> {
+    fn other_alarms(&self, alarm: usize) -> Vec<usize> {
         (0..self.periods_us.len()).filter(|k| *k != alarm).collect()
     }
 
     /// Returns the alarms that come before some of its events only: one of the same period comes before all or none.
-    fn rivals(&self, alarm: usize) -> Vec<usize> {
+    fn alarms_before_some_events(&self, alarm: usize) -> Vec<usize> {
         let period_us = self.periods_us[alarm];
-        let is_rival = |k: &usize| self.periods_us[*k] != period_us || rest(&self.board, period_us) != 0;
-        self.others(alarm).into_iter().filter(is_rival).collect()
+        let is_rival =
+            |k: &usize| self.periods_us[*k] != period_us || period_remainder(&self.board, period_us) != 0;
+        self.other_alarms(alarm).into_iter().filter(is_rival).collect()
     }
 
-    /// Returns the cycles of the interrupt that serves it alone, from entry to end.
-    fn interrupt(&self, alarm: usize) -> u64 {
+    /// Returns the cycles of the interrupt that serves only this alarm, from entry to end.
+    fn interrupt_cycles(&self, alarm: usize) -> u64 {
         // Until the next event of any alarm: the interrupt is over then.
-        let log = self.run(&self.behind(alarm, &[]), self.until(self.first_us()), Some(3));
+        let log = self.run(
+            &self.scenario_behind(alarm, &[]),
+            self.cycles_beyond_first_event(self.shortest_first_us()),
+            Some(3),
+        );
         log.vectors.iter().map(|vector| vector.max_cycles).max().unwrap_or_default()
     }
 
     /// Returns the scenario with all alarms due at the beginning of the longest lock, and this alarm last.
     pub fn critical_instant(&self, last: usize, longest: Longest) -> Scenario {
-        let first_us = self.first_us();
+        let first_us = self.shortest_first_us();
         let mut scenario = Scenario {
             handler_turns: (longest.handler / u64::from(TURN_CYCLES)) as u32,
             lock_turns: lock_turns(longest.lock as f64),
             sleeps: true,
-            ..Scenario::at_once(first_us, self.with_last(last))
+            ..Scenario::at_once(first_us, self.order_ending_with(last))
         };
         // An interval begins with the next count, or tick.
         let (events, due) = match self.board.strategy {
-            Strategy::Periodic => (0, 2.0 * self.cycles(first_us)),
+            Strategy::Periodic => (0, 2.0 * self.cycles_in_us(first_us)),
             Strategy::SingleShot | Strategy::Anchored => {
                 let events = self.worst_event(last);
                 let until_us = events * self.periods_us[last];
                 let begin_us = until_us.saturating_add(first_us);
-                let due = self.counts(first_us) + self.counts(until_us);
-                for other in self.others(last) {
+                let due = self.counts_in_us(first_us) + self.counts_in_us(until_us);
+                for other in self.other_alarms(last) {
                     scenario.first_us[other] = begin_us;
-                    scenario.offset[other] = due.saturating_sub(self.counts(begin_us)) as u16;
+                    scenario.offset[other] = due.saturating_sub(self.counts_in_us(begin_us)) as u16;
                 }
                 (events, (due + 1) as f64 * f64::from(self.board.prescaler))
             }
         };
         // Earlier interrupts delay the program on its way to the lock.
-        let until = due as u64 + self.until(0);
+        let until = due as u64 + self.cycles_beyond_first_event(0);
         let before = self.run(&scenario, until, Some(2 * events as usize + 1)).vectors;
         let served: u64 = before.iter().map(|vector| vector.cycles).sum();
         Scenario { gap_turns: lock_turns(due - served as f64), ..scenario }
     }
 
     /// Returns the largest lateness of the last alarm, in cycles, that the counter tolerates.
-    fn patience(&self) -> u64 {
+    fn largest_tolerated_lateness(&self) -> u64 {
         match self.board.strategy {
-            Strategy::Periodic => self.cycles(self.board.tick_us) as u64,
+            Strategy::Periodic => self.cycles_in_us(self.board.tick_us) as u64,
             Strategy::SingleShot | Strategy::Anchored => 0x4000 * u64::from(self.board.prescaler),
         }
     }
@@ -292,12 +292,12 @@ impl Together {
 
 /// Returns the latest first event of alarms: as late as the counter reaches without an intermediate stop, but
 /// not before `at_least`.
-fn most_first_us(board: &Board, at_least: u32) -> u32 {
-    let quarter_us = (0x4000 - 1) * scale(board) / u64::from(board.clock_hz);
+fn latest_first_us(board: &Board, at_least: u32) -> u32 {
+    let quarter_us = (0x4000 - 1) * micro_cycles_per_count(board) / u64::from(board.clock_hz);
     at_least.max(quarter_us.min(u32::MAX.into()) as u32)
 }
 
-fn first_us(board: &Board) -> u32 {
+fn shortest_first_us(board: &Board) -> u32 {
     let shortest = u64::from(EVENT_CYCLES).max(board.prescaler.into()) * 1_000_000;
     match board.strategy {
         Strategy::Periodic => board.tick_us,
@@ -305,15 +305,13 @@ fn first_us(board: &Board) -> u32 {
     }
 }
 
-/// Judgement of several alarms.
+/// DeviationBounds of several alarms.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct DeviationBounds {
     pub alarms: Vec<WorstAlarm>,
-    /// Reason why the firmware cannot be used.
     pub overload: Option<Overload>,
     /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts per second; 0 if they were not simulated.
     pub interrupts_per_s: f64,
 }
 
@@ -327,8 +325,12 @@ pub struct Longest {
     pub handler: u64,
 }
 
-/// Measures the delays that the alarms cause each other, and adds up the worst.
-pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, Error> {
+/// Measures the delays that the alarms cause each other, and bounds each alarm's deviation by their worst sum.
+pub fn bound_deviations(
+    firmware: &AlarmsFirmware,
+    needs: &[Need],
+    longest: Longest,
+) -> Result<DeviationBounds, Error> {
     let silent = |alarm: usize| {
         Error::not_measured(format!(
             "an alarm of {} us did not come within the simulated time",
@@ -337,9 +339,9 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
     };
     let (mut late, mut differ, mut events) = (Vec::new(), Vec::new(), 0.0);
     for (alarm, need) in needs.iter().enumerate() {
-        let (others, rivals) = (firmware.others(alarm), firmware.rivals(alarm));
+        let (others, rivals) = (firmware.other_alarms(alarm), firmware.alarms_before_some_events(alarm));
         let always: Vec<usize> = others.iter().copied().filter(|k| !rivals.contains(k)).collect();
-        let way = |before: &[usize]| firmware.way(alarm, before).ok_or_else(|| silent(alarm));
+        let way = |before: &[usize]| firmware.cycles_to_handler(alarm, before).ok_or_else(|| silent(alarm));
         let (alone, behind_all) = (way(&[])?, way(&others)?);
         let delay = |before: &[usize], cycles: u64| {
             longest.lock + before.len() as u64 * longest.handler + cycles + SLACK_CYCLES
@@ -353,13 +355,13 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
             let more = way(&rivals)?.saturating_sub(alone).max(behind_all.saturating_sub(way(&always)?));
             delay(&rivals, more)
         });
-        let event = firmware.interrupt(alarm) + longest.handler;
-        events += event as f64 / firmware.cycles(need.period_us);
+        let event = firmware.interrupt_cycles(alarm) + longest.handler;
+        events += event as f64 / firmware.cycles_in_us(need.period_us);
     }
     // Locks after each of several events make an alarm that is late by a period due twice: it is served once
     // more before the others.
     let piled_up =
-        needs.iter().zip(&late).any(|(need, late)| *late as f64 >= firmware.cycles(need.period_us));
+        needs.iter().zip(&late).any(|(need, late)| *late as f64 >= firmware.cycles_in_us(need.period_us));
     if piled_up {
         let all = late.iter().copied().max().unwrap_or_default();
         late.iter_mut().for_each(|late| *late += (all - longest.lock) / (needs.len() as u64 - 1).max(1));
@@ -368,13 +370,13 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
     let most = late.iter().copied().max().unwrap_or_default() + longest.handler;
     let overload = match () {
         () if events >= 1.0 => Some(Overload::Processor),
-        () if most >= firmware.patience() => Some(Overload::Counter),
+        () if most >= firmware.largest_tolerated_lateness() => Some(Overload::Counter),
         () => None,
     };
     let us = |cycles: f64| cycles * 1e6 / f64::from(firmware.board.clock_hz);
     let see = |alarms: &mut [WorstAlarm], log: &Log| {
         for (k, alarm) in alarms.iter_mut().enumerate() {
-            let seen = worst_distance(log, k, firmware.cycles(alarm.period_us)).map(us);
+            let seen = worst_distance(log, k, firmware.cycles_in_us(alarm.period_us)).map(us);
             alarm.seen_us = alarm.seen_us.into_iter().chain(seen).reduce(f64::max);
         }
     };
@@ -386,57 +388,58 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
             tolerance_us: need.tolerance_us,
             worst_us: overload
                 .is_none()
-                .then(|| us(*differ as f64 + rounding(&firmware.board, need.period_us))),
+                .then(|| us(*differ as f64 + period_rounding_cycles(&firmware.board, need.period_us))),
             seen_us: None,
         })
         .collect();
     if overload.is_some() {
-        return Ok(Judgement { alarms, overload, busy_share: events.min(1.0), interrupts_per_s: 0.0 });
+        return Ok(DeviationBounds { alarms, overload, busy_share: events.min(1.0), interrupts_per_s: 0.0 });
     }
     let last = (0..needs.len()).max_by_key(|k| needs[*k].period_us).unwrap_or(0);
-    let log = firmware.run(&firmware.critical_instant(last, longest), run_cycles(firmware), None);
+    let log = firmware.run(&firmware.critical_instant(last, longest), observation_cycles(firmware), None);
     see(&mut alarms, &log);
     for k in (0..needs.len()).filter(|k| *k != last) {
         let until_us = (firmware.worst_event(k) + 1).saturating_mul(firmware.periods_us[k]);
-        let cycles = firmware.until(until_us.saturating_add(firmware.first_us()));
+        let cycles =
+            firmware.cycles_beyond_first_event(until_us.saturating_add(firmware.shortest_first_us()));
         see(&mut alarms, &firmware.run(&firmware.critical_instant(k, longest), cycles, None));
     }
     let in_interrupts: u64 = log.vectors.iter().map(|vector| vector.cycles).sum();
-    Ok(Judgement {
+    Ok(DeviationBounds {
         alarms,
         overload,
         busy_share: in_interrupts as f64 / log.cycles as f64,
-        interrupts_per_s: log.entries as f64 * f64::from(firmware.board.clock_hz) / log.cycles as f64,
+        interrupts_per_s: log.entry_count as f64 * f64::from(firmware.board.clock_hz) / log.cycles as f64,
     })
 }
 
 /// Returns cycles that include the next event of each alarm, and enough of the short ones.
-fn run_cycles(firmware: &Together) -> u64 {
+fn observation_cycles(firmware: &AlarmsFirmware) -> u64 {
     let longest = firmware.periods_us.iter().copied().max().unwrap_or_default();
-    2 * firmware.until(longest)
+    2 * firmware.cycles_beyond_first_event(longest)
 }
 
 /// Returns the distance of an alarm's events that differs most from its period, in cycles.
 pub fn worst_distance(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64> {
-    let starts: Vec<u64> = log.edges_of(alarm, true).collect();
+    let starts: Vec<u64> = log.edge_cycles(alarm, true).collect();
     starts.windows(2).map(|w| ((w[1] - w[0]) as f64 - period_cycles).abs()).reduce(f64::max)
 }
 
 /// Returns the cycles by which a period that is no whole number of counts is too long or too short: its
 /// fraction is carried, so that both occur.
-fn rounding(board: &Board, period_us: u32) -> f64 {
-    let (scale, rest) = (scale(board), rest(board, period_us));
+fn period_rounding_cycles(board: &Board, period_us: u32) -> f64 {
+    let (scale, rest) = (micro_cycles_per_count(board), period_remainder(board, period_us));
     rest.max(scale - rest) as f64 / 1e6 * f64::from(u8::from(rest != 0))
 }
 
-/// Returns one count, in millionths of a cycle.
-fn scale(board: &Board) -> u64 {
+/// Returns the length of one count, in millionths of a cycle.
+fn micro_cycles_per_count(board: &Board) -> u64 {
     u64::from(board.prescaler) * 1_000_000
 }
 
 /// Returns the remainder of a period after whole counts, in millionths of a cycle.
-fn rest(board: &Board, period_us: u32) -> u64 {
-    u64::from(period_us) * u64::from(board.clock_hz) % scale(board)
+fn period_remainder(board: &Board, period_us: u32) -> u64 {
+    u64::from(period_us) * u64::from(board.clock_hz) % micro_cycles_per_count(board)
 }
 
 #[cfg(test)]
@@ -445,10 +448,15 @@ mod tests {
 
     #[test]
     fn a_period_leaves_more_or_less_of_a_count() {
-        let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
-        assert_eq!(rounding(&board, 1_000), 0.0, "250 counts");
-        assert_eq!(rounding(&board, 1_001), 48.0, "a quarter of a count of 64 cycles, or three");
-        assert_eq!(rounding(&board, 1_003), 48.0);
+        let board =
+            Board::with_ideal_timing(Strategy::Anchored, 64, 1_000).with_chip("atmega328p", 16_000_000);
+        assert_eq!(period_rounding_cycles(&board, 1_000), 0.0, "250 counts");
+        assert_eq!(
+            period_rounding_cycles(&board, 1_001),
+            48.0,
+            "a quarter of a count of 64 cycles, or three"
+        );
+        assert_eq!(period_rounding_cycles(&board, 1_003), 48.0);
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
-use jitterlab_chip::{Chip, Edge, Keeper, Log, Pin, Stimulus, Stop};
+use jitterlab_chip::{Blocker, Chip, Edge, Log, Pin, Stimulus, Stop};
 use jitterlab_model::firmware::{CodeLocation, Disturbance, Finding, FirmwareReport};
 use jitterlab_model::{EdgeKind, Error, Warning};
 
 use super::disturbance::DelaySource;
-use super::error::{Trouble, asleep};
-use super::image::{self, Loaded};
+use super::error::{FailureCase, sleeping_hint};
+use super::image::{self, FirmwareFile};
 use super::names::Names;
 use super::stimulus::SerialText;
 use super::{boards, error, report};
@@ -29,28 +29,21 @@ pub struct Setup {
     pub pins: Vec<Pin>,
     /// True if all pins of the chip are recorded, except those with levels from outside.
     pub all_pins: bool,
-    /// Levels at pins from outside.
     pub stimuli: Vec<Stimulus>,
-    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Largest simulated time.
     pub length: Length,
-    /// Largest number of edges.
-    pub edges: Option<u64>,
+    pub max_edges: Option<u64>,
     /// True if each interrupt's entry is recorded, with the interrupted address.
-    pub entries: bool,
-    /// True if each handler and each lock is recorded.
-    pub spans: bool,
+    pub record_entries: bool,
+    pub record_spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
-    pub pokes: Vec<(u16, u8)>,
+    pub initial_bytes: Vec<(u16, u8)>,
 }
 
 /// Length of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// Cycles of the chip's oscillator.
     Cycles(u64),
-    /// Nanoseconds.
     Time(u64),
 }
 
@@ -66,10 +59,10 @@ impl Setup {
             stimuli: Vec::new(),
             serial: None,
             length: Length::Cycles(cycles),
-            edges: None,
-            entries: false,
-            spans: false,
-            pokes: Vec::new(),
+            max_edges: None,
+            record_entries: false,
+            record_spans: false,
+            initial_bytes: Vec::new(),
         }
     }
 }
@@ -77,21 +70,16 @@ impl Setup {
 /// Result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// The chip.
     pub mcu: String,
     pub clock_hz: u32,
-    /// Log of the chip.
     pub log: Log,
     /// Report for the user, without the activations.
     pub report: FirmwareReport,
-    /// Warnings about it.
     pub warnings: Vec<Warning>,
-    /// Location of the program at the end.
     pub end: CodeLocation,
-    /// The pins whose edges were recorded.
     pub pins: Vec<Pin>,
     /// Locations of the recorded handlers, and of the instructions that turn interrupts off.
-    pub places: BTreeMap<Keeper, CodeLocation>,
+    pub places: BTreeMap<Blocker, CodeLocation>,
 }
 
 impl Recording {
@@ -100,47 +88,45 @@ impl Recording {
         report::nanoseconds(cycle, self.clock_hz)
     }
 
-    /// Returns a pin's name on the board of the chip.
-    pub(super) fn on_board(&self, pin: Pin) -> Option<String> {
-        boards::arduino_board(Chip::named(&self.mcu)?)?.number(pin)
+    /// Returns the label of a pin on the board of the chip, if it has one.
+    pub(super) fn board_label(&self, pin: Pin) -> Option<String> {
+        boards::arduino_board(Chip::by_name(&self.mcu)?)?.pin_label(pin)
     }
 
-    /// Returns the name of a vector whose handler ran.
-    pub(super) fn vector(&self, number: u8) -> Option<String> {
+    pub(super) fn vector_name(&self, number: u8) -> Option<String> {
         self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
     }
 
-    /// Describes the starts that a handler or lock made late, with its location.
+    /// Returns a cause of late starts with its location.
     pub(super) fn disturbance(&self, blame: &DelaySource) -> Disturbance {
-        let vector = match blame.keeper {
-            Keeper::Handler(number) => self.vector(number),
-            Keeper::Lock(_) => None,
+        let vector = match blame.blocker {
+            Blocker::Handler(number) => self.vector_name(number),
+            Blocker::Lock(_) => None,
         };
-        let place = self.places.get(&blame.keeper).cloned();
+        let place = self.places.get(&blame.blocker).cloned();
         let place = place.unwrap_or(CodeLocation { address: 0, function: None, line: None });
         Disturbance { vector, place, starts: blame.starts, worst_cycles: blame.worst }
     }
 
     /// Returns the indices of the pins that the firmware moves often enough to be measured, except those of
     /// serial output.
-    pub(super) fn driven(&self, edge: EdgeKind) -> Vec<usize> {
+    pub(super) fn driven_pins(&self, edge: EdgeKind) -> Vec<usize> {
         let mut begins = vec![0; self.pins.len()];
         for change in self.log.edges.iter().filter(|change| edge.begins(change.high)) {
             begins[change.pin] += 1;
         }
         (0..self.pins.len())
-            .filter(|index| begins[*index] >= 3 && !self.sends_by(self.pins[*index]))
+            .filter(|index| begins[*index] >= 3 && !self.is_serial_output(self.pins[*index]))
             .collect()
     }
 
     /// True if a serial port sends by a pin.
-    fn sends_by(&self, pin: Pin) -> bool {
-        !self.log.serial.is_empty() && Chip::named(&self.mcu).is_some_and(|chip| chip.sends_by(pin))
+    fn is_serial_output(&self, pin: Pin) -> bool {
+        !self.log.serial.is_empty() && Chip::by_name(&self.mcu).is_some_and(|chip| chip.is_transmit_pin(pin))
     }
 
-    /// Returns the error that no pin showed enough.
-    pub(super) fn silent_everywhere(&self) -> Error {
-        let counts = |edge: &&Edge| !self.sends_by(self.pins[edge.pin]);
+    pub(super) fn no_driven_pin_error(&self) -> Error {
+        let counts = |edge: &&Edge| !self.is_serial_output(self.pins[edge.pin]);
         let mut moved: Vec<String> =
             self.log.edges.iter().filter(counts).map(|edge| self.pins[edge.pin].to_string()).collect();
         let edges = moved.len();
@@ -148,15 +134,14 @@ impl Recording {
         moved.dedup();
         let named = if moved.is_empty() { String::new() } else { format!(" ({})", moved.join(", ")) };
         let but = if self.log.serial.is_empty() { "" } else { " but serial ports'" };
-        self.little(&format!("all pins{but} together{named}"), edges)
+        self.too_few_edges_error(&format!("all pins{but} together{named}"), edges)
     }
 
-    /// Returns the error that a pin showed too little.
-    pub(super) fn silent(&self, pin: &str, edges: usize) -> Error {
-        self.little(&format!("pin {pin}"), edges)
+    pub(super) fn silent_pin_error(&self, pin: &str, edges: usize) -> Error {
+        self.too_few_edges_error(&format!("pin {pin}"), edges)
     }
 
-    fn little(&self, what: &str, edges: usize) -> Error {
+    fn too_few_edges_error(&self, what: &str, edges: usize) -> Error {
         Error::not_measured(format!(
             "{what} changed {edges} times in {:.3} s of simulated time: too little to \
              measure",
@@ -165,49 +150,49 @@ impl Recording {
         .remedy(format!(
             "is it the right pin, and is the time long enough? At the end the program was \
              at {}{}",
-            error::At(Box::new(self.end.clone())),
-            asleep(self.log.asleep_share())
+            error::LocationText(Box::new(self.end.clone())),
+            sleeping_hint(self.log.asleep_share())
         ))
-        .case(Trouble::Silent(self.warnings.clone()))
+        .case(FailureCase::Silent(self.warnings.clone()))
     }
 }
 
 /// Reads a firmware and simulates it. Several threads may do so at the same time.
 ///
 /// # Errors
-/// A firmware, chip or pin that cannot be simulated; [`Trouble::Crashed`] for firmware that does what no processor can.
+/// A firmware, chip or pin that cannot be simulated; [`FailureCase::Crashed`] for firmware that does what no processor can.
 pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
-    let loaded = image::load(&setup.firmware)?;
-    let (chip, clock_hz, assumed) = board(setup, &loaded)?;
+    let loaded = image::read_firmware(&setup.firmware)?;
+    let (chip, clock_hz, assumed) = chip_and_clock(setup, &loaded)?;
     let size = loaded.image.flash_end();
-    if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
-        let message = error::elsewhere(chip.name());
+    if matches!(chip, Chip::Rp2040) != (rp2040::is_rp2040_image(&loaded.image) && !loaded.is_avr) {
+        let message = error::outside_memories(chip.name());
         return Err(Error::damaged(format!("{} cannot be simulated: {message}", setup.firmware.display())));
     }
-    if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
-        let takes = error::Takes::Flash(size);
+    if matches!(chip, Chip::Avr(_)) && size > chip.flash_bytes() {
+        let takes = error::MemoryNeed::Flash(size);
         return Err(Error::not_measured(format!(
             "the firmware does not fit: it takes {takes}, {} has {} bytes",
             chip.name(),
-            chip.flash()
+            chip.flash_bytes()
         )));
     }
     let on_board =
-        |pin: Pin| boards::arduino_board(chip).and_then(|board| board.pin(chip, pin)).unwrap_or(pin);
+        |pin: Pin| boards::arduino_board(chip).and_then(|board| board.chip_pin(chip, pin)).unwrap_or(pin);
     let stimuli: Vec<Stimulus> =
-        setup.stimuli.iter().map(|one| one.clone().at(on_board(one.pin()))).collect();
+        setup.stimuli.iter().map(|one| one.clone().with_pin(on_board(one.pin()))).collect();
     let serial = setup.serial.as_ref().map(|text| {
-        let pin = chip.receives_by().ok_or_else(|| {
+        let pin = chip.receive_pin().ok_or_else(|| {
             Error::bad_use(format!("a serial port of the {} that receives is not simulated", chip.name()))
                 .remedy("leave --serial out")
         })?;
-        Ok::<_, Error>(text.at(pin))
+        Ok::<_, Error>(text.to_stimulus(pin))
     });
     let stimuli: Vec<Stimulus> = stimuli.into_iter().chain(serial.transpose()?).collect();
     let driven: Vec<Pin> = stimuli.iter().map(Stimulus::pin).collect();
     let mut pins: Vec<Pin> = setup.pins.iter().copied().map(on_board).collect();
     for pin in pins.iter().chain(&driven) {
-        if !chip.has(*pin) {
+        if !chip.has_pin(*pin) {
             let error = Error::bad_use(format!("{} has no pin {}", chip.name(), *pin));
             return Err(
                 match pin.to_string().strip_prefix('D').filter(|_| boards::arduino_board(chip).is_some()) {
@@ -224,63 +209,63 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
         Length::Cycles(cycles) => cycles,
         Length::Time(ns) => (u128::from(ns) * u128::from(clock_hz) / 1_000_000_000) as u64,
     };
-    let Loaded { image, elf, size, .. } = loaded;
+    let FirmwareFile { image, elf, size, .. } = loaded;
     let chip_setup = jitterlab_chip::Setup {
         image,
         clock_hz,
-        watch: pins.clone(),
+        recorded_pins: pins.clone(),
         stimuli,
-        cycles,
-        edges: setup.edges,
-        entries: setup.entries,
-        spans: setup.spans,
-        pokes: setup.pokes.clone(),
+        max_cycles: cycles,
+        max_edges: setup.max_edges,
+        record_entries: setup.record_entries,
+        record_spans: setup.record_spans,
+        initial_bytes: setup.initial_bytes.clone(),
     };
     let log = chip.run(&chip_setup);
     let names = Names::new(elf.as_deref(), |number| chip.vector_name(number));
     if let Stop::Crashed { fault, address, from } = log.stop {
         let seconds = report::nanoseconds(log.cycles, clock_hz) as f64 / 1e9;
-        let place = |address| error::At(Box::new(names.place(address)));
+        let place = |address| error::LocationText(Box::new(names.location(address)));
         return Err(Error::not_measured(format!(
             "the firmware crashed after {seconds:.6} s: at {}, reached from {}, {}",
             place(address),
             place(from),
-            error::Fault(fault)
+            error::FaultText(fault)
         ))
-        .case(Trouble::Crashed));
+        .case(FailureCase::Crashed));
     }
-    let report = report::report(&log, chip.name(), clock_hz, size, &names);
+    let report = report::firmware_report(&log, chip.name(), clock_hz, size, &names);
     let mut warnings = report::warnings(&log, clock_hz, chip, &names);
     if assumed {
         warnings.push(Warning::Firmware(Finding::ClockAssumed { hz: clock_hz }));
     }
-    let (end, places) = (names.place(log.address), places(&log, &names));
+    let (end, places) = (names.location(log.address), blocker_locations(&log, &names));
     Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end, pins, places })
 }
 
 /// Returns the locations of handlers, and of instructions that turn interrupts off.
-fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, CodeLocation> {
-    let handlers = log.vectors.iter().map(|of| (Keeper::Handler(of.number), names.place(of.handler)));
-    let locks: BTreeSet<Keeper> = log.spans.iter().map(|span| span.keeper).collect();
-    let locks = locks.into_iter().filter_map(|keeper| match keeper {
-        Keeper::Lock(address) => Some((keeper, names.place(address))),
-        Keeper::Handler(_) => None,
+fn blocker_locations(log: &Log, names: &Names<'_>) -> BTreeMap<Blocker, CodeLocation> {
+    let handlers = log.vectors.iter().map(|of| (Blocker::Handler(of.number), names.location(of.handler)));
+    let locks: BTreeSet<Blocker> = log.spans.iter().map(|span| span.blocker).collect();
+    let locks = locks.into_iter().filter_map(|blocker| match blocker {
+        Blocker::Lock(address) => Some((blocker, names.location(address))),
+        Blocker::Handler(_) => None,
     });
     handlers.chain(locks).collect()
 }
 
-/// Returns the chip and its clock, as requested, else from the firmware; and true if the clock is assumed to
+/// Returns the chip and its clock in Hz, as requested, else from the firmware; and true if the clock is assumed to
 /// be an Arduino's, without both.
-fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
+fn chip_and_clock(setup: &Setup, loaded: &FirmwareFile) -> Result<(Chip, u32, bool), Error> {
     let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {
         Error::bad_use(format!("{} does not name its chip", setup.firmware.display()))
             .remedy("say it, such as --mcu atmega328p or --mcu rp2040")
     })?;
-    let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
+    let chip = Chip::by_name(name).ok_or_else(|| unknown_chip_error(name))?;
     let known = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
         // Its firmware sets the clock itself.
-        Chip::Rp2040 if rp2040::holds(&loaded.image) => {
-            Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ))
+        Chip::Rp2040 if rp2040::is_rp2040_image(&loaded.image) => {
+            Some(rp2040::clock_set_by_firmware(&loaded.image).unwrap_or(rp2040::CLOCK_HZ))
         }
         Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
@@ -292,21 +277,20 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
     Ok((chip, hz, known.is_none()))
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown_chip_error(name: &str) -> Error {
     Error::bad_use(format!(
         "the chip {name} is not simulated; these are: {}",
         Chip::names().collect::<Vec<_>>().join(", ")
     ))
 }
 
-/// Returns a chip with an AVR by its name.
 pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, Error> {
-    match Chip::named(name) {
+    match Chip::by_name(name) {
         Some(Chip::Avr(chip)) => Ok(chip),
         Some(Chip::Rp2040) => Err(Error::bad_use(format!(
             "this is measured on chips with an AVR only, such as atmega328p; on the {name}, \
              `jitterlab mcu run` measures one alarm at a time"
         ))),
-        None => Err(unknown(name)),
+        None => Err(unknown_chip_error(name)),
     }
 }

@@ -75,7 +75,6 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
     "src/mcu/tsc.h",
 ];
 
-/// Lays them out in a directory.
 pub(super) fn write_to(directory: &Path) -> Result<(), Error> {
     for (path, text) in SOURCES {
         let file = directory.join(path);

@@ -14,12 +14,7 @@ use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StimulusSpec {
     /// `D2:10ms`, or `D2:10ms:1ms`: a pulse every period, by default half of it long.
-    Pulses {
-        pin: Pin,
-        period_ns: u64,
-        /// Time for which it is high, in ns.
-        high_ns: u64,
-    },
+    Pulses { pin: Pin, period_ns: u64, high_ns: u64 },
     /// The signals of a value change dump, each named as its pin.
     File(PathBuf),
 }
@@ -52,11 +47,10 @@ impl FromStr for StimulusSpec {
 }
 
 impl StimulusSpec {
-    /// Returns the levels at each pin.
-    pub fn read(&self) -> Result<Vec<Stimulus>, Error> {
+    pub fn read_stimuli(&self) -> Result<Vec<Stimulus>, Error> {
         match self {
             StimulusSpec::Pulses { pin, period_ns, high_ns } => {
-                Ok(vec![Stimulus::pulses(*pin, *period_ns, *high_ns)])
+                Ok(vec![Stimulus::from_pulse_train(*pin, *period_ns, *high_ns)])
             }
             StimulusSpec::File(path) => {
                 let file = File::open(path).map_err(Error::file("read", path))?;
@@ -71,17 +65,14 @@ impl StimulusSpec {
 /// Lines of text received by a serial port: eight bits, no parity, one stop bit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SerialText {
-    /// The lines, without their ends.
     pub lines: Vec<String>,
-    /// Bits per second.
     pub baud: u32,
     /// Time at which the first begins, in ns.
     pub begin_ns: u64,
 }
 
 impl SerialText {
-    /// Converts it to levels of a pin.
-    pub(super) fn at(&self, pin: Pin) -> Stimulus {
+    pub(super) fn to_stimulus(&self, pin: Pin) -> Stimulus {
         let bit_ns = |number: u64| self.begin_ns + number * 1_000_000_000 / u64::from(self.baud.max(1));
         let mut levels = vec![(0, true)];
         let bytes = self.lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
@@ -90,7 +81,7 @@ impl SerialText {
             levels.extend((0..10u64).map(|bit| (bit_ns(frame * 10 + bit), bits >> bit & 1 != 0)));
         }
         levels.dedup_by_key(|(_, high)| *high);
-        Stimulus::listed(pin, levels)
+        Stimulus::from_levels(pin, levels)
     }
 }
 
@@ -122,14 +113,14 @@ fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
                         Value::V0 | Value::V1 => levels.push((now_ns, value == Value::V1)),
                         // Undefined levels before the first driven one.
                         _ if levels.is_empty() => {}
-                        _ => return Err(super::error::no_level(*pin, now_ns)),
+                        _ => return Err(super::error::undefined_level(*pin, now_ns)),
                     }
                 }
             }
             _ => {}
         }
     }
-    Ok(pins.into_iter().map(|(_, pin, levels)| Stimulus::listed(pin, levels)).collect())
+    Ok(pins.into_iter().map(|(_, pin, levels)| Stimulus::from_levels(pin, levels)).collect())
 }
 
 fn femtoseconds(unit: TimescaleUnit) -> u128 {
@@ -159,7 +150,7 @@ mod tests {
             [(10, false), (12, true), (13, false), (14, true), (15, false), (19, true)]
                 .map(|(n, high)| (ms(n), high)),
         );
-        assert_eq!(text.at(pin), Stimulus::listed(pin, levels));
+        assert_eq!(text.to_stimulus(pin), Stimulus::from_levels(pin, levels));
     }
 
     const HEAD: &str = "$timescale 10 ns $end $scope module board $end $var wire 1 ! PD2 $end $upscope $end $enddefinitions $end\n";
@@ -178,7 +169,7 @@ mod tests {
             assert!(wrong.parse::<StimulusSpec>().is_err(), "{wrong}");
         }
         let text = format!("{HEAD}#0\nx!\n#5\n1!\n#7\n0!\n");
-        assert_eq!(read(&text).unwrap(), [Stimulus::listed(pin, vec![(50, true), (70, false)])]);
+        assert_eq!(read(&text).unwrap(), [Stimulus::from_levels(pin, vec![(50, true), (70, false)])]);
         assert!(read(&format!("{text}#9\nz!\n")).unwrap_err().contains("D2"));
         assert!(read(&format!("{text}#2\n")).unwrap_err().contains("earlier"));
         assert!(read(&HEAD.replace("PD2", "clock")).unwrap_err().contains("clock"));

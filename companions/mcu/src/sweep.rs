@@ -3,7 +3,7 @@
 use jitterlab_model::Error;
 use jitterlab_model::units::Exact;
 
-use super::run::Reading;
+use super::run::PinTask;
 use super::{
     AlarmFigures, Board, Compiler, McuPins, McuRun, Program, Recording, Setup, Size, Strategy, simulate,
     workers,
@@ -14,9 +14,7 @@ use super::{
 pub struct Cell {
     /// Chip, clock, prescaler, strategy.
     pub board: Board,
-    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// Number of the alarm's events.
     pub events: u32,
 }
 
@@ -34,7 +32,11 @@ pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], ev
     for &strategy in strategies {
         for &prescaler in prescalers {
             for &period_us in periods_us {
-                cells.push(Cell { board: Board::ideal(strategy, prescaler, period_us), period_us, events });
+                cells.push(Cell {
+                    board: Board::with_ideal_timing(strategy, prescaler, period_us),
+                    period_us,
+                    events,
+                });
             }
         }
     }
@@ -51,22 +53,23 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     let firmware = compiler.build(&program, board)?;
     // Twice the time of the events: enough for the worst strategy, and an end for one that fails.
     let planned_us = (u64::from(*events) + 2) * u64::from(*period_us) * 2 + 1_000_000;
-    let setup = firmware.setup(&board.marks(), planned_us * u64::from(board.clock_hz) / 1_000_000)?;
+    let setup = firmware
+        .setup(&board.event_and_request_pins(), planned_us * u64::from(board.clock_hz) / 1_000_000)?;
     // Edges: one for the request, two for each event.
-    let recording = simulate(&Setup { edges: Some(u64::from(*events) * 2 + 1), ..setup })?;
-    let reading = Reading {
+    let recording = simulate(&Setup { max_edges: Some(u64::from(*events) * 2 + 1), ..setup })?;
+    let pin_task = PinTask {
         name: format!("{} {} Hz {}", board.strategy, board.timer_hz(), Exact(i64::from(*period_us) * 1_000)),
         period: Some((i64::from(*period_us) * 1_000).into()),
-        requested_at: recording.log.edges_of(1, true).next(),
-        ..Reading::default()
+        requested_at: recording.log.edge_cycles(1, true).next(),
+        ..PinTask::default()
     };
-    let run = McuPins::from(McuRun::new(&recording, recording.pins[0], &reading)?);
+    let run = McuPins::from(McuRun::new(&recording, recording.pins[0], &pin_task)?);
     Ok(CellResult { figures: evaluate(cell, &recording, firmware.size), run })
 }
 
 fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
     let board = &cell.board;
-    let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
+    let starts: Vec<u64> = recording.log.edge_cycles(0, true).collect();
     let us = |cycles: f64| cycles * 1e6 / f64::from(board.clock_hz);
     let errors = || starts.windows(2).map(|w| us((w[1] - w[0]) as f64) - f64::from(cell.period_us));
     let intervals = starts.len().saturating_sub(1).max(1) as f64;
@@ -84,7 +87,7 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
         min_error_us: errors().fold(f64::INFINITY, f64::min),
         max_error_us: errors().fold(f64::NEG_INFINITY, f64::max),
         total_error_counts: (span - intervals * period_cycles) / f64::from(board.prescaler),
-        interrupts_per_s: recording.log.entries as f64 * f64::from(board.clock_hz)
+        interrupts_per_s: recording.log.entry_count as f64 * f64::from(board.clock_hz)
             / recording.log.cycles as f64,
         longest_interrupt_cycles: interrupts.map(|v| v.max_cycles).max().unwrap_or_default(),
         asleep_share: recording.log.asleep_share(),
@@ -101,5 +104,5 @@ pub fn measure_all(
     for cell in cells {
         super::simulator::avr_chip(&cell.board.mcu)?;
     }
-    workers::on_all(cells, |cell| measure(cell, compiler), done)
+    workers::map_in_parallel(cells, |cell| measure(cell, compiler), done)
 }

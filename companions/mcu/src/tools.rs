@@ -6,7 +6,7 @@ use std::process::Command;
 
 use jitterlab_model::Error;
 
-use super::error::Trouble;
+use super::error::FailureCase;
 
 /// A program that has to be there.
 pub(super) struct Tool {
@@ -14,31 +14,29 @@ pub(super) struct Tool {
     pub packages: &'static str,
 }
 
-/// The cross compiler, with its C library.
 pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-libc" };
 
 /// The cross compiler for ARM, which needs no C library.
 pub(super) const ARM_CXX: Tool = Tool { name: "arm-none-eabi-g++", packages: "gcc-arm-none-eabi" };
 
-/// Returns the directory of the Arduino core for AVR.
-pub(super) fn arduino_core() -> Result<PathBuf, Error> {
+pub(super) fn arduino_core_directory() -> Result<PathBuf, Error> {
     let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");
     if path.join("cores/arduino/wiring.c").exists() {
         return Ok(path);
     }
-    Err(not_installed("the Arduino core", "arduino-core-avr"))
+    Err(not_installed_error("the Arduino core", "arduino-core-avr"))
 }
 
 /// Returns the error that something is not installed; `packages` are those that contain it.
-pub(super) fn not_installed(what: &str, packages: &str) -> Error {
+pub(super) fn not_installed_error(what: &str, packages: &str) -> Error {
     Error::refused(format!("{what} is not installed"))
         .remedy(format!("on Debian and Ubuntu it comes with `apt install {packages}`"))
-        .case(Trouble::Missing)
+        .case(FailureCase::Missing)
 }
 
-pub(super) fn not_compiled(compiler: &str, what: &str, message: String) -> Error {
+pub(super) fn not_compiled_error(compiler: &str, what: &str, message: String) -> Error {
     Error::not_measured(format!("{compiler} could not compile {what}:\n{message}"))
-        .case(Trouble::NotCompiled(message))
+        .case(FailureCase::NotCompiled(message))
 }
 
 impl Tool {
@@ -52,17 +50,17 @@ impl Tool {
         let mut command = Command::new(self.name);
         let output = command.args(arguments).env("TMPDIR", temporary).output();
         let output = output.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => not_installed(self.name, self.packages),
+            io::ErrorKind::NotFound => not_installed_error(self.name, self.packages),
             _ => Error::refused(format!("cannot start {}", self.name)).because(error),
         })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        Err(not_compiled(self.name, what, first_lines(&String::from_utf8_lossy(&output.stderr))))
+        Err(not_compiled_error(self.name, what, first_error_lines(&String::from_utf8_lossy(&output.stderr))))
     }
 }
 
 /// Returns the lines with the error, which come first; the rest are its consequences.
-fn first_lines(message: &str) -> String {
+fn first_error_lines(message: &str) -> String {
     message.lines().filter(|l| !l.trim().is_empty()).take(12).collect::<Vec<_>>().join("\n")
 }

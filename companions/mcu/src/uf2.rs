@@ -13,19 +13,18 @@ const NOT_MAIN: u32 = 1;
 const DATA: usize = 32;
 const LONGEST: usize = 476;
 
-/// True if a file is in this format.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
+pub(super) fn is_uf2(bytes: &[u8]) -> bool {
     bytes.starts_with(&BEGIN)
 }
 
 /// Returns addresses and bytes.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
+pub(super) fn read_blocks(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let (blocks, rest) = bytes.as_chunks::<512>();
     for block in blocks {
         let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
         let size = word(16) as usize;
-        if !is_one(block) || word(508) != END || size > LONGEST {
+        if !is_uf2(block) || word(508) != END || size > LONGEST {
             return Err(error::CUT_OFF.to_owned());
         }
         if word(8) & NOT_MAIN != 0 {
@@ -63,8 +62,8 @@ mod tests {
     #[test]
     fn blocks_are_put_together() {
         let file = [block(0x1000_0000, &[1; 256], RP2040), block(0x1000_0100, &[2; 4], RP2040)].concat();
-        assert_eq!(read(&file).unwrap(), [(0x1000_0000, [vec![1; 256], vec![2; 4]].concat())]);
-        assert!(read(&file[..700]).unwrap_err().contains("cut off"));
-        assert!(read(&block(0x1000_0000, &[1; 4], 1)).unwrap_err().contains("another one"));
+        assert_eq!(read_blocks(&file).unwrap(), [(0x1000_0000, [vec![1; 256], vec![2; 4]].concat())]);
+        assert!(read_blocks(&file[..700]).unwrap_err().contains("cut off"));
+        assert!(read_blocks(&block(0x1000_0000, &[1; 4], 1)).unwrap_err().contains("another one"));
     }
 }

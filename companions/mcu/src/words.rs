@@ -17,7 +17,7 @@ impl Present for McuRecommendation {
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![section(self)]
+        vec![choices_section(self)]
     }
 }
 
@@ -37,7 +37,7 @@ fn head(recommendation: &McuRecommendation) -> Head {
                 .into(),
         };
     };
-    let tick = best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", period(tick)));
+    let tick = best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", format_period(tick)));
     let together = if best.alarms.len() > 1 { " all alarms together, in any phase," } else { "" };
     Head {
         fitness: Fitness::Good,
@@ -53,7 +53,7 @@ fn head(recommendation: &McuRecommendation) -> Head {
 }
 
 /// Returns the table of the ways to use the timer, the best first.
-fn section(recommendation: &McuRecommendation) -> Section {
+fn choices_section(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "seen", "processor", "irq/s"];
     let off = |us: Option<f64>| us.map_or("-".into(), |us| format!("{us:.2} µs"));
@@ -61,28 +61,27 @@ fn section(recommendation: &McuRecommendation) -> Section {
         vec![
             c.strategy.to_string(),
             c.prescaler.to_string(),
-            c.tick_us.map_or("-".into(), period),
+            c.tick_us.map_or("-".into(), format_period),
             if c.fits { "yes".into() } else { "no".into() },
             off(c.worst_us),
             off(c.alarms.iter().filter_map(|a| a.seen_us).reduce(f64::max)),
             format!("{:.3}%", c.busy_share * 100.0),
-            if c.overload.is_none() { number(c.interrupts_per_s) } else { "-".into() },
+            if c.overload.is_none() { format_number(c.interrupts_per_s) } else { "-".into() },
         ]
     });
     let mut pieces = vec![Piece::table("", &header, rows)];
     if let Some(best) = choices.first().filter(|c| c.overload.is_none() && c.alarms.len() > 1) {
         let header = ["period", "tolerance", "worst", "seen"];
-        let rows = best
-            .alarms
-            .iter()
-            .map(|a| vec![period(a.period_us), period(a.tolerance_us), off(a.worst_us), off(a.seen_us)]);
+        let rows = best.alarms.iter().map(|a| {
+            vec![format_period(a.period_us), format_period(a.tolerance_us), off(a.worst_us), off(a.seen_us)]
+        });
         pieces.push(Piece::table("the first, alarm by alarm", &header, rows));
     }
     pieces.push(Piece::text(format!(
         "worst: what a distance of two events can be off by, whatever the phases of the alarms, with interrupts off for at most {} \
          and handlers of at most {}; seen: what it was off by with all of them due at once, at the beginning of such a lock",
-        length(recommendation.lock_ns),
-        length(recommendation.handler_ns),
+        format_length(recommendation.lock_ns),
+        format_length(recommendation.handler_ns),
     )));
     if choices.iter().any(|c| c.overload == Some(Overload::Processor)) {
         let all = "Where no worst is given, interrupts and handlers would take all of the processor, or the counter would be left alone for \
@@ -101,13 +100,12 @@ fn section(recommendation: &McuRecommendation) -> Section {
     )
 }
 
-/// Formats a length of time, or none.
-fn length(ns: i64) -> String {
+fn format_length(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
 }
 
 /// Formats a period in a suitable unit.
-pub fn period(us: u32) -> String {
+pub fn format_period(us: u32) -> String {
     match us {
         us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
         us if us.is_multiple_of(1_000) => format!("{} ms", us / 1_000),
@@ -115,8 +113,7 @@ pub fn period(us: u32) -> String {
     }
 }
 
-/// Formats a number with few digits.
-pub fn number(value: f64) -> String {
+pub fn format_number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
@@ -151,7 +148,7 @@ mod tests {
             McuRecommendation { mcu, clock_hz, lock_ns: 5_000, handler_ns: 0, choices }
         };
         let head = |choice: &Choice| head(&recommendation(choice));
-        let text = section(&recommendation(&choice)).text(TERMINAL);
+        let text = choices_section(&recommendation(&choice)).text(TERMINAL);
         assert!(
             text.contains("7.25 µs") && text.contains("at most 5 µs and handlers of at most 0;"),
             "{text}"
@@ -167,7 +164,7 @@ mod tests {
             alarms: vec![alarm(None)],
             ..choice.clone()
         };
-        assert!(section(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
+        assert!(choices_section(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
         assert!(head(&Choice { fits: false, ..overload }).number.contains("too long"));
         assert_eq!(head(&choice).verdict, "TAKE anchored with prescaler 8.");
         assert!(head(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));

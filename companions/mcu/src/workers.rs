@@ -8,7 +8,7 @@ use jitterlab_model::Error;
 
 /// Does the work for each item, and returns the results in their order; `done` is called with the number
 /// finished and the number of all.
-pub(super) fn on_all<T: Sync, R: Send>(
+pub(super) fn map_in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
     done: &(dyn Fn(usize, usize) + Sync),

@@ -24,7 +24,7 @@ use jitterlab_host::load::parse_loads;
 use jitterlab_host::matrix as cells;
 use jitterlab_kernel::Machine;
 use jitterlab_kernel::job::Step;
-use jitterlab_kernel::machine::TURN_NS;
+use jitterlab_kernel::machine::TIME_SLICE_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
@@ -321,7 +321,7 @@ pub fn reproduce_in_virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> R
         None => measure_in_guest(at, kernels, &file)?,
     };
     let machine = Run::open(&file, &Hints::default())?.info().facts_before.clone().unwrap_or_default();
-    write(at, AthlonReproduction::new(machine, index.matrix(), Some(TURN_NS)), index)
+    write(at, AthlonReproduction::new(machine, index.matrix(), Some(TIME_SLICE_NS)), index)
 }
 
 fn measure_in_guest(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
@@ -345,7 +345,7 @@ fn measure_in_guest(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> R
     let steps = vec![described, Step { name: CELLS.into(), command }];
     let kernel = system.kernel.as_ref().unwrap_or(&kernels.preempt_rt);
     let guest = at.boot(system.name, kernel, machine, steps, &tasks)?;
-    let said = guest.output(CELLS)?;
+    let said = guest.step_output(CELLS)?;
     let index = parse_cells(said).ok_or_else(|| {
         let line = said.lines().next().unwrap_or_default();
         Error::defect(format!("the guest did not send the cells it measured but {line:?}"))

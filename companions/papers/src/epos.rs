@@ -16,7 +16,7 @@ use crate::{Workplace, scratch_file};
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, CostFigures, DelayFigures, Firmware, McuPins, NearbyFigures, Program,
-    ServicesSaid, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7, epos_related_timers,
+    ServicesOutput, Strategy, ThreadFigures, TimerKind, cost, delays, epos_figure7, epos_related_timers,
     is_missing, simulate,
 };
 use jitterlab_model::Error;
@@ -157,7 +157,7 @@ pub struct EposReproduction {
     /// A delay of one tick and a half.
     pub delays: Vec<DelayFigures>,
     pub nearby: Vec<NearbyFigures>,
-    pub figure_3: Vec<ServicesSaid>,
+    pub figure_3: Vec<ServicesOutput>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
     pub led_thread: Vec<LedThread>,
@@ -303,13 +303,13 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     let results = sweep::measure_all(&table_1_cells(), &compiler, done)?;
     let mut found = EposReproduction {
         table_1: results.into_iter().map(|result| result.figures).collect(),
-        costs: cost::measure(cost::OF_THE_PAPER, &compiler)?,
+        costs: cost::measure(cost::PAPER_CONDITIONS, &compiler)?,
         listings: Some(run_listings(&compiler)?),
         quantum_cycles: measure_preemptive_tick(&compiler)?,
         handler_cycles: measure_handlers(&compiler)?,
         ..EposReproduction::default()
     };
-    match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
+    match cost::measure_arduino(cost::PAPER_CONDITIONS, &compiler) {
         Err(error) if is_missing(&error) => found.without_arduino = Some(error.to_string()),
         arduino => found.costs.push(arduino?),
     }
@@ -327,17 +327,17 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     at.write_results(&found, found.evidence())
 }
 
-fn run_time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, Error> {
+fn run_time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesOutput, Error> {
     let (board, program) = services_program(strategy);
     // It stops its processor a period after the last event.
     let said = serial_output(&compiler.build(&program, &board)?, &board, SERVICES + 20)?;
-    Ok(ServicesSaid { strategy, period_us: PERIOD_US, events: SERVICES, said })
+    Ok(ServicesOutput { strategy, period_us: PERIOD_US, events: SERVICES, said })
 }
 
 /// The board of figures 3 and 4, and the program on it.
 fn services_program(strategy: Strategy) -> (Board, Program) {
     let max_period_us = PERIOD_US * (SERVICES + 1);
-    let board = Board { max_period_us, ..Board::ideal(strategy, 64, PERIOD_US) };
+    let board = Board { max_period_us, ..Board::with_ideal_timing(strategy, 64, PERIOD_US) };
     (board, Program::with_events("time_services", PERIOD_US, SERVICES))
 }
 
@@ -381,10 +381,10 @@ fn compile(compiler: &Compiler, source: &str, program: &Program, board: &Board) 
 /// Cycles by which a tick lengthens the led thread's rounds where it can preempt, and so saves all registers; `None` if no round was
 /// longer.
 fn measure_preemptive_tick(compiler: &Compiler) -> Result<Option<u64>, Error> {
-    let board = Board::ideal(Strategy::Periodic, 64, 1_000).on("atmega128", 8_000_000);
+    let board = Board::with_ideal_timing(Strategy::Periodic, 64, 1_000).with_chip("atmega128", 8_000_000);
     let firmware = compile(compiler, QUANTUM, &Program::EMPTY, &board)?;
     let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 50)?)?;
-    let begins: Vec<u64> = recording.log.edges_of(0, true).collect();
+    let begins: Vec<u64> = recording.log.edge_cycles(0, true).collect();
     let mut rounds: Vec<u64> = begins.windows(2).map(|pair| pair[1] - pair[0]).collect();
     rounds.sort_unstable();
     let usual = rounds.get(rounds.len() / 2).copied().unwrap_or_default();
@@ -395,10 +395,10 @@ fn measure_preemptive_tick(compiler: &Compiler) -> Result<Option<u64>, Error> {
 
 /// Widths of the pulses that the handlers of figure 2 make in turn, of the second turn: threads begin in the first.
 fn measure_handlers(compiler: &Compiler) -> Result<Vec<u64>, Error> {
-    let board = Board::ideal(Strategy::SingleShot, 64, 20_000).on("atmega128", 8_000_000);
+    let board = Board::with_ideal_timing(Strategy::SingleShot, 64, 20_000).with_chip("atmega128", 8_000_000);
     let firmware = compile(compiler, HANDLERS, &Program::EMPTY, &board)?;
     let recording = simulate(&firmware.setup(&["B0"], u64::from(board.clock_hz) / 5)?)?;
-    let widths = recording.log.edges_of(0, true).zip(recording.log.edges_of(0, false));
+    let widths = recording.log.edge_cycles(0, true).zip(recording.log.edge_cycles(0, false));
     Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }
 

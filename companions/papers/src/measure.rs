@@ -12,7 +12,7 @@ use crate::{Workplace, read_runs};
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::{Request, record_to};
 use jitterlab_kernel::devices::{DISK, PEER};
-use jitterlab_kernel::qemu::{JobRefused, LostAnswer};
+use jitterlab_kernel::qemu::{JobRefused, NoCompleteAnswer};
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{
     Devices, GuestRun, GuestTime, KernelChoice, KernelSession, Machine, NetworkCard, job, programs,
@@ -193,20 +193,20 @@ impl Workplace<'_> {
     ) -> Result<GuestRun, Error> {
         let mut session = KernelSession {
             machine: Machine { timeout: TIMEOUT, ..machine },
-            companion: programs::own()?,
+            companion: programs::own_executable()?,
             with: self.kernels.map_or_else(Vec::new, |kernels| kernels.with.clone()),
             program: None,
             modules: Vec::new(),
             steps,
         };
-        session.bring_cores(tasks);
+        session.include_core_files(tasks);
         (self.announce)(&format!("booting {name} ({kernel})"));
-        let mut answer = session.on(kernel, &mut *self.announce, &mut |_| ());
+        let mut answer = session.run_on(kernel, &mut *self.announce, &mut |_| ());
         if let Err(lost) = answer.as_ref()
-            && lost.is(LostAnswer)
+            && lost.is(NoCompleteAnswer)
         {
             (self.announce)(&boot_again_text(name));
-            answer = session.on(kernel, &mut *self.announce, &mut |_| ());
+            answer = session.run_on(kernel, &mut *self.announce, &mut |_| ());
         }
         answer.map_err(|error| error.within(name))
     }
@@ -216,7 +216,7 @@ impl Workplace<'_> {
 pub(crate) fn save_run(guest: &GuestRun, step: &str, file: &Path) -> Result<(), Error> {
     let in_memory = guest.run_file(step)?;
     jitterlab_trace::redescribe(in_memory.path(), file, |info| {
-        guest.describe(info, GuestTime::default());
+        guest.add_guest_facts(info, GuestTime::default());
     })?;
     Ok(())
 }

@@ -134,9 +134,9 @@ impl Kernels {
 
     /// Looks before anything boots at the images that are files or have to have a core, and for the files that guests get.
     pub fn check_images(&self) -> Result<(), Error> {
-        let libraries = LibraryPath::of_this_machine();
+        let libraries = LibraryPath::from_this_machine();
         for file in &self.with {
-            initramfs::find(file, &libraries)?;
+            initramfs::find_file(file, &libraries)?;
         }
         let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
         let cores = [(&self.cobalt, Core::Cobalt), (&self.evl, Core::Evl)];
@@ -145,14 +145,14 @@ impl Kernels {
             if core.is_none() && !matches!(kernel, KernelChoice::File(_)) {
                 continue;
             }
-            let image = kernel.image(&mut |_| ())?;
+            let image = kernel.find_image(&mut |_| ())?;
             let Some(core) = core else { continue };
             // Older kernels have another pipeline, which their version line does not name.
-            if kernel_version(&image.release) >= (5, 10) && !image.pipelines_interrupts() {
+            if kernel_version(&image.release) >= (5, 10) && !image.has_interrupt_pipeline() {
                 return Err(without_core(&image.name, &image.release, core));
             }
             let brought = |name: &str| self.with.iter().any(|file| Path::new(file).ends_with(name));
-            if !core.libraries().iter().any(|name| brought(name) || libraries.library(name).is_some()) {
+            if !core.libraries().iter().any(|name| brought(name) || libraries.library_path(name).is_some()) {
                 return Err(without_library(core));
             }
         }

@@ -121,8 +121,8 @@ fn measure_linux(at: &mut Workplace<'_>, kernels: &Kernels, parameters: &str) ->
     // The shortest distance of two starts that are asked for sooner than any tick comes.
     let starts_us = delays_us(&measured, "tick")?.into_iter();
     let tick_us = starts_us.reduce(f64::min).filter(|_| parameters.contains("highres=off"));
-    let [before, between, behind] =
-        COUNTED.map(|name| measured.output(name).ok().and_then(timer_interrupts).map(|count| count as f64));
+    let [before, between, behind] = COUNTED
+        .map(|name| measured.step_output(name).ok().and_then(timer_interrupts).map(|count| count as f64));
     let more = || Some((behind? - between?) - (between? - before?));
     let [few, many] = FEW_AND_MANY;
     Ok(ManagedDelay {

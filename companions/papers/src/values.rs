@@ -1,7 +1,7 @@
 //! Values of results, as JSON has them, in texts of the documents' data: a field `{name:kind}` or `{of.name:kind}` is replaced by
 //! the value of that name, in words of that kind.
 
-use jitterlab_mcu::words::period;
+use jitterlab_mcu::words::format_period;
 use jitterlab_report::section::Cell;
 use jitterlab_report::words::{count, exact, share, time};
 use serde::Serialize;
@@ -73,7 +73,7 @@ fn format_number(value: f64, kind: &str) -> String {
     match kind {
         "time" => time(value),
         "exact" => exact(value as i64),
-        "period" => period(value as u32),
+        "period" => format_period(value as u32),
         "ms" => format!("{:.4}", value / 1e6),
         "us4" => format!("{:.4}", value / 1e3),
         "us3" => format!("{:.3}", value / 1e3),
@@ -83,7 +83,7 @@ fn format_number(value: f64, kind: &str) -> String {
         "count" => count(value as u64),
         "plain" => value.to_string(),
         "signed" => format_signed(value),
-        "few" => jitterlab_mcu::words::number(value),
+        "few" => jitterlab_mcu::words::format_number(value),
         "tenth" => digits(1),
         "factor" => digits(2),
         "percent4" => digits(4),

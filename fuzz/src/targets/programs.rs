@@ -9,15 +9,15 @@ use jitterlab_kernel::image::KernelChoice;
 use jitterlab_kernel::job::Answer;
 
 /// Asked for once: it takes longer than all the rest.
-static LIBRARIES: LazyLock<LibraryPath> = LazyLock::new(LibraryPath::of_this_machine);
+static LIBRARIES: LazyLock<LibraryPath> = LazyLock::new(LibraryPath::from_this_machine);
 
 /// As an ELF file, a kernel image and an archive.
 pub fn programs(folder: &Path, data: &[u8], _long: bool) {
     let path = super::file(folder, "program", data);
-    let _ = elf::closure(std::slice::from_ref(&path), &LIBRARIES);
+    let _ = elf::dependency_closure(std::slice::from_ref(&path), &LIBRARIES);
     let slim = elf::without_debug_information(data.to_vec());
     assert!(slim.len() <= data.len());
-    let _ = KernelChoice::File(path).image(&mut |_| ());
+    let _ = KernelChoice::File(path).find_image(&mut |_| ());
     if let Ok(files) = archive::read(data) {
         assert!(files.iter().map(|file| file.content.len()).sum::<usize>() <= data.len());
     }

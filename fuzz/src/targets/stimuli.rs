@@ -23,7 +23,7 @@ pub fn stimuli(folder: &Path, data: &[u8], long: bool) {
     // What is named like a file is none of ours.
     let pulses = text.parse().ok().filter(|spec| matches!(spec, StimulusSpec::Pulses { .. }));
     for spec in [Some(StimulusSpec::File(dump)), pulses].into_iter().flatten() {
-        if let Some(stimuli) = spec.read().ok().filter(|_| long) {
+        if let Some(stimuli) = spec.read_stimuli().ok().filter(|_| long) {
             let idle = super::file(folder, "idle.hex", IDLE);
             let _ = simulate(&Setup { stimuli, ..on_a_chip(&idle) });
         }
@@ -33,7 +33,7 @@ pub fn stimuli(folder: &Path, data: &[u8], long: bool) {
 /// As a firmware; what takes long: it runs for 2 000 cycles.
 pub fn firmware(folder: &Path, data: &[u8], long: bool) {
     let path = super::file(folder, "firmware", data);
-    let Ok(loaded) = image::load(&path) else { return };
+    let Ok(loaded) = image::read_firmware(&path) else { return };
     if long {
         let is_pico = loaded.mcu.as_deref() == Some("rp2040");
         let _ = simulate(&if is_pico { on_a_pico(&path) } else { on_a_chip(&path) });

@@ -9,15 +9,15 @@
 //! begins at most 6 cycles later. The return takes 9 cycles, like a load of eight registers, and 2 for the
 //! fetches of a branch, besides the returning instruction; no manual states this.
 
-use super::{Bus, Core, Now, Sleep, Width};
+use super::{Bus, Core, InstructionPoint, Sleep, Width};
 use crate::log::{Entry, Fault};
 
 /// Cycles to store the frame.
-pub const STACKING: u64 = 9;
+pub const STACKING_CYCLES: u64 = 9;
 /// Cycles from there to the handler's first instruction.
-pub const FETCHING: u64 = 6;
+pub const FETCH_CYCLES: u64 = 6;
 /// Cycles to load the frame and fetch the next instruction.
-pub const RETURNING: u64 = 11;
+pub const RETURN_CYCLES: u64 = 11;
 
 /// Values of EXC_RETURN: the mode and stack to return to.
 const TO_HANDLER: u32 = 0xffff_fff1;
@@ -26,67 +26,67 @@ const TO_PROCESS: u32 = 0xffff_fffd;
 
 impl<B: Bus> Core<B> {
     /// True if a branch to this value ends an exception.
-    pub(super) fn is_return(&self, target: u32) -> bool {
+    pub(super) fn is_exception_return(&self, target: u32) -> bool {
         self.ipsr != 0 && target >= 0xf000_0000
     }
 
-    /// Takes an exception: stores the processor's state first, or follows another handler directly.
-    pub(super) fn enter(&mut self, exception: u8, stacks: bool) {
+    /// Takes an exception; `stacks` is true if the frame is pushed first, false directly after another handler.
+    pub(super) fn enter_exception(&mut self, exception: u8, stacks: bool) {
         let began = self.now;
         let mut exception = exception;
         if stacks {
             if !self.push_frame() {
                 return;
             }
-            self.now += STACKING;
+            self.now += STACKING_CYCLES;
         }
         // A more urgent exception that became pending meanwhile goes first; its vector is fetched instead.
         let mut chosen = 0;
         while chosen != exception && self.stop.is_none() {
             if self.now >= self.next_event {
-                self.settle();
+                self.advance_peripherals();
             }
-            exception = self.nvic.due().unwrap_or(exception);
+            exception = self.nvic.exception_to_take().unwrap_or(exception);
             chosen = exception;
-            self.now += FETCHING;
+            self.now += FETCH_CYCLES;
             if self.now >= self.next_event {
-                self.settle();
+                self.advance_peripherals();
             }
-            exception = self.nvic.due().unwrap_or(exception);
+            exception = self.nvic.exception_to_take().unwrap_or(exception);
         }
-        let since = self.nvic.begin(exception);
+        let since = self.nvic.activate(exception);
         self.event = true;
         let latency = self.now.saturating_sub(since);
         let interrupted = self.r[15];
         (self.ipsr, self.process_stack) = (u32::from(exception), false);
         let vector = self.nvic.vectors.wrapping_add(4 * u32::from(exception));
-        let now = Now { cycle: self.now, address: interrupted };
+        let now = InstructionPoint { cycle: self.now, address: interrupted };
         let Some((target, _)) = self.bus.read(vector, Width::Word, now) else {
-            return self.crash(Fault::NoAccess(vector));
+            return self.stop_with_fault(Fault::NoAccess(vector));
         };
         let entry = Entry { cycle: began, vector: exception, address: interrupted };
-        if self.watch.entered(entry, latency, target & !1, self.bus.log()) {
-            self.bus.log().entries_asleep += 1;
+        if self.monitor.record_entry(entry, latency, target & !1, self.bus.log()) {
+            self.bus.log().entries_from_sleep += 1;
         }
         if target & 1 == 0 {
-            return self.crash(Fault::NoThumb);
+            return self.stop_with_fault(Fault::NoThumb);
         }
-        self.came_from = interrupted;
+        self.last_branch_at = interrupted;
         self.r[15] = target & !1;
     }
 
-    /// Stores the registers that the handler may change; returns false if that fails.
+    /// Pushes the registers that the handler may change; returns false if that fails.
     fn push_frame(&mut self) -> bool {
         let on_process_stack = self.process_stack && self.ipsr == 0;
         let sp = self.r[13];
         let frame = sp.wrapping_sub(32) & !4;
         let psr = self.xpsr() | (sp & 4) << 7;
         let words = [self.r[0], self.r[1], self.r[2], self.r[3], self.r[12], self.r[14], self.r[15], psr];
-        let now = Now { cycle: self.now, address: self.r[15] };
+        let now = InstructionPoint { cycle: self.now, address: self.r[15] };
         for (at, word) in (0..).step_by(4).zip(words) {
             let address = frame.wrapping_add(at);
             if self.bus.write(address, word, Width::Word, now).is_none() {
-                self.crash(Fault::NoAccess(address));
+                self.stop_with_fault(Fault::NoAccess(address));
                 return false;
             }
         }
@@ -99,42 +99,47 @@ impl<B: Bus> Core<B> {
         if on_process_stack {
             std::mem::swap(&mut self.r[13], &mut self.other_sp);
         }
-        self.grew();
+        self.record_stack_growth();
         true
     }
 
-    /// Ends a handler, after an instruction that took until `self.now`.
-    pub(super) fn leave(&mut self, how: u32) {
+    /// Ends the running handler at `self.now`; `how` is the value of EXC_RETURN.
+    pub(super) fn return_from_exception(&mut self, how: u32) {
         let exception = self.ipsr as u8;
-        self.nvic.end(exception, self.now);
+        self.nvic.deactivate(exception, self.now);
         self.event = true;
         // An urgent exception that is pending now, or before the frame is loaded, follows directly, without
         // moving the frame.
         if self.now >= self.next_event {
-            self.settle();
+            self.advance_peripherals();
         }
-        if self.nvic.due().is_none() && self.interrupted(RETURNING) && self.nvic.due().is_none() {
+        if self.nvic.exception_to_take().is_none()
+            && self.is_interrupted_within(RETURN_CYCLES)
+            && self.nvic.exception_to_take().is_none()
+        {
             return;
         }
-        if let Some(next) = self.nvic.due() {
-            self.watch.left(self.now);
+        if let Some(next) = self.nvic.exception_to_take() {
+            self.monitor.record_return(self.now);
             self.r[14] = how;
-            return self.enter(next, false);
+            return self.enter_exception(next, false);
         }
         let to_process = how == TO_PROCESS;
-        if !matches!(how, TO_HANDLER | TO_THREAD | TO_PROCESS) || (how == TO_HANDLER) != self.nvic.is_any() {
-            return self.crash(Fault::NoAccess(how));
+        if !matches!(how, TO_HANDLER | TO_THREAD | TO_PROCESS)
+            || (how == TO_HANDLER) != self.nvic.is_any_active()
+        {
+            return self.stop_with_fault(Fault::NoAccess(how));
         }
         if to_process {
             std::mem::swap(&mut self.r[13], &mut self.other_sp);
         }
         let frame = self.r[13];
         let mut words = [0; 8];
-        let now = Now { cycle: self.now, address: self.r[15] };
+        let now = InstructionPoint { cycle: self.now, address: self.r[15] };
         for (at, word) in (0..).step_by(4).zip(&mut words) {
             let address = frame.wrapping_add(at);
             let Some((value, _)) = self.bus.read(address, Width::Word, now) else {
-                return self.crash(Fault::NoAccess(address));
+                return self.stop_with_fault(Fault::NoAccess(address));
             };
             *word = value;
         }
@@ -145,19 +150,19 @@ impl<B: Bus> Core<B> {
         self.set_flags(psr);
         self.ipsr = if how == TO_HANDLER { psr & 0x3f } else { 0 };
         self.process_stack = to_process;
-        self.now += RETURNING;
-        self.watch.left(self.now);
+        self.now += RETURN_CYCLES;
+        self.monitor.record_return(self.now);
         if psr & 1 << 24 == 0 {
-            return self.crash(Fault::NoThumb);
+            return self.stop_with_fault(Fault::NoThumb);
         }
         if self.ipsr == 0 && self.sleeps_on_exit() {
-            self.fall_asleep(Sleep::Interrupt);
+            self.begin_sleep(Sleep::Interrupt);
         }
     }
 
     /// Stops the processor until something wakes it.
-    pub(super) fn fall_asleep(&mut self, sleep: Sleep) {
-        self.watch.asleep(self.primask, self.now, self.r[15].wrapping_sub(2));
+    pub(super) fn begin_sleep(&mut self, sleep: Sleep) {
+        self.monitor.record_sleep(self.primask, self.now, self.r[15].wrapping_sub(2));
         self.sleep = Some(sleep);
     }
 }

@@ -6,18 +6,18 @@
 
 mod exceptions;
 mod execute;
+mod execution_monitor;
 mod memory;
 mod nvic;
 pub mod rp2040;
 mod system;
 mod systick;
-mod watch;
 
-use crate::log::{Fault, Log, Rest, Stop};
+use crate::log::{Fault, FinalSleep, Log, Stop};
 
+use execution_monitor::ExecutionMonitor;
 use nvic::Nvic;
 use systick::SysTick;
-use watch::Watch;
 
 /// Width of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,9 @@ impl Width {
     }
 }
 
-/// Time of an action, and the instruction that causes it.
+/// The instruction that causes an action: its first cycle and its address.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Now {
-    /// The instruction's first cycle.
+pub(crate) struct InstructionPoint {
     pub cycle: u64,
     pub address: u32,
 }
@@ -49,33 +48,28 @@ pub(crate) struct Now {
 pub(crate) trait Bus {
     /// Returns the halfword of code at an even address; `None` where there is no memory.
     fn fetch(&mut self, address: u32) -> Option<u16>;
-    /// Reads a value; also returns the cycles of its data phase: 1 in memory, 0 at the single-cycle port,
+    /// Reads a value; returns it and the cycles of its data phase: 1 in memory, 0 at the single-cycle port,
     /// more behind a bridge.
-    fn read(&mut self, address: u32, width: Width, now: Now) -> Option<(u32, u64)>;
+    fn read(&mut self, address: u32, width: Width, now: InstructionPoint) -> Option<(u32, u64)>;
     /// Writes a value; returns the cycles of its data phase.
-    fn write(&mut self, address: u32, value: u32, width: Width, now: Now) -> Option<u64>;
-    /// Advances the peripherals to a cycle.
-    fn settle(&mut self, cycle: u64);
-    /// Returns the cycle of the next action of a peripheral by itself.
-    fn next(&self) -> u64;
+    fn write(&mut self, address: u32, value: u32, width: Width, now: InstructionPoint) -> Option<u64>;
+    fn advance_to(&mut self, cycle: u64);
+    /// Returns the cycle at which a peripheral does something by itself next.
+    fn next_event_cycle(&self) -> u64;
     /// True if a peripheral moves pins without the processor.
     fn drives_pins(&self) -> bool;
-    /// Returns the interrupt lines that are high.
-    fn lines(&self) -> u32;
-    /// Returns an interrupt's name.
+    /// Returns the interrupt lines that are high, one bit each.
+    fn interrupt_lines(&self) -> u32;
     fn interrupt_name(&self, line: u8) -> &'static str;
-    /// Returns the log.
     fn log(&mut self) -> &mut Log;
 }
 
 /// A processor on its bus.
 #[derive(Debug)]
 pub(crate) struct Core<B> {
-    /// The parts of the chip around it.
     pub bus: B,
     /// R0 to R15; R13 is the active stack pointer, R15 the address of the current instruction.
     r: [u32; 16],
-    /// The inactive stack pointer.
     other_sp: u32,
     n: bool,
     z: bool,
@@ -91,17 +85,16 @@ pub(crate) struct Core<B> {
     systick: SysTick,
     /// The cycle at which the next instruction begins.
     now: u64,
-    /// Cycle at which to settle the peripherals next.
+    /// Cycle to which to advance the peripherals next.
     next_event: u64,
     sleep: Option<Sleep>,
     /// The event register that WFE tests.
     event: bool,
-    /// Address of the last branch.
-    came_from: u32,
-    limit: u64,
-    edges: usize,
+    last_branch_at: u32,
+    max_cycles: u64,
+    max_edges: usize,
     stop: Option<Stop>,
-    watch: Watch,
+    monitor: ExecutionMonitor,
 }
 
 /// Condition that ends a sleep.
@@ -115,17 +108,14 @@ enum Sleep {
 
 /// Initial state of a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Start {
-    /// The address of its vectors.
+pub(crate) struct InitialState {
     pub vectors: u32,
-    /// Its stack pointer.
     pub sp: u32,
-    /// Its first instruction.
     pub pc: u32,
 }
 
 impl<B: Bus> Core<B> {
-    pub fn new(bus: B, start: Start, setup: &crate::Setup) -> Self {
+    pub fn new(bus: B, start: InitialState, setup: &crate::Setup) -> Self {
         let mut r = [0; 16];
         (r[13], r[14], r[15]) = (start.sp & !3, u32::MAX, start.pc & !1);
         let mut core = Core {
@@ -146,19 +136,26 @@ impl<B: Bus> Core<B> {
             next_event: 0,
             sleep: None,
             event: false,
-            came_from: start.pc & !1,
-            limit: setup.cycles,
-            edges: setup.edges.map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),
+            last_branch_at: start.pc & !1,
+            max_cycles: setup.max_cycles,
+            max_edges: setup
+                .max_edges
+                .map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),
             stop: None,
-            watch: Watch::new(start.sp, setup.image.variables_end, setup.entries, setup.spans),
+            monitor: ExecutionMonitor::new(
+                start.sp,
+                setup.image.variables_end,
+                setup.record_entries,
+                setup.record_spans,
+            ),
         };
-        core.settle();
+        core.advance_peripherals();
         core
     }
 
-    /// Runs until something ends it; returns the log, the final registers R0 to R15 and xPSR, and the bus.
+    /// Runs the firmware until something ends it; returns the log, the final registers R0 to R15 and xPSR, and the bus.
     pub fn run(mut self) -> (Log, [u32; 16], u32, B) {
-        self.work();
+        self.run_until_stop();
         let mut log = std::mem::take(self.bus.log());
         log.stop = self.stop.unwrap_or_default();
         log.cycles = self.now;
@@ -170,88 +167,88 @@ impl<B: Bus> Core<B> {
             nvic::SYSTICK => "SysTick",
             line => bus.interrupt_name(line.saturating_sub(nvic::LINE)),
         };
-        self.watch.finish(&mut log, self.primask, self.r[15], self.nvic.lost(), name);
+        self.monitor.finish(&mut log, self.primask, self.r[15], self.nvic.lost_requests(), name);
         (log, self.r, self.xpsr(), self.bus)
     }
 
-    fn work(&mut self) {
+    fn run_until_stop(&mut self) {
         while self.stop.is_none() {
             if self.now >= self.next_event {
-                self.settle();
+                self.advance_peripherals();
             } else if let Some(sleep) = self.sleep {
-                self.doze(sleep);
-            } else if let Some(exception) = self.nvic.due() {
-                self.enter(exception, true);
+                self.sleep_until_event(sleep);
+            } else if let Some(exception) = self.nvic.exception_to_take() {
+                self.enter_exception(exception, true);
             } else {
-                self.step();
+                self.execute_next_instruction();
             }
         }
     }
 
-    /// Executes one instruction.
-    fn step(&mut self) {
+    fn execute_next_instruction(&mut self) {
         let pc = self.r[15];
-        let Some(op) = self.bus.fetch(pc) else { return self.crash(Fault::NoCode) };
+        let Some(op) = self.bus.fetch(pc) else { return self.stop_with_fault(Fault::NoCode) };
         self.execute(op);
     }
 
     /// Advances the peripherals to the current cycle and computes the next time to do so.
-    fn settle(&mut self) {
-        self.bus.settle(self.now);
-        self.tick();
-        self.pend();
-        self.plan();
+    fn advance_peripherals(&mut self) {
+        self.bus.advance_to(self.now);
+        self.advance_systick();
+        self.update_interrupt_lines();
+        self.schedule_next_event();
     }
 
-    fn plan(&mut self) {
-        self.next_event = self.bus.next().min(self.systick.next()).min(self.limit);
-        if self.now >= self.limit {
+    /// Computes the cycle of the next event, and stops at the requested time or number of edges.
+    fn schedule_next_event(&mut self) {
+        self.next_event = self.bus.next_event_cycle().min(self.systick.next_zero()).min(self.max_cycles);
+        if self.now >= self.max_cycles {
             self.stop = self.stop.or(Some(Stop::Cycles));
         }
-        if self.bus.log().edges.len() >= self.edges {
+        if self.bus.log().edges.len() >= self.max_edges {
             self.stop = self.stop.or(Some(Stop::Edges));
         }
     }
 
-    /// Takes over the state of the interrupt lines.
-    fn pend(&mut self) {
-        if self.nvic.set_lines(self.bus.lines(), self.now) {
+    /// Passes the state of the interrupt lines to the interrupt controller.
+    fn update_interrupt_lines(&mut self) {
+        if self.nvic.set_lines(self.bus.interrupt_lines(), self.now) {
             self.event = true;
         }
     }
 
-    /// Handles SysTick having reached zero.
-    fn tick(&mut self) {
-        if let Some(at) = self.systick.settle(self.now) {
-            self.nvic.pend(nvic::SYSTICK, at);
+    /// Advances SysTick to now, and makes its exception pending if it reached zero.
+    fn advance_systick(&mut self) {
+        if let Some(at) = self.systick.advance_to(self.now) {
+            self.nvic.set_pending(nvic::SYSTICK, at);
         }
     }
 
-    /// Sleeps until something wakes it.
-    fn doze(&mut self, sleep: Sleep) {
-        if self.nvic.wakes() || (sleep == Sleep::Event && std::mem::take(&mut self.event)) {
+    /// Wakes if there is a reason, else advances the time to the next event; stops if there can be none.
+    fn sleep_until_event(&mut self, sleep: Sleep) {
+        if self.nvic.ends_sleep() || (sleep == Sleep::Event && std::mem::take(&mut self.event)) {
             self.sleep = None;
-            self.watch.awake(self.primask, self.now, self.r[15].wrapping_sub(2));
+            self.monitor.record_wake_up(self.primask, self.now, self.r[15].wrapping_sub(2));
             return;
         }
         let until = self.next_event;
-        let nobody = self.nvic.nothing_enabled() && sleep == Sleep::Interrupt;
-        let is_over = self.systick.next() == u64::MAX && !self.bus.drives_pins();
-        if is_over && (nobody || self.bus.next() == u64::MAX) {
+        let nobody = self.nvic.has_no_enabled_line() && sleep == Sleep::Interrupt;
+        let is_over = self.systick.next_zero() == u64::MAX && !self.bus.drives_pins();
+        if is_over && (nobody || self.bus.next_event_cycle() == u64::MAX) {
             let mode = if sleep == Sleep::Event { "WFE" } else { "WFI" };
             let rest = match self.primask {
-                true => Rest::Done,
-                false => Rest::Unwakeable { mode, address: self.r[15].wrapping_sub(2) },
+                true => FinalSleep::Done,
+                false => FinalSleep::Unwakeable { mode, address: self.r[15].wrapping_sub(2) },
             };
             self.stop = Some(Stop::Asleep(rest));
             return;
         }
-        self.bus.log().slept += until.saturating_sub(self.now);
+        self.bus.log().asleep_cycles += until.saturating_sub(self.now);
         self.now = until.max(self.now);
     }
 
-    fn crash(&mut self, fault: Fault) {
-        self.stop = Some(Stop::Crashed { fault, address: self.r[15], from: self.came_from });
+    fn stop_with_fault(&mut self, fault: Fault) {
+        self.stop = Some(Stop::Crashed { fault, address: self.r[15], from: self.last_branch_at });
     }
 
     fn xpsr(&self) -> u32 {

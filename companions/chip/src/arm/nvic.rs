@@ -6,13 +6,9 @@
 pub const NMI: u8 = 2;
 /// The fault into which all faults escalate.
 pub const HARD_FAULT: u8 = 3;
-/// Supervisor call.
 pub const SVCALL: u8 = 11;
-/// Pendable service call, for deferred work.
 pub const PENDSV: u8 = 14;
-/// The timer of the processor.
 pub const SYSTICK: u8 = 15;
-/// The first interrupt line.
 pub const LINE: u8 = 16;
 
 /// Mask of the system exceptions, which are always enabled.
@@ -20,12 +16,11 @@ const SYSTEM: u64 = 0xffff;
 /// Priority of thread mode, numerically above every priority that can be set.
 const THREAD: i32 = 4;
 
-/// The controller.
+/// The nested vectored interrupt controller.
 #[derive(Debug)]
 pub struct Nvic {
     /// SCR.
     pub sleep_control: u32,
-    /// The address of the vectors (VTOR).
     pub vectors: u32,
     pending: u64,
     enabled: u64,
@@ -36,11 +31,11 @@ pub struct Nvic {
     priorities: [u8; 48],
     primask: bool,
     /// Cycle at which each became pending and enabled.
-    since: [u64; 48],
+    pending_since: [u64; 48],
     /// Number of further requests while each was pending, and the cycle of the first.
     lost: [(u64, u64); 48],
     /// The exception to take, updated at each change.
-    due: Option<u8>,
+    to_take: Option<u8>,
 }
 
 impl Nvic {
@@ -54,15 +49,15 @@ impl Nvic {
             lines: 0,
             priorities: [0; 48],
             primask: false,
-            since: [0; 48],
+            pending_since: [0; 48],
             lost: [(0, 0); 48],
-            due: None,
+            to_take: None,
         }
     }
 
-    /// Returns the exception to take now.
-    pub fn due(&self) -> Option<u8> {
-        self.due
+    /// Returns the exception to take now, if one is urgent enough.
+    pub fn exception_to_take(&self) -> Option<u8> {
+        self.to_take
     }
 
     fn priority(&self, exception: u8) -> i32 {
@@ -73,76 +68,73 @@ impl Nvic {
         }
     }
 
-    /// Returns the priority of the running code, without PRIMASK.
-    fn running(&self) -> i32 {
-        bits(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
+    /// Returns the priority of the running code without PRIMASK; lower numbers are more urgent.
+    fn execution_priority(&self) -> i32 {
+        set_bit_numbers(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
     }
 
-    /// Returns the most urgent exception that is pending and enabled.
-    fn first(&self) -> Option<(i32, u8)> {
-        bits(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
+    /// Returns the priority and number of the most urgent exception that is pending and enabled.
+    fn most_urgent_pending(&self) -> Option<(i32, u8)> {
+        set_bit_numbers(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
     }
 
     /// True if an exception is urgent enough to interrupt the running code.
     pub fn can_interrupt(&self, exception: u8) -> bool {
         let masked = if self.primask { 0 } else { THREAD };
-        self.priority(exception) < self.running().min(masked)
+        self.priority(exception) < self.execution_priority().min(masked)
     }
 
-    fn refresh(&mut self) {
-        self.due = self.first().map(|(_, e)| e).filter(|e| self.can_interrupt(*e));
+    fn choose_exception_to_take(&mut self) {
+        self.to_take = self.most_urgent_pending().map(|(_, e)| e).filter(|e| self.can_interrupt(*e));
     }
 
-    /// True if WFI ends: an exception is pending that would be taken if PRIMASK were clear (B1.5.19).
-    pub fn wakes(&self) -> bool {
-        self.first().is_some_and(|(priority, _)| priority < self.running())
+    /// True if WFI and WFE end: an exception is pending that would be taken if PRIMASK were clear (B1.5.19).
+    pub fn ends_sleep(&self) -> bool {
+        self.most_urgent_pending().is_some_and(|(priority, _)| priority < self.execution_priority())
     }
 
     /// True if no line can ever interrupt.
-    pub fn nothing_enabled(&self) -> bool {
+    pub fn has_no_enabled_line(&self) -> bool {
         self.enabled == SYSTEM
     }
 
-    /// Sets or clears PRIMASK.
     pub fn set_primask(&mut self, on: bool) {
         self.primask = on;
-        self.refresh();
+        self.choose_exception_to_take();
     }
 
-    /// Makes an exception pending at a cycle.
-    pub fn pend(&mut self, exception: u8, cycle: u64) {
+    pub fn set_pending(&mut self, exception: u8, cycle: u64) {
         let bit = 1 << exception;
         if self.pending & bit != 0 {
             let (lost, first) = &mut self.lost[usize::from(exception)];
             *first = if *lost == 0 { cycle } else { *first };
             *lost += 1;
         } else {
-            self.since[usize::from(exception)] = cycle;
+            self.pending_since[usize::from(exception)] = cycle;
         }
         self.pending |= bit;
-        self.refresh();
+        self.choose_exception_to_take();
     }
 
-    /// Clears a pending exception.
-    pub fn unpend(&mut self, exception: u8) {
+    pub fn clear_pending(&mut self, exception: u8) {
         self.pending &= !(1 << exception);
         self.pend_high_lines();
     }
 
-    /// Takes over the lines: a rising one makes its interrupt pending, a falling one does not clear it.
+    /// Sets the state of all lines: a rising one makes its interrupt pending, a falling one does not clear it.
     /// Returns true if any rose.
     pub fn set_lines(&mut self, lines: u32, cycle: u64) -> bool {
         let rising = lines & !self.lines;
         self.lines = lines;
-        for line in bits(u64::from(rising)) {
+        for line in set_bit_numbers(u64::from(rising)) {
             let exception = usize::from(LINE + line);
             if self.pending & 1 << exception == 0 {
-                self.since[exception] = cycle;
+                self.pending_since[exception] = cycle;
             }
             self.pending |= 1 << exception;
         }
         if rising != 0 {
-            self.refresh();
+            self.choose_exception_to_take();
         }
         rising != 0
     }
@@ -150,32 +142,31 @@ impl Nvic {
     /// Makes the interrupt of each line that is still high pending again, unless it is being handled.
     fn pend_high_lines(&mut self) {
         self.pending |= u64::from(self.lines) << LINE & !self.active;
-        self.refresh();
+        self.choose_exception_to_take();
     }
 
-    /// Begins an exception; returns the cycle since which it waited.
-    pub fn begin(&mut self, exception: u8) -> u64 {
+    /// Makes an exception active instead of pending; returns the cycle since which it waited.
+    pub fn activate(&mut self, exception: u8) -> u64 {
         self.active |= 1 << exception;
         self.pending &= !(1 << exception);
-        self.refresh();
-        self.since[usize::from(exception)]
+        self.choose_exception_to_take();
+        self.pending_since[usize::from(exception)]
     }
 
-    pub fn end(&mut self, exception: u8, cycle: u64) {
+    pub fn deactivate(&mut self, exception: u8, cycle: u64) {
         self.active &= !(1 << exception);
         if u64::from(self.lines) << LINE & 1 << exception != 0 && self.pending & 1 << exception == 0 {
-            self.since[usize::from(exception)] = cycle;
+            self.pending_since[usize::from(exception)] = cycle;
         }
         self.pend_high_lines();
     }
 
-    /// True if any exception is being handled.
-    pub fn is_any(&self) -> bool {
+    pub fn is_any_active(&self) -> bool {
         self.active != 0
     }
 
     /// Returns for all exceptions the number of lost requests, and the cycle of the first.
-    pub fn lost(&self) -> [(u64, u64); 48] {
+    pub fn lost_requests(&self) -> [(u64, u64); 48] {
         self.lost
     }
 
@@ -188,56 +179,54 @@ impl Nvic {
         (self.pending >> LINE) as u32
     }
 
-    /// True if a system exception is pending.
     pub fn is_pending(&self, exception: u8) -> bool {
         self.pending & 1 << exception != 0
     }
 
-    /// Writes ISER or ICER.
-    pub fn enable(&mut self, lines: u32, on: bool, cycle: u64) {
+    /// Executes a write of ISER (`on`) or ICER.
+    pub fn set_enabled_lines(&mut self, lines: u32, on: bool, cycle: u64) {
         let lines = u64::from(lines) << LINE;
         if on {
-            for exception in bits(lines & !self.enabled & self.pending) {
-                self.since[usize::from(exception)] = cycle;
+            for exception in set_bit_numbers(lines & !self.enabled & self.pending) {
+                self.pending_since[usize::from(exception)] = cycle;
             }
             self.enabled |= lines;
         } else {
             self.enabled &= !lines;
         }
-        self.refresh();
+        self.choose_exception_to_take();
     }
 
-    /// Writes ISPR or ICPR.
-    pub fn pend_lines(&mut self, lines: u32, on: bool, cycle: u64) {
-        for line in bits(u64::from(lines)) {
+    /// Executes a write of ISPR (`on`) or ICPR.
+    pub fn set_pending_lines(&mut self, lines: u32, on: bool, cycle: u64) {
+        for line in set_bit_numbers(u64::from(lines)) {
             if on {
-                self.pend(LINE + line, cycle);
+                self.set_pending(LINE + line, cycle);
             } else {
-                self.unpend(LINE + line);
+                self.clear_pending(LINE + line);
             }
         }
     }
 
-    /// Returns the four priorities of a register, from an exception on.
-    pub fn priorities(&self, from: u8) -> u32 {
+    /// Returns the register with the priorities of four exceptions, from this one on.
+    pub fn priority_register(&self, from: u8) -> u32 {
         (0..4).map(|n| u32::from(self.priorities[usize::from(from + n)]) << (8 * u32::from(n) + 6)).sum()
     }
 
-    pub fn set_priorities(&mut self, from: u8, value: u32) {
+    pub fn set_priority_register(&mut self, from: u8, value: u32) {
         for n in 0..4 {
             self.priorities[usize::from(from + n)] = (value >> (8 * u32::from(n) + 6) & 3) as u8;
         }
-        self.refresh();
+        self.choose_exception_to_take();
     }
 
     /// Returns the first pending exception, for ICSR; 0 if there is none.
     pub fn first_pending(&self) -> u8 {
-        self.first().map_or(0, |(_, exception)| exception)
+        self.most_urgent_pending().map_or(0, |(_, exception)| exception)
     }
 }
 
-/// Returns the numbers of the set bits.
-fn bits(mut word: u64) -> impl Iterator<Item = u8> {
+fn set_bit_numbers(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();
         word &= word.wrapping_sub(1);

@@ -18,9 +18,8 @@ impl<B: Bus> Core<B> {
         self.nvic.sleep_control & SLEEP_ON_EXIT != 0
     }
 
-    /// Executes CPSID or CPSIE.
-    pub(super) fn change_primask(&mut self, on: bool) {
-        self.over(1);
+    pub(super) fn execute_cps(&mut self, on: bool) {
+        self.finish_instruction(1);
         self.set_primask(on, 2);
     }
 
@@ -31,17 +30,18 @@ impl<B: Bus> Core<B> {
         }
         self.primask = on;
         self.nvic.set_primask(on);
-        self.watch.switched(!on, self.now, self.r[15].wrapping_sub(back));
+        self.monitor.record_interrupt_switch(!on, self.now, self.r[15].wrapping_sub(back));
     }
 
-    pub(super) fn supervisor_call(&mut self) {
+    pub(super) fn execute_svc(&mut self) {
         if !self.nvic.can_interrupt(SVCALL) {
-            return self.crash(Fault::NoCall);
+            return self.stop_with_fault(Fault::NoCall);
         }
-        self.over(1);
-        self.nvic.pend(SVCALL, self.now);
+        self.finish_instruction(1);
+        self.nvic.set_pending(SVCALL, self.now);
     }
 
+    /// Returns the special register that MRS names by this number.
     pub(super) fn read_special(&self, which: u16) -> u32 {
         let psr = self.xpsr();
         let (thread_sp, handler_sp) = match self.process_stack {
@@ -60,14 +60,14 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// Writes a special register; the instruction is over by then.
+    /// Writes the special register that MSR names by this number; the instruction is over by then.
     pub(super) fn write_special(&mut self, which: u16, value: u32) {
         match which {
             0..=3 => self.set_flags(value),
             8 | 9 if !self.is_unprivileged() => {
                 if (which == 9) == self.process_stack {
                     self.r[13] = value & !3;
-                    self.stack_set(false);
+                    self.record_stack_pointer(false);
                 } else {
                     self.other_sp = value & !3;
                 }
@@ -87,15 +87,15 @@ impl<B: Bus> Core<B> {
     /// Reads a register of the system control space.
     pub(super) fn read_system(&mut self, address: u32) -> u32 {
         match address & 0xfff {
-            register @ (0x10 | 0x14 | 0x18 | 0x1c) if is_control(address) => {
+            register @ (0x10 | 0x14 | 0x18 | 0x1c) if is_system_control_page(address) => {
                 if register == 0x10 {
-                    self.tick();
+                    self.advance_systick();
                 }
                 self.systick.read(register, self.now)
             }
             0x100 | 0x180 => self.nvic.enabled_lines(),
             0x200 | 0x280 => self.nvic.pending_lines(),
-            register @ 0x400..0x420 => self.nvic.priorities(LINE + (register & 0x1c) as u8),
+            register @ 0x400..0x420 => self.nvic.priority_register(LINE + (register & 0x1c) as u8),
             0xd00 => CPUID,
             0xd04 => {
                 let pending = |exception, bit: u32| u32::from(self.nvic.is_pending(exception)) << bit;
@@ -110,8 +110,8 @@ impl<B: Bus> Core<B> {
             0xd0c => 0xfa05_0000,
             0xd10 => self.nvic.sleep_control,
             0xd14 => 0x208,
-            0xd1c => self.nvic.priorities(8),
-            0xd20 => self.nvic.priorities(12),
+            0xd1c => self.nvic.priority_register(8),
+            0xd20 => self.nvic.priority_register(12),
             0xd24 => u32::from(self.nvic.is_pending(SVCALL)) << 15,
             _ => 0,
         }
@@ -121,15 +121,15 @@ impl<B: Bus> Core<B> {
         // The write takes effect at the end of the store; pending events are settled then.
         let at = self.now + 2;
         match address & 0xfff {
-            register @ (0x10 | 0x14 | 0x18) if is_control(address) => {
-                self.tick();
+            register @ (0x10 | 0x14 | 0x18) if is_system_control_page(address) => {
+                self.advance_systick();
                 self.systick.write(register, value, at);
             }
-            0x100 => self.nvic.enable(value, true, at),
-            0x180 => self.nvic.enable(value, false, at),
-            0x200 => self.nvic.pend_lines(value, true, at),
-            0x280 => self.nvic.pend_lines(value, false, at),
-            register @ 0x400..0x420 => self.nvic.set_priorities(LINE + (register & 0x1c) as u8, value),
+            0x100 => self.nvic.set_enabled_lines(value, true, at),
+            0x180 => self.nvic.set_enabled_lines(value, false, at),
+            0x200 => self.nvic.set_pending_lines(value, true, at),
+            0x280 => self.nvic.set_pending_lines(value, false, at),
+            register @ 0x400..0x420 => self.nvic.set_priority_register(LINE + (register & 0x1c) as u8, value),
             0xd04 => {
                 for (bit, exception, on) in [
                     (31, NMI, true),
@@ -139,50 +139,50 @@ impl<B: Bus> Core<B> {
                     (25, SYSTICK, false),
                 ] {
                     match (value >> bit & 1 != 0, on) {
-                        (true, true) => self.nvic.pend(exception, at),
-                        (true, false) => self.nvic.unpend(exception),
+                        (true, true) => self.nvic.set_pending(exception, at),
+                        (true, false) => self.nvic.clear_pending(exception),
                         _ => {}
                     }
                 }
             }
             0xd08 => self.nvic.vectors = value & 0xffff_ff00,
             // SYSRESETREQ, with its key.
-            0xd0c if value >> 16 == 0x05fa && value & 4 != 0 => self.crash(Fault::Reset),
+            0xd0c if value >> 16 == 0x05fa && value & 4 != 0 => self.stop_with_fault(Fault::Reset),
             0xd10 => self.nvic.sleep_control = value & 0x16,
             // The first has a priority for SVCall only, the second for PendSV and SysTick.
-            0xd1c => self.nvic.set_priorities(8, value & 0xff00_0000),
-            0xd20 => self.nvic.set_priorities(12, value & 0xffff_0000),
+            0xd1c => self.nvic.set_priority_register(8, value & 0xff00_0000),
+            0xd20 => self.nvic.set_priority_register(12, value & 0xffff_0000),
             _ => {}
         }
         self.next_event = self.now;
     }
 
-    /// Records a growing stack.
-    pub(super) fn grew(&mut self) {
-        if self.watch.is_deeper(self.r[13]) && !(self.process_stack && self.ipsr == 0) {
-            let over = self.watch.grew(self.r[13]);
-            self.stack_is_over(over);
+    /// Records the stack pointer if the main stack is deeper than ever before.
+    pub(super) fn record_stack_growth(&mut self) {
+        if self.monitor.is_deeper(self.r[13]) && !(self.process_stack && self.ipsr == 0) {
+            let over = self.monitor.record_stack_growth(self.r[13]);
+            self.report_stack_overflow(over);
         }
     }
 
     /// Records a new stack pointer; `frame` is true if a function makes room for its variables.
-    pub(super) fn stack_set(&mut self, frame: bool) {
+    pub(super) fn record_stack_pointer(&mut self, frame: bool) {
         if self.process_stack && self.ipsr == 0 {
             return;
         }
-        let over = self.watch.stack_set(self.r[13], frame);
-        self.stack_is_over(over);
+        let over = self.monitor.record_stack_pointer(self.r[13], frame);
+        self.report_stack_overflow(over);
     }
 
     /// Records that the stack grew into the variables by this many bytes.
-    fn stack_is_over(&mut self, bytes: Option<u32>) {
+    fn report_stack_overflow(&mut self, bytes: Option<u32>) {
         if let Some(bytes) = bytes {
-            self.bus.log().find(FindingKind::StackOverflow(bytes), self.now, self.r[15]);
+            self.bus.log().report_finding(FindingKind::StackOverflow(bytes), self.now, self.r[15]);
         }
     }
 }
 
 /// True if an address lies in the page of the system control space, which includes SysTick.
-const fn is_control(address: u32) -> bool {
+const fn is_system_control_page(address: u32) -> bool {
     address >> 12 == 0xe_000e
 }

@@ -20,27 +20,27 @@ const TICKINT: u32 = 2;
 const CLKSOURCE: u32 = 4;
 
 impl SysTick {
-    fn step(&self) -> u64 {
+    fn cycles_per_count(&self) -> u64 {
         if self.control & CLKSOURCE != 0 { 1 } else { self.reference.max(1) }
     }
 
-    fn runs(&self) -> bool {
+    fn is_enabled(&self) -> bool {
         self.control & ENABLE != 0
     }
 
-    /// Returns the cycle at which it is zero next; `u64::MAX` if it never is.
-    pub fn next(&self) -> u64 {
-        if self.runs() && (self.reload != 0 || self.zero_at != 0) && self.zero_at != u64::MAX {
+    /// Returns the cycle at which the counter is zero next; `u64::MAX` if it never is.
+    pub fn next_zero(&self) -> u64 {
+        if self.is_enabled() && (self.reload != 0 || self.zero_at != 0) && self.zero_at != u64::MAX {
             self.zero_at
         } else {
             u64::MAX
         }
     }
 
-    /// Advances it to a cycle; returns the cycle of its last interrupt, if there was one.
-    pub fn settle(&mut self, now: u64) -> Option<u64> {
+    /// Advances the timer to a cycle; returns the cycle of its last interrupt, if there was one.
+    pub fn advance_to(&mut self, now: u64) -> Option<u64> {
         let mut interrupted = None;
-        while self.next() <= now {
+        while self.next_zero() <= now {
             let at = self.zero_at;
             self.flag = true;
             if self.control & TICKINT != 0 {
@@ -49,19 +49,19 @@ impl SysTick {
             // With the next count it has the reload value again: a period is one count more.
             self.zero_at = match self.reload {
                 0 => u64::MAX,
-                reload => at + (u64::from(reload) + 1) * self.step(),
+                reload => at + (u64::from(reload) + 1) * self.cycles_per_count(),
             };
         }
         interrupted
     }
 
     fn value(&self, now: u64) -> u32 {
-        if !self.runs() {
+        if !self.is_enabled() {
             return self.stopped;
         }
         match self.zero_at {
             u64::MAX => 0,
-            zero => (zero.saturating_sub(now).div_ceil(self.step()) as u32).min(self.reload),
+            zero => (zero.saturating_sub(now).div_ceil(self.cycles_per_count()) as u32).min(self.reload),
         }
     }
 
@@ -79,18 +79,18 @@ impl SysTick {
         match register {
             0x10 => {
                 let stands = self.value(now);
-                let ran = self.runs();
+                let ran = self.is_enabled();
                 self.control = value & 7;
                 self.stopped = stands;
-                if self.runs() && !ran {
-                    self.start(now);
+                if self.is_enabled() && !ran {
+                    self.restart_count(now);
                 }
             }
             0x14 => self.reload = value & 0xff_ffff,
             0x18 => {
                 (self.stopped, self.flag) = (0, false);
-                if self.runs() {
-                    self.start(now);
+                if self.is_enabled() {
+                    self.restart_count(now);
                 }
             }
             _ => {}
@@ -98,11 +98,12 @@ impl SysTick {
     }
 
     /// Counts from its current value; from zero, it takes the reload value with the next count.
-    fn start(&mut self, now: u64) {
+    fn restart_count(&mut self, now: u64) {
         let counts = match self.stopped {
             0 => u64::from(self.reload) + 1,
             value => u64::from(value),
         };
-        self.zero_at = if counts == 1 && self.reload == 0 { u64::MAX } else { now + counts * self.step() };
+        self.zero_at =
+            if counts == 1 && self.reload == 0 { u64::MAX } else { now + counts * self.cycles_per_count() };
     }
 }

@@ -1,6 +1,6 @@
 //! Reading and writing the data space.
 
-use super::map::Unit;
+use super::map::Role;
 use super::{Avr, flag, timer};
 use crate::log::FindingKind;
 
@@ -9,222 +9,236 @@ const DIVIDER_SEQUENCE: u64 = 4;
 
 /// Registers in which functions return their values: into these avr-libc's `eeprom_read_word` and those of more bytes write through a
 /// pointer.
-const RETURNED: std::ops::Range<u16> = 18..26;
+const RETURN_REGISTERS: std::ops::Range<u16> = 18..26;
 
 impl Avr {
-    /// Reads a byte.
-    pub(super) fn load(&mut self, address: u16) -> u8 {
+    /// Reads a byte of the data space.
+    pub(super) fn load_byte(&mut self, address: u16) -> u8 {
         let at = usize::from(address);
         if address >= self.chip.ram_start {
             if let Some(byte) = self.io.data.get(at) {
                 return *byte;
             }
-            self.outside(address, false);
+            self.report_out_of_range_access(address, false);
             return 0;
         }
         match self.registers.get(at) {
             Some(register) => *register,
-            None => self.read(address),
+            None => self.read_register(address),
         }
     }
 
-    /// Writes a byte.
-    pub(super) fn store(&mut self, address: u16, value: u8) {
+    /// Writes a byte of the data space.
+    pub(super) fn store_byte(&mut self, address: u16, value: u8) {
         let at = usize::from(address);
         if address >= self.chip.ram_start {
             match self.io.data.get_mut(at) {
                 Some(byte) => *byte = value,
-                None => self.outside(address, true),
+                None => self.report_out_of_range_access(address, true),
             }
             return;
         }
         match self.registers.get_mut(at) {
             Some(register) => {
                 *register = value;
-                if !(RETURNED.contains(&address) && self.eeprom.gave(value)) {
-                    self.outside(address, true);
+                if !(RETURN_REGISTERS.contains(&address) && self.eeprom.take_last_read(value)) {
+                    self.report_out_of_range_access(address, true);
                 }
             }
-            None => self.write(address, value),
+            None => self.write_register(address, value),
         }
     }
 
-    fn outside(&mut self, data: u16, written: bool) {
-        self.find(FindingKind::OutsideMemory { data: u32::from(data), written });
+    fn report_out_of_range_access(&mut self, data: u16, written: bool) {
+        self.report_finding(FindingKind::OutsideMemory { data: u32::from(data), written });
     }
 
     /// Reads a register of a peripheral.
     #[inline(never)]
-    pub(super) fn read(&mut self, address: u16) -> u8 {
+    pub(super) fn read_register(&mut self, address: u16) -> u8 {
         let now = self.io.clock.now;
-        match self.units[usize::from(address)] {
-            Unit::Pin(port) => self.io.ports.read(port, now),
-            Unit::Direction(port) => self.io.ports.direction(port),
-            Unit::Out(port) => self.io.ports.out(port),
-            Unit::Timer(index, reg) => {
+        match self.register_roles[usize::from(address)] {
+            Role::Pin(port) => self.io.ports.read(port, now),
+            Role::Direction(port) => self.io.ports.direction(port),
+            Role::Out(port) => self.io.ports.out(port),
+            Role::Timer(index, reg) => {
                 let timer = &mut self.timers[usize::from(index)];
                 let value = timer.read(reg, &mut self.io);
-                if reg == timer::Reg::Count && self.sreg & 1 << flag::I == 0 && timer.overflow_waits(&self.io)
+                if reg == timer::Reg::Count
+                    && self.sreg & 1 << flag::I == 0
+                    && timer.is_overflow_pending(&self.io)
                 {
                     let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
-                    self.unseen = Some((self.timer_numbers[usize::from(index)], cycle, address));
+                    self.unseen_overflow = Some((self.timer_numbers[usize::from(index)], cycle, address));
                 }
                 value
             }
-            Unit::Usart(index, reg) => {
+            Role::Usart(index, reg) => {
                 let value = self.usarts[usize::from(index)].read(reg, &mut self.io);
-                self.plan();
+                self.schedule_next_event();
                 value
             }
-            Unit::Eeprom(reg) => self.eeprom.read(reg),
-            Unit::Spi(reg) => self.spi.read(reg, &mut self.io),
-            Unit::Flags => {
-                self.unseen = None;
-                self.settle_timers();
-                self.io.byte(address)
+            Role::Eeprom(reg) => self.eeprom.read(reg),
+            Role::Spi(reg) => self.spi.read(reg, &mut self.io),
+            Role::Flags => {
+                self.unseen_overflow = None;
+                self.advance_timers();
+                self.io.register(address)
             }
-            Unit::Asynchronous => {
-                self.settle_timers();
-                let busy = self.timers.iter().filter(|timer| timer.is_fine()).flat_map(timer::Timer::busy);
+            Role::Asynchronous => {
+                self.advance_timers();
+                let busy = self
+                    .timers
+                    .iter()
+                    .filter(|timer| timer.has_own_prescaler())
+                    .flat_map(timer::Timer::busy_registers);
                 let bits = busy.fold(0, |bits, reg| bits | self.busy_bit(reg));
-                self.io.byte(address) | bits
+                self.io.register(address) | bits
             }
-            Unit::Status => self.sreg,
-            Unit::StackLow | Unit::StackHigh => {
-                self.watch.stack_read(now);
+            Role::Status => self.sreg,
+            Role::StackLow | Role::StackHigh => {
+                self.monitor.record_stack_pointer_read(now);
                 let [low, high] = self.sp.to_le_bytes();
-                if self.units[usize::from(address)] == Unit::StackLow { low } else { high }
+                if self.register_roles[usize::from(address)] == Role::StackLow { low } else { high }
             }
-            Unit::Missing(part) => {
-                self.not_simulated(part);
-                self.io.byte(address)
+            Role::Missing(part) => {
+                self.report_not_simulated(part);
+                self.io.register(address)
             }
-            Unit::Plain
-            | Unit::Adc
-            | Unit::Twi
-            | Unit::Watchdog
-            | Unit::Enables
-            | Unit::Senses
-            | Unit::Prescaler
-            | Unit::Divider
-            | Unit::PowerReduction
-            | Unit::Pll => self.io.byte(address),
+            Role::Plain
+            | Role::Adc
+            | Role::Twi
+            | Role::Watchdog
+            | Role::Enables
+            | Role::Senses
+            | Role::Prescaler
+            | Role::Divider
+            | Role::PowerReduction
+            | Role::Pll => self.io.register(address),
         }
     }
 
     /// Writes a register of a peripheral.
     #[inline(never)]
-    pub(super) fn write(&mut self, address: u16, value: u8) {
-        match self.units[usize::from(address)] {
-            Unit::Plain => self.io.set_byte(address, value),
-            Unit::Out(port) => {
+    pub(super) fn write_register(&mut self, address: u16, value: u8) {
+        match self.register_roles[usize::from(address)] {
+            Role::Plain => self.io.set_register(address, value),
+            Role::Out(port) => {
                 self.io.set_out(port, value);
-                self.pins_written();
+                self.handle_pin_writes();
             }
-            Unit::Direction(port) => {
+            Role::Direction(port) => {
                 self.io.set_direction(port, value);
-                self.pins_written();
+                self.handle_pin_writes();
             }
-            Unit::Pin(port) => {
+            Role::Pin(port) => {
                 // Writing a one toggles, except on the ATmega128 (section 14.2.2).
                 if self.chip.family == super::chips::Family::Newer {
                     self.io.set_out(port, self.io.ports.out(port) ^ value);
-                    self.pins_written();
+                    self.handle_pin_writes();
                 }
             }
-            Unit::Status => self.set_status(value),
-            Unit::StackLow => self.stack_set(false, self.sp & 0xff00 | u16::from(value)),
-            Unit::StackHigh => self.stack_set(true, self.sp & 0xff | u16::from(value) << 8),
+            Role::Status => self.write_sreg(value),
+            Role::StackLow => {
+                self.write_stack_pointer(false, self.sp & 0xff00 | u16::from(value));
+            }
+            Role::StackHigh => {
+                self.write_stack_pointer(true, self.sp & 0xff | u16::from(value) << 8);
+            }
             _ => {
-                self.write_part(address, value);
-                self.pins_written();
-                self.plan();
+                self.write_peripheral(address, value);
+                self.handle_pin_writes();
+                self.schedule_next_event();
             }
         }
     }
 
-    fn write_part(&mut self, address: u16, value: u8) {
+    /// Writes a register whose effects reach beyond the pins, the stack pointer and SREG.
+    fn write_peripheral(&mut self, address: u16, value: u8) {
         let now = self.io.clock.now;
         self.io.address = self.pc * 2;
-        match self.units[usize::from(address)] {
-            Unit::Timer(index, reg) => {
+        match self.register_roles[usize::from(address)] {
+            Role::Timer(index, reg) => {
                 self.timers[usize::from(index)].write(reg, value, &mut self.io);
             }
-            Unit::Usart(index, reg) => self.usarts[usize::from(index)].write(reg, value, &mut self.io),
-            Unit::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
-            Unit::Spi(reg) => self.spi.write(reg, value, &mut self.io),
-            Unit::Adc => self.adc.write(value, &mut self.io),
-            Unit::Twi => self.twi.write(value, &mut self.io),
-            Unit::Watchdog => self.watchdog.write(value, &mut self.io),
-            Unit::Flags => {
-                self.settle_timers();
-                let left = self.io.byte(address) & !value;
-                self.io.set_byte(address, left);
-                self.io.refresh();
+            Role::Usart(index, reg) => {
+                self.usarts[usize::from(index)].write(reg, value, &mut self.io);
             }
-            Unit::Enables | Unit::Senses => {
-                self.settle_timers();
-                let changed = self.io.byte(address) ^ value;
-                self.io.set_byte(address, value);
-                self.external.forget(|int| int.sense.0 == address && changed >> int.sense.1 & 3 != 0);
-                self.io.refresh();
-                self.external.look(&mut self.io);
+            Role::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
+            Role::Spi(reg) => self.spi.write(reg, value, &mut self.io),
+            Role::Adc => self.adc.write(value, &mut self.io),
+            Role::Twi => self.twi.write(value, &mut self.io),
+            Role::Watchdog => self.watchdog.write(value, &mut self.io),
+            Role::Flags => {
+                self.advance_timers();
+                let left = self.io.register(address) & !value;
+                self.io.set_register(address, left);
+                self.io.update_pending();
             }
-            Unit::Prescaler => self.write_prescaler(address, value),
-            Unit::Asynchronous => {
+            Role::Enables | Role::Senses => {
+                self.advance_timers();
+                let changed = self.io.register(address) ^ value;
+                self.io.set_register(address, value);
+                self.external
+                    .drop_pending_edges(|int| int.sense.0 == address && changed >> int.sense.1 & 3 != 0);
+                self.io.update_pending();
+                self.external.raise_low_levels(&mut self.io);
+            }
+            Role::Prescaler => self.write_prescaler(address, value),
+            Role::Asynchronous => {
                 let bit = if self.chip.family == super::chips::Family::Newer { 0x20 } else { 0x08 };
-                self.io.set_byte(address, value & bit);
-                for timer in self.timers.iter_mut().filter(|t| t.is_fine()) {
+                self.io.set_register(address, value & bit);
+                for timer in self.timers.iter_mut().filter(|t| t.has_own_prescaler()) {
                     timer.set_asynchronous(value & bit != 0, &mut self.io);
                 }
             }
-            Unit::Divider => {
+            Role::Divider => {
                 if value == 0x80 {
                     self.divider_unlocked = now + DIVIDER_SEQUENCE;
                 } else if now <= self.divider_unlocked {
-                    self.io.set_byte(address, value & 0xf);
-                    self.io.clock.divide(1 << (value & 0xf).min(8));
+                    self.io.set_register(address, value & 0xf);
+                    self.io.clock.set_divider(1 << (value & 0xf).min(8));
                 }
             }
-            Unit::PowerReduction => {
-                self.io.set_byte(address, value);
-                self.switch_timers(|_| false);
+            Role::PowerReduction => {
+                self.io.set_register(address, value);
+                self.switch_timer_clocks(|_| false);
             }
-            Unit::Pll => {
+            Role::Pll => {
                 // It locks at once: PLOCK follows PLLE.
-                self.io.set_byte(address, value & !1 | value >> 1 & 1);
+                self.io.set_register(address, value & !1 | value >> 1 & 1);
             }
-            Unit::Missing(part) => {
-                self.not_simulated(part);
-                self.io.set_byte(address, value);
+            Role::Missing(part) => {
+                self.report_not_simulated(part);
+                self.io.set_register(address, value);
             }
             _ => {}
         }
     }
 
-    fn settle_timers(&mut self) {
+    fn advance_timers(&mut self) {
         for timer in &mut self.timers {
-            timer.settle(&mut self.io);
+            timer.advance_to_now(&mut self.io);
         }
     }
 
     /// Writes GTCCR, on the ATmega128 SFIOR: resets the prescalers, and stops them as long as TSM is set.
     fn write_prescaler(&mut self, address: u16, value: u8) {
         const TSM: u8 = 0x80;
-        let before = self.io.byte(address);
+        let before = self.io.register(address);
         let held = |bits: u8, own: bool| bits & TSM != 0 && bits & if own { 2 } else { 1 } != 0;
-        self.switch_timers(|_| false);
+        self.switch_timer_clocks(|_| false);
         for timer in &mut self.timers {
-            let own = timer.is_fine();
+            let own = timer.has_own_prescaler();
             let reset = value & if own { 2 } else { 1 } != 0 || held(before, own);
             if reset {
                 timer.reset_prescaler(&mut self.io);
             }
             if held(value, own) {
-                timer.switch(true, &mut self.io);
+                timer.set_clock_off(true, &mut self.io);
             }
         }
-        self.io.set_byte(address, if value & TSM != 0 { value & 0x83 } else { 0 });
+        self.io.set_register(address, if value & TSM != 0 { value & 0x83 } else { 0 });
     }
 
     /// Returns the bit of ASSR that marks a register of a timer on a watch crystal as busy.
@@ -243,10 +257,10 @@ impl Avr {
 
     /// Executes SBI and CBI: for flags and pins, only the one bit is written (section 14.4.2 and the note of
     /// the register summary).
-    pub(super) fn write_bit(&mut self, address: u16, bit: u8, on: bool) {
+    pub(super) fn write_register_bit(&mut self, address: u16, bit: u8, on: bool) {
         let mask = 1 << bit;
-        let value = match self.units[usize::from(address)] {
-            Unit::Pin(_) | Unit::Flags => {
+        let value = match self.register_roles[usize::from(address)] {
+            Role::Pin(_) | Role::Flags => {
                 if on {
                     mask
                 } else {
@@ -254,63 +268,63 @@ impl Avr {
                 }
             }
             _ => {
-                let value = self.read(address);
+                let value = self.read_register(address);
                 if on { value | mask } else { value & !mask }
             }
         };
-        self.write(address, value);
+        self.write_register(address, value);
     }
 
-    /// Handles a write that changed pins: a part may depend on them, and the requested number of edges may be reached.
-    fn pins_written(&mut self) {
+    /// Passes on the pin changes of a write, and stops if the requested number of edges is reached.
+    fn handle_pin_writes(&mut self) {
         if !self.io.ports.changes.is_empty() {
-            self.pins_changed();
-            self.plan();
+            self.distribute_pin_changes();
+            self.schedule_next_event();
         }
-        self.count_edges();
+        self.stop_after_enough_edges();
     }
 
-    fn stack_set(&mut self, high: bool, sp: u16) {
+    /// Writes the high or low half of the stack pointer to make it `sp`, and checks for an overflow or a change of stacks.
+    fn write_stack_pointer(&mut self, high: bool, sp: u16) {
         let now = self.io.clock.now;
-        let before = self.watch.stack_written(high, std::mem::replace(&mut self.sp, sp), now);
+        let before = self.monitor.record_stack_pointer_byte(high, std::mem::replace(&mut self.sp, sp), now);
         let Some(before) = before else { return };
         let y = u16::from_le_bytes([self.registers[28], self.registers[29]]);
-        let frame = self.watch.is_frame(before, sp, y, now);
-        self.watch.sets_stack(before, sp, frame);
-        if self.watch.changes_stack(before, sp, frame) {
-            self.find(FindingKind::StacksChanged);
+        let frame = self.monitor.is_frame(before, sp, y, now);
+        self.monitor.record_frame_or_thread_switch(before, sp, frame);
+        if self.monitor.is_first_stack_change(before, sp, frame) {
+            self.report_finding(FindingKind::StacksChanged);
         }
-        let over = self.watch.stack_set(sp, frame);
-        self.stack_is_over(over);
+        let over = self.monitor.record_stack_pointer(sp, frame);
+        self.report_stack_overflow(over);
     }
 
-    /// Sets SREG as a whole.
-    pub(super) fn set_status(&mut self, value: u8) {
+    pub(super) fn write_sreg(&mut self, value: u8) {
         let changed = self.sreg ^ value;
         self.sreg = value;
         if changed & 1 << flag::I != 0 {
             // The write ends an instruction of one cycle.
-            self.interrupts_switched(self.io.clock.now.saturating_sub(1));
+            self.handle_interrupt_flag_change(self.io.clock.now.saturating_sub(1));
         }
     }
 
     /// Handles a change of the I bit by an instruction that began at a cycle: after setting it, one more
     /// instruction runs before any interrupt. (Every function of avr-gcc that moves the stack pointer relies
     /// on this for all such instructions, not only SEI.)
-    pub(super) fn interrupts_switched(&mut self, begin: u64) {
+    pub(super) fn handle_interrupt_flag_change(&mut self, begin: u64) {
         let on = self.sreg & 1 << flag::I != 0;
-        self.hold |= on;
+        self.holds_interrupts |= on;
         let wall = self.io.clock.wall_at(begin + u64::from(on));
-        self.watch.switched(on, wall, self.pc);
+        self.monitor.record_interrupt_switch(on, wall, self.pc);
         if on {
-            self.overflow_unseen();
+            self.report_unseen_overflow();
         }
     }
 
-    /// Handles interrupts being enabled again, for a counter whose pending overflow flag was not read.
-    pub(super) fn overflow_unseen(&mut self) {
-        if let Some((timer, cycle, address)) = self.unseen.take() {
-            self.io.log.find(FindingKind::OverflowUnseen(timer), cycle, address);
+    /// Reports, once interrupts are enabled again, a counter that was read without a look at its pending overflow flag.
+    pub(super) fn report_unseen_overflow(&mut self) {
+        if let Some((timer, cycle, address)) = self.unseen_overflow.take() {
+            self.io.log.report_finding(FindingKind::OverflowUnseen(timer), cycle, address);
         }
     }
 }

@@ -20,18 +20,13 @@ pub enum Family {
 
 #[derive(Debug, Deserialize)]
 pub struct Chip {
-    /// Its name, as avr-gcc has it.
     pub name: String,
     pub family: Family,
-    /// Bytes of flash.
     pub flash: u32,
     /// The first address of its memory.
     pub ram_start: u16,
-    /// Bytes of memory.
     pub ram: u16,
-    /// Bytes of EEPROM.
     pub eeprom: u32,
-    /// Its ports' letters.
     pub ports: String,
     /// Names of its interrupt vectors from number 1 on, as avr-libc has them; `-` for none.
     vectors: String,
@@ -79,18 +74,16 @@ static CHIPS: LazyLock<Vec<Chip>> = LazyLock::new(|| {
 });
 
 impl Chip {
-    /// Returns all chips, by name.
     pub fn all() -> &'static [Chip] {
         &CHIPS
     }
 
-    /// Returns the chip of that name.
-    pub fn named(name: &str) -> Option<&'static Chip> {
+    pub fn by_name(name: &str) -> Option<&'static Chip> {
         CHIPS.iter().find(|chip| chip.name.eq_ignore_ascii_case(name))
     }
 
-    /// True if addresses of code take three bytes.
-    pub fn wide_pc(&self) -> bool {
+    /// True if the program counter takes three bytes on the stack.
+    pub fn has_wide_pc(&self) -> bool {
         self.flash > 128 << 10
     }
 
@@ -104,27 +97,25 @@ impl Chip {
     }
 
     /// Returns the pin of a function, such as OC1A.
-    pub fn pin(&self, function: &str) -> Option<Pin> {
+    pub fn pin_of_function(&self, function: &str) -> Option<Pin> {
         let mut pins = self.pins.split_whitespace().filter_map(|pin| pin.split_once('='));
         pins.find(|(name, _)| *name == function).and_then(|(_, pin)| pin.parse().ok())
     }
 
-    pub fn has(&self, pin: Pin) -> bool {
+    pub fn has_pin(&self, pin: Pin) -> bool {
         pin.bit < 8 && self.ports.contains(char::from(b'A' + pin.port))
     }
 
-    /// Returns the numbers of its timers.
-    pub fn timers(&self) -> impl Iterator<Item = u8> + '_ {
+    pub fn timer_numbers(&self) -> impl Iterator<Item = u8> + '_ {
         let is_fast = |n: &u8| *n == 4 && self.not_simulated.iter().any(|of| of.0 == Part::FastTimer);
         (0..6).filter(|n| self.has_vector(&format!("TIMER{n}_OVF"))).filter(move |n| !is_fast(n))
     }
 
-    /// Returns the numbers of its serial ports.
-    pub fn usarts(&self) -> impl Iterator<Item = u8> + '_ {
+    pub fn usart_numbers(&self) -> impl Iterator<Item = u8> + '_ {
         (0..4).filter(|n| self.has_vector(&format!("USART{n}_RX")) || *n == 0 && self.has_vector("USART_RX"))
     }
 
-    /// Returns the address and name of each register of its family, and its own.
+    /// Returns the address and name of each register, of its family and of its own.
     pub(super) fn registers(&self) -> impl Iterator<Item = (u16, &str)> {
         let of_family = DATA.family.get(&self.family).into_iter().flat_map(|layout| &layout.registers);
         of_family.chain(&self.registers).flat_map(|run| {
@@ -135,22 +126,22 @@ impl Chip {
     }
 
     /// Returns the address of a register; 0 if it has none of that name.
-    pub(super) fn address(&self, register: &str) -> u16 {
+    pub(super) fn register_address(&self, register: &str) -> u16 {
         self.registers().find(|(_, name)| *name == register).map_or(0, |(address, _)| address)
     }
 
-    /// Returns the registers and bits of an interrupt, as the data have them.
-    pub(super) fn interrupt(&self, name: &str) -> Option<String> {
+    /// Returns the text that describes an interrupt: its registers and bits.
+    pub(super) fn interrupt_bits(&self, name: &str) -> Option<String> {
         let interrupts = &DATA.family.get(&self.family)?.interrupts;
-        let (kind, number, rest) = numbered(name);
+        let (kind, number, rest) = split_at_number(name);
         let number = number.map_or_else(String::new, |number| number.to_string());
         let line = interrupts.get(name).or_else(|| interrupts.get(&format!("{kind}*{rest}")))?;
         Some(line.replace('*', &number))
     }
 }
 
-/// Splits a name such as `TIMER1_OVF` at its number.
-pub(super) fn numbered(name: &str) -> (&str, Option<u8>, &str) {
+/// Splits a name such as `TIMER1_OVF` into what is before its number, the number, and what is behind it.
+pub(super) fn split_at_number(name: &str) -> (&str, Option<u8>, &str) {
     let is_digit = |c: char| c.is_ascii_digit();
     let begin = name.find(is_digit).unwrap_or(name.len());
     let end = name[begin..].find(|c| !is_digit(c)).map_or(name.len(), |length| begin + length);
@@ -163,17 +154,17 @@ mod tests {
 
     #[test]
     fn chips_are_found_and_whole() {
-        assert_eq!(Chip::named("ATmega328P").map(|c| c.name.as_str()), Some("atmega328p"));
-        assert!(Chip::named("atmega9999").is_none());
+        assert_eq!(Chip::by_name("ATmega328P").map(|c| c.name.as_str()), Some("atmega328p"));
+        assert!(Chip::by_name("atmega9999").is_none());
         assert_eq!((Chip::all().len(), DATA.chip.len()), (17, 17));
         for chip in Chip::all() {
             for function in chip.pins.split_whitespace() {
                 let (function, pin) = function.split_once('=').unwrap();
                 let pin: Pin = pin.parse().unwrap();
-                assert!(chip.has(pin), "{} has no pin {pin} for {function}", chip.name);
+                assert!(chip.has_pin(pin), "{} has no pin {pin} for {function}", chip.name);
             }
         }
-        assert_eq!(Chip::named("atmega32u4").unwrap().timers().collect::<Vec<_>>(), [0, 1, 3]);
-        assert_eq!(Chip::named("atmega328p").unwrap().usarts().collect::<Vec<_>>(), [0]);
+        assert_eq!(Chip::by_name("atmega32u4").unwrap().timer_numbers().collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(Chip::by_name("atmega328p").unwrap().usart_numbers().collect::<Vec<_>>(), [0]);
     }
 }

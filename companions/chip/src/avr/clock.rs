@@ -14,22 +14,21 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Creates the clock at reset.
     pub fn new(hz: u32) -> Self {
         Clock { now: 0, hz, wall_base: 0, base: 0, divider: 1 }
     }
 
-    /// Returns the oscillator's periods until a cycle from now on, or a recent one.
+    /// Returns the oscillator's periods from reset to a cycle, which may be a recent one.
     pub fn wall_at(&self, cycle: u64) -> u64 {
         (self.wall_base + cycle * self.divider).wrapping_sub(self.base * self.divider)
     }
 
-    /// Returns the oscillator's periods until now.
+    /// Returns the oscillator's periods from reset to now.
     pub fn wall(&self) -> u64 {
         self.wall_at(self.now)
     }
 
-    /// Returns the first cycle that does not begin before a moment.
+    /// Returns the first cycle that does not begin before a moment, in periods of the oscillator.
     pub fn cycle_at(&self, wall: u64) -> u64 {
         match wall.checked_sub(self.wall_base) {
             Some(_) if wall == u64::MAX => u64::MAX,
@@ -38,21 +37,21 @@ impl Clock {
         }
     }
 
-    /// Divides the oscillator's clock by this for the processor, from now on.
-    pub fn divide(&mut self, divider: u64) {
+    /// Divides the oscillator's clock by this for the processor from now on.
+    pub fn set_divider(&mut self, divider: u64) {
         self.wall_base = self.wall();
         self.base = self.now;
         self.divider = divider;
     }
 
-    /// Ends a stop of the processor's clock at this moment.
-    pub fn stopped_until(&mut self, wall: u64) {
+    /// Restarts the stopped clock of the processor at this moment, in periods of the oscillator.
+    pub fn resume_at(&mut self, wall: u64) {
         self.wall_base = wall.max(self.wall());
         self.base = self.now;
     }
 
-    /// Periods of the oscillator that `ns` nanoseconds last, rounded up.
-    pub fn periods(&self, ns: u64) -> u64 {
+    /// Returns the periods of the oscillator in `ns` nanoseconds, rounded up.
+    pub fn periods_in_ns(&self, ns: u64) -> u64 {
         (u128::from(ns) * u128::from(self.hz)).div_ceil(1_000_000_000) as u64
     }
 }
@@ -66,11 +65,11 @@ mod tests {
         let mut clock = Clock::new(16_000_000);
         clock.now = 100;
         assert_eq!((clock.wall(), clock.cycle_at(150)), (100, 150));
-        clock.divide(8);
+        clock.set_divider(8);
         clock.now = 110;
         assert_eq!((clock.wall(), clock.cycle_at(181)), (180, 111));
         assert_eq!(clock.wall_at(105), 140, "a moment ago");
-        clock.stopped_until(1_000);
+        clock.resume_at(1_000);
         assert_eq!((clock.now, clock.wall(), clock.cycle_at(1_008)), (110, 1_000, 111));
         assert_eq!(clock.cycle_at(900), 110);
         assert_eq!(clock.cycle_at(u64::MAX), u64::MAX);

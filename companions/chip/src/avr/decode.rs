@@ -24,7 +24,6 @@ pub enum Kind {
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// The operation.
     pub kind: Kind,
     /// Destination register, or a flag's number.
     pub d: u8,

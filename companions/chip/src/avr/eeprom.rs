@@ -3,7 +3,7 @@
 //! Source: ATmega328P data sheet (DS40002061), section 8.4 and "EEPROM Control Register".
 
 use super::io::Io;
-use super::sources::Id;
+use super::sources::SourceId;
 use crate::Image;
 
 /// A register of the EEPROM.
@@ -26,7 +26,7 @@ pub struct Eeprom {
     control: u8,
     data: u8,
     address: u16,
-    ready: Id,
+    ready: SourceId,
     unlocked: u64,
     busy_until: u64,
     /// A byte that was read and not put anywhere yet.
@@ -39,8 +39,8 @@ const EEPE: u8 = 0x02;
 const EERE: u8 = 0x01;
 
 impl Eeprom {
-    /// Creates it with the image's contents; the rest is erased.
-    pub fn new(size: u32, ready: Id, image: &Image) -> Self {
+    /// Creates an EEPROM with the image's contents; the rest is erased.
+    pub fn new(size: u32, ready: SourceId, image: &Image) -> Self {
         let mut bytes = vec![0xff; size as usize];
         for (address, part) in &image.eeprom {
             for (byte, value) in bytes.iter_mut().skip(*address as usize).zip(part) {
@@ -50,7 +50,6 @@ impl Eeprom {
         Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0, given: None }
     }
 
-    /// Handles a read of a register.
     pub fn read(&self, reg: Reg) -> u8 {
         match reg {
             Reg::Control => self.control,
@@ -60,23 +59,24 @@ impl Eeprom {
         }
     }
 
-    /// True if a byte is the one that was read last, which is put somewhere once.
-    pub fn gave(&mut self, byte: u8) -> bool {
+    /// True if a byte is the one that was read last and not stored since; forgets it then.
+    pub fn take_last_read(&mut self, byte: u8) -> bool {
         self.given.take_if(|given| *given == byte).is_some()
     }
 
-    /// Handles a write of a register; returns the cycles for which the processor is halted.
+    /// Writes a register; returns the cycles for which the processor is halted.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) -> u64 {
         match reg {
             Reg::Data => self.data = value,
             Reg::Address => self.address = self.address & 0xff00 | u16::from(value),
             Reg::AddressHigh => self.address = self.address & 0xff | u16::from(value) << 8,
-            Reg::Control => return self.command(value, io),
+            Reg::Control => return self.write_control(value, io),
         }
         0
     }
 
-    fn command(&mut self, value: u8, io: &mut Io) -> u64 {
+    /// Executes a write of EECR: a read, a write or an enable; returns the cycles for which the processor is halted.
+    fn write_control(&mut self, value: u8, io: &mut Io) -> u64 {
         let busy = self.control & EEPE;
         self.control = value & 0x38 | busy | self.control & EEMPE | value & EEMPE;
         if value & EEMPE != 0 {
@@ -93,39 +93,39 @@ impl Eeprom {
             };
             self.bytes[at] = byte;
             self.control = self.control & !EEMPE | EEPE;
-            self.busy_until = io.clock.cycle_at(io.clock.wall() + io.clock.periods(ns));
+            self.busy_until = io.clock.cycle_at(io.clock.wall() + io.clock.periods_in_ns(ns));
             halted = 2;
         } else if value & EERE != 0 && busy == 0 {
             self.data = self.bytes[at];
             self.given = Some(self.data);
             halted = 4;
         }
-        self.interrupt(io);
+        self.update_ready_flag(io);
         halted
     }
 
-    /// Interrupts as long as it is ready. Its enable bit is kept in byte 1 of the data space, its flag in
+    /// Sets the interrupt flag as long as the EEPROM is ready. Its enable bit is kept in byte 1 of the data space, its flag in
     /// byte 0: these are addresses of the processor's registers, and nothing else reads them here.
-    fn interrupt(&self, io: &mut Io) {
-        io.set_byte(1, self.control & EERIE);
-        io.refresh();
+    fn update_ready_flag(&self, io: &mut Io) {
+        io.set_register(1, self.control & EERIE);
+        io.update_pending();
         if self.control & (EERIE | EEPE) == EERIE {
-            io.raise(self.ready, io.clock.now);
+            io.raise_flag(self.ready, io.clock.now);
         } else {
-            io.lower(self.ready);
+            io.clear_flag(self.ready);
         }
     }
 
-    /// Returns the cycle at which to settle next.
-    pub fn next(&self) -> u64 {
+    /// Returns the cycle at which the write ends; `u64::MAX` without one.
+    pub fn next_event_cycle(&self) -> u64 {
         if self.control & EEPE != 0 { self.busy_until } else { u64::MAX }
     }
 
-    /// Ends a write.
-    pub fn settle(&mut self, io: &mut Io) {
+    /// Ends a write that is over by now.
+    pub fn advance_to_now(&mut self, io: &mut Io) {
         if self.control & EEPE != 0 && self.busy_until <= io.clock.now {
             self.control &= !EEPE;
-            self.interrupt(io);
+            self.update_ready_flag(io);
         }
     }
 }

@@ -14,19 +14,19 @@ const Y: usize = 28;
 const Z: usize = 30;
 
 impl Avr {
-    fn pair(&self, low: usize) -> u16 {
+    fn register_pair(&self, low: usize) -> u16 {
         u16::from_le_bytes([self.registers[low], self.registers[low + 1]])
     }
 
-    fn set_pair(&mut self, low: usize, value: u16) {
+    fn set_register_pair(&mut self, low: usize, value: u16) {
         [self.registers[low], self.registers[low + 1]] = value.to_le_bytes();
     }
 
-    fn is(&self, flag: u8) -> bool {
+    fn is_flag_set(&self, flag: u8) -> bool {
         self.sreg & 1 << flag != 0
     }
 
-    fn set(&mut self, flag: u8, on: bool) {
+    fn set_flag(&mut self, flag: u8, on: bool) {
         self.sreg = self.sreg & !(1 << flag) | u8::from(on) << flag;
     }
 
@@ -40,52 +40,56 @@ impl Avr {
         self.sreg = self.sreg & !0x1e | bits;
     }
 
-    fn add(&mut self, a: u8, b: u8, carry: bool) -> u8 {
+    /// Adds, sets all flags, and returns the sum.
+    fn add_with_flags(&mut self, a: u8, b: u8, carry: bool) -> u8 {
         let sum = u16::from(a) + u16::from(b) + u16::from(carry);
         let result = sum as u8;
         self.set_nzvs(result, (a ^ result) & (b ^ result) & 0x80 != 0);
-        self.set(flag::C, sum > 0xff);
-        self.set(flag::H, (a & 0xf) + (b & 0xf) + u8::from(carry) > 0xf);
+        self.set_flag(flag::C, sum > 0xff);
+        self.set_flag(flag::H, (a & 0xf) + (b & 0xf) + u8::from(carry) > 0xf);
         result
     }
 
-    fn subtract(&mut self, a: u8, b: u8, carry: bool) -> u8 {
+    /// Subtracts, sets all flags, and returns the difference.
+    fn subtract_with_flags(&mut self, a: u8, b: u8, carry: bool) -> u8 {
         let result = a.wrapping_sub(b).wrapping_sub(u8::from(carry));
         self.set_nzvs(result, (a ^ b) & (a ^ result) & 0x80 != 0);
-        self.set(flag::C, u16::from(a) < u16::from(b) + u16::from(carry));
-        self.set(flag::H, a & 0xf < (b & 0xf) + u8::from(carry));
+        self.set_flag(flag::C, u16::from(a) < u16::from(b) + u16::from(carry));
+        self.set_flag(flag::H, a & 0xf < (b & 0xf) + u8::from(carry));
         result
     }
 
-    /// Subtracts with carry and leaves Z unchanged if the result is 0: the other bytes of a longer number decide.
-    fn subtract_on(&mut self, a: u8, b: u8) -> u8 {
-        let was_zero = self.is(flag::Z);
-        let result = self.subtract(a, b, self.is(flag::C));
-        self.set(flag::Z, result == 0 && was_zero);
+    /// Subtracts with carry, and leaves Z unchanged if the result is 0: the other bytes of a longer number decide.
+    fn subtract_keeping_zero(&mut self, a: u8, b: u8) -> u8 {
+        let was_zero = self.is_flag_set(flag::Z);
+        let result = self.subtract_with_flags(a, b, self.is_flag_set(flag::C));
+        self.set_flag(flag::Z, result == 0 && was_zero);
         result
     }
 
-    fn logic(&mut self, d: usize, result: u8) {
+    /// Sets a register to the result of a logic operation, with its flags.
+    fn set_logic_result(&mut self, d: usize, result: u8) {
         self.registers[d] = result;
         self.set_nzvs(result, false);
     }
 
-    /// Sets the flags of LSR, ROR and ASR.
-    fn shifted(&mut self, d: usize, result: u8) {
+    /// Sets a register to the result of LSR, ROR or ASR, with its flags.
+    fn set_shift_result(&mut self, d: usize, result: u8) {
         let carry = self.registers[d] & 1 != 0;
         self.registers[d] = result;
-        self.set(flag::C, carry);
+        self.set_flag(flag::C, carry);
         self.set_nzvs(result, (result & 0x80 != 0) != carry);
     }
 
-    fn multiplied(&mut self, product: u16, carry: bool) -> u64 {
-        self.set_pair(0, product);
-        self.set(flag::C, carry);
-        self.set(flag::Z, product == 0);
+    /// Sets R1:R0 to a product, with its flags; returns the cycles.
+    fn set_product(&mut self, product: u16, carry: bool) -> u64 {
+        self.set_register_pair(0, product);
+        self.set_flag(flag::C, carry);
+        self.set_flag(flag::Z, product == 0);
         2
     }
 
-    /// Returns two signed or unsigned factors.
+    /// Returns both factors of a multiplication, each signed or unsigned.
     fn factors(&self, op: Op, signed: (bool, bool)) -> (i32, i32) {
         let read = |r: u8, signed| {
             let value = self.registers[usize::from(r)];
@@ -97,96 +101,98 @@ impl Avr {
     fn multiply(&mut self, op: Op, signed: (bool, bool)) -> u64 {
         let (a, b) = self.factors(op, signed);
         let product = (a * b) as u16;
-        self.multiplied(product, product & 0x8000 != 0)
+        self.set_product(product, product & 0x8000 != 0)
     }
 
     fn multiply_fraction(&mut self, op: Op, signed: (bool, bool)) -> u64 {
         let (a, b) = self.factors(op, signed);
         let product = (a * b) as u16;
-        self.multiplied(product << 1, product & 0x8000 != 0)
+        self.set_product(product << 1, product & 0x8000 != 0)
     }
 
-    /// Reads a byte at the beginning of the instruction's last cycle; returns the remaining cycles. With this
+    /// Loads a register at the beginning of the instruction's last cycle; returns the remaining cycles. With this
     /// and [`Avr::store_late`], a timer's counter that was just written, started or stopped reads as observed
     /// on an ATmega328P (avr8js, issues 36, 40, 41 and 72). The same is assumed for other registers.
-    fn load_late(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
+    fn load_in_last_cycle(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
         self.io.clock.now += cycles - 1;
-        self.registers[usize::from(d & 31)] = self.load(address);
-        self.torn_loaded(address);
+        self.registers[usize::from(d & 31)] = self.load_byte(address);
+        self.record_load(address);
         1
     }
 
     /// Writes a byte at the end of the instruction's last cycle; returns the remaining cycles: none.
-    fn store_late(&mut self, address: u16, value: u8, cycles: u64) -> u64 {
+    fn store_in_last_cycle(&mut self, address: u16, value: u8, cycles: u64) -> u64 {
         self.io.clock.now += cycles;
-        self.store(address, value);
+        self.store_byte(address, value);
         0
     }
 
-    /// Reads through a pointer, which is changed before or after.
-    fn load_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
-        let address = self.pair(pointer).wrapping_add(before);
+    /// Loads through a pointer, to which `before` and `after` are added then; returns the remaining cycles.
+    fn load_through_pointer(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
+        let address = self.register_pair(pointer).wrapping_add(before);
         if before != 0 || after != 0 {
-            self.set_pair(pointer, address.wrapping_add(after));
+            self.set_register_pair(pointer, address.wrapping_add(after));
         }
-        self.load_late(op.d, address, 2)
+        self.load_in_last_cycle(op.d, address, 2)
     }
 
-    fn store_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
+    fn store_through_pointer(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
         let value = self.registers[usize::from(op.d)];
-        let address = self.pair(pointer).wrapping_add(before);
+        let address = self.register_pair(pointer).wrapping_add(before);
         if before != 0 || after != 0 {
-            self.set_pair(pointer, address.wrapping_add(after));
+            self.set_register_pair(pointer, address.wrapping_add(after));
         }
-        self.store_late(address, value, 2)
+        self.store_in_last_cycle(address, value, 2)
     }
 
-    /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole address.
+    /// Executes LPM or ELPM (`extended`: with RAMPZ above Z); `step` adds one to the whole address; returns the cycles.
     fn load_flash(&mut self, op: Op, extended: bool, step: bool) -> u64 {
-        let high = if extended { u32::from(self.io.byte(RAMPZ)) << 16 } else { 0 };
-        let address = high | u32::from(self.pair(Z));
+        let high = if extended { u32::from(self.io.register(RAMPZ)) << 16 } else { 0 };
+        let address = high | u32::from(self.register_pair(Z));
         let word = self.flash.get(address as usize / 2).copied().unwrap_or(0xffff);
         if step {
-            self.set_pair(Z, (address + 1) as u16);
+            self.set_register_pair(Z, (address + 1) as u16);
             if extended {
-                self.io.set_byte(RAMPZ, ((address + 1) >> 16) as u8);
+                self.io.set_register(RAMPZ, ((address + 1) >> 16) as u8);
             }
         }
         self.registers[usize::from(op.d)] = word.to_le_bytes()[address as usize % 2];
         3
     }
 
-    /// Executes XCH, LAS, LAC or LAT.
-    fn exchange(&mut self, op: Op, change: fn(u8, u8) -> u8) -> u64 {
-        let address = self.pair(Z);
-        let (memory, register) = (self.load(address), self.registers[usize::from(op.d)]);
+    /// Executes XCH, LAS, LAC or LAT by a function of memory and register; returns the cycles.
+    fn execute_read_modify_write(&mut self, op: Op, change: fn(u8, u8) -> u8) -> u64 {
+        let address = self.register_pair(Z);
+        let (memory, register) = (self.load_byte(address), self.registers[usize::from(op.d)]);
         self.registers[usize::from(op.d)] = memory;
-        self.store(address, change(memory, register));
+        self.store_byte(address, change(memory, register));
         2
     }
 
-    fn go_to(&mut self, address: u32) {
-        self.came_from = self.pc;
+    /// Continues at an address in words; address 0 is a restart.
+    fn jump_to(&mut self, address: u32) {
+        self.last_branch_at = self.pc;
         self.pc = address;
         if address == 0 {
-            self.restarted();
+            self.report_restart();
         }
     }
 
-    pub(super) fn relative(&self, op: Op) -> u32 {
+    /// Returns the target of a relative jump, call or branch, in words.
+    pub(super) fn relative_target(&self, op: Op) -> u32 {
         let words = self.chip.flash / 2;
         (i64::from(self.pc) + 1 + i64::from(op.k)).rem_euclid(i64::from(words)) as u32
     }
 
-    /// Returns the address in Z, with EIND above it.
-    fn indirect(&self, extended: bool) -> u32 {
-        let high = if extended { u32::from(self.io.byte(EIND)) << 16 } else { 0 };
-        high | u32::from(self.pair(Z))
+    /// Returns the target in Z, with EIND above it if `extended`.
+    fn indirect_target(&self, extended: bool) -> u32 {
+        let high = if extended { u32::from(self.io.register(EIND)) << 16 } else { 0 };
+        high | u32::from(self.register_pair(Z))
     }
 
     fn call(&mut self, address: u32, words: u32) {
         self.push_address(self.pc + words);
-        self.go_to(address);
+        self.jump_to(address);
     }
 
     /// Skips the next instruction: one cycle for each of its words.
@@ -204,8 +210,8 @@ impl Avr {
             return 1;
         }
         let from = self.pc;
-        self.came_from = from;
-        self.pc = self.relative(op).wrapping_sub(1);
+        self.last_branch_at = from;
+        self.pc = self.relative_target(op).wrapping_sub(1);
         2
     }
 
@@ -220,7 +226,7 @@ impl Avr {
         let cycles = match op.kind {
             // These set the address of the next instruction themselves.
             Kind::Jmp => {
-                self.go_to(op.k as u32);
+                self.jump_to(op.k as u32);
                 3
             }
             Kind::Call => {
@@ -228,46 +234,46 @@ impl Avr {
                 4 + self.wide
             }
             Kind::Rjmp => {
-                self.go_to(self.relative(op));
+                self.jump_to(self.relative_target(op));
                 2
             }
             Kind::Rcall => {
-                self.call(self.relative(op), 1);
+                self.call(self.relative_target(op), 1);
                 3 + self.wide
             }
             Kind::Ijmp | Kind::Eijmp => {
-                self.go_to(self.indirect(op.kind == Kind::Eijmp));
+                self.jump_to(self.indirect_target(op.kind == Kind::Eijmp));
                 2
             }
             Kind::Icall | Kind::Eicall => {
-                self.call(self.indirect(op.kind == Kind::Eicall), 1);
+                self.call(self.indirect_target(op.kind == Kind::Eicall), 1);
                 3 + self.wide
             }
             Kind::Ret => {
                 let address = self.pop_address();
-                self.go_to(address);
+                self.jump_to(address);
                 4 + self.wide
             }
             Kind::Reti => {
                 let address = self.pop_address();
-                self.go_to(address);
+                self.jump_to(address);
                 let cycles = 4 + self.wide;
                 let end = self.io.clock.wall_at(self.io.clock.now + cycles);
-                self.watch.handlers.left(end, u32::from(self.sp));
-                self.watch.goes_on(self.io.clock.now + cycles, self.sp);
-                self.torn_decided();
-                self.overflow_unseen();
+                self.monitor.handlers.record_return(end, u32::from(self.sp));
+                self.monitor.record_return(self.io.clock.now + cycles, self.sp);
+                self.report_torn_read();
+                self.report_unseen_overflow();
                 self.return_from_interrupt();
                 cycles
             }
             Kind::Invalid => {
                 let fault =
                     if self.pc >= self.code_end { Fault::NoCode } else { Fault::NoInstruction(op.k as u16) };
-                self.crash(fault);
+                self.stop_with_fault(fault);
                 return;
             }
             _ => {
-                let cycles = self.execute_in_order(op);
+                let cycles = self.execute_sequential(op);
                 self.pc = self.pc.wrapping_add(u32::from(op.words));
                 cycles
             }
@@ -275,35 +281,35 @@ impl Avr {
         self.io.clock.now += cycles;
     }
 
-    /// Executes instructions that continue with the next one.
+    /// Executes an instruction that continues with the next one; returns its cycles.
     #[inline]
-    fn execute_in_order(&mut self, op: Op) -> u64 {
+    fn execute_sequential(&mut self, op: Op) -> u64 {
         let (d, r, k8) = (usize::from(op.d & 31), usize::from(op.r & 31), op.k as u8);
         let (a, b) = (self.registers[d], self.registers[r]);
         match op.kind {
-            Kind::Add => self.registers[d] = self.add(a, b, false),
-            Kind::Adc => self.registers[d] = self.add(a, b, self.is(flag::C)),
-            Kind::Sub => self.registers[d] = self.subtract(a, b, false),
-            Kind::Subi => self.registers[d] = self.subtract(a, k8, false),
-            Kind::Sbc => self.registers[d] = self.subtract_on(a, b),
-            Kind::Sbci => self.registers[d] = self.subtract_on(a, k8),
-            Kind::Cp => _ = self.subtract(a, b, false),
-            Kind::Cpi => _ = self.subtract(a, k8, false),
-            Kind::Cpc => _ = self.subtract_on(a, b),
-            Kind::And => self.logic(d, a & b),
-            Kind::Andi => self.logic(d, a & k8),
-            Kind::Or => self.logic(d, a | b),
-            Kind::Ori => self.logic(d, a | k8),
-            Kind::Eor => self.logic(d, a ^ b),
+            Kind::Add => self.registers[d] = self.add_with_flags(a, b, false),
+            Kind::Adc => self.registers[d] = self.add_with_flags(a, b, self.is_flag_set(flag::C)),
+            Kind::Sub => self.registers[d] = self.subtract_with_flags(a, b, false),
+            Kind::Subi => self.registers[d] = self.subtract_with_flags(a, k8, false),
+            Kind::Sbc => self.registers[d] = self.subtract_keeping_zero(a, b),
+            Kind::Sbci => self.registers[d] = self.subtract_keeping_zero(a, k8),
+            Kind::Cp => _ = self.subtract_with_flags(a, b, false),
+            Kind::Cpi => _ = self.subtract_with_flags(a, k8, false),
+            Kind::Cpc => _ = self.subtract_keeping_zero(a, b),
+            Kind::And => self.set_logic_result(d, a & b),
+            Kind::Andi => self.set_logic_result(d, a & k8),
+            Kind::Or => self.set_logic_result(d, a | b),
+            Kind::Ori => self.set_logic_result(d, a | k8),
+            Kind::Eor => self.set_logic_result(d, a ^ b),
             Kind::Mov => self.registers[d] = b,
             Kind::Movw => [self.registers[d], self.registers[d + 1]] = [b, self.registers[r + 1]],
             Kind::Ldi => self.registers[d] = k8,
             Kind::Com => {
-                self.logic(d, !a);
-                self.set(flag::C, true);
+                self.set_logic_result(d, !a);
+                self.set_flag(flag::C, true);
             }
             Kind::Neg => {
-                let result = self.subtract(0, a, false);
+                let result = self.subtract_with_flags(0, a, false);
                 self.registers[d] = result;
             }
             Kind::Swap => self.registers[d] = a.rotate_left(4),
@@ -315,25 +321,25 @@ impl Avr {
                 self.registers[d] = a.wrapping_sub(1);
                 self.set_nzvs(a.wrapping_sub(1), a == 0x80);
             }
-            Kind::Asr => self.shifted(d, (a as i8 >> 1) as u8),
-            Kind::Lsr => self.shifted(d, a >> 1),
-            Kind::Ror => self.shifted(d, a >> 1 | u8::from(self.is(flag::C)) << 7),
+            Kind::Asr => self.set_shift_result(d, (a as i8 >> 1) as u8),
+            Kind::Lsr => self.set_shift_result(d, a >> 1),
+            Kind::Ror => self.set_shift_result(d, a >> 1 | u8::from(self.is_flag_set(flag::C)) << 7),
             Kind::Bset => {
                 let before = self.sreg;
                 self.sreg |= 1 << op.d;
                 if op.d == flag::I && before != self.sreg {
-                    self.interrupts_switched(self.io.clock.now);
+                    self.handle_interrupt_flag_change(self.io.clock.now);
                 }
             }
             Kind::Bclr => {
                 let before = self.sreg;
                 self.sreg &= !(1 << op.d);
                 if op.d == flag::I && before != self.sreg {
-                    self.interrupts_switched(self.io.clock.now);
+                    self.handle_interrupt_flag_change(self.io.clock.now);
                 }
             }
-            Kind::Bst => self.set(flag::T, a & 1 << op.r != 0),
-            Kind::Bld => self.registers[d] = a & !(1 << op.r) | u8::from(self.is(flag::T)) << op.r,
+            Kind::Bst => self.set_flag(flag::T, a & 1 << op.r != 0),
+            Kind::Bld => self.registers[d] = a & !(1 << op.r) | u8::from(self.is_flag_set(flag::T)) << op.r,
             Kind::Adiw => return self.add_word(op, d),
             Kind::Sbiw => return self.subtract_word(op, d),
             Kind::Mul => return self.multiply(op, (false, false)),
@@ -342,106 +348,106 @@ impl Avr {
             Kind::Fmul => return self.multiply_fraction(op, (false, false)),
             Kind::Fmuls => return self.multiply_fraction(op, (true, true)),
             Kind::Fmulsu => return self.multiply_fraction(op, (true, false)),
-            Kind::Brbs => return self.branch_if(self.is(op.d), op),
-            Kind::Brbc => return self.branch_if(!self.is(op.d), op),
+            Kind::Brbs => return self.branch_if(self.is_flag_set(op.d), op),
+            Kind::Brbc => return self.branch_if(!self.is_flag_set(op.d), op),
             Kind::Cpse => return self.skip_if(a == b),
             Kind::Sbrc => return self.skip_if(a & 1 << op.r == 0),
             Kind::Sbrs => return self.skip_if(a & 1 << op.r != 0),
-            _ => return self.access_memory(op, d, a),
+            _ => return self.execute_memory_access(op, d, a),
         }
         1
     }
 
     fn add_word(&mut self, op: Op, d: usize) -> u64 {
-        let before = self.pair(d);
+        let before = self.register_pair(d);
         let after = before.wrapping_add(op.k as u16);
-        self.set_pair(d, after);
+        self.set_register_pair(d, after);
         self.set_word_flags(after, !before & after & 0x8000 != 0);
-        self.set(flag::C, !after & before & 0x8000 != 0);
+        self.set_flag(flag::C, !after & before & 0x8000 != 0);
         2
     }
 
     fn subtract_word(&mut self, op: Op, d: usize) -> u64 {
-        let before = self.pair(d);
+        let before = self.register_pair(d);
         let after = before.wrapping_sub(op.k as u16);
-        self.set_pair(d, after);
+        self.set_register_pair(d, after);
         self.set_word_flags(after, before & !after & 0x8000 != 0);
-        self.set(flag::C, after & !before & 0x8000 != 0);
+        self.set_flag(flag::C, after & !before & 0x8000 != 0);
         2
     }
 
     fn set_word_flags(&mut self, result: u16, overflow: bool) {
         self.set_nzvs((result >> 8) as u8, overflow);
-        self.set(flag::Z, result == 0);
+        self.set_flag(flag::Z, result == 0);
     }
 
-    /// Executes instructions that access memory or registers of peripherals, or affect more than the processor.
-    fn access_memory(&mut self, op: Op, d: usize, a: u8) -> u64 {
+    /// Executes an instruction that accesses memory or peripherals, or affects more than the processor; returns its remaining cycles.
+    fn execute_memory_access(&mut self, op: Op, d: usize, a: u8) -> u64 {
         const BACK: u16 = u16::MAX;
         match op.kind {
-            Kind::LdX => self.load_by(op, X, 0, 0),
-            Kind::LdXP => self.load_by(op, X, 0, 1),
-            Kind::LdXM => self.load_by(op, X, BACK, 0),
-            Kind::LdYP => self.load_by(op, Y, 0, 1),
-            Kind::LdYM => self.load_by(op, Y, BACK, 0),
-            Kind::LdZP => self.load_by(op, Z, 0, 1),
-            Kind::LdZM => self.load_by(op, Z, BACK, 0),
-            Kind::StX => self.store_by(op, X, 0, 0),
-            Kind::StXP => self.store_by(op, X, 0, 1),
-            Kind::StXM => self.store_by(op, X, BACK, 0),
-            Kind::StYP => self.store_by(op, Y, 0, 1),
-            Kind::StYM => self.store_by(op, Y, BACK, 0),
-            Kind::StZP => self.store_by(op, Z, 0, 1),
-            Kind::StZM => self.store_by(op, Z, BACK, 0),
+            Kind::LdX => self.load_through_pointer(op, X, 0, 0),
+            Kind::LdXP => self.load_through_pointer(op, X, 0, 1),
+            Kind::LdXM => self.load_through_pointer(op, X, BACK, 0),
+            Kind::LdYP => self.load_through_pointer(op, Y, 0, 1),
+            Kind::LdYM => self.load_through_pointer(op, Y, BACK, 0),
+            Kind::LdZP => self.load_through_pointer(op, Z, 0, 1),
+            Kind::LdZM => self.load_through_pointer(op, Z, BACK, 0),
+            Kind::StX => self.store_through_pointer(op, X, 0, 0),
+            Kind::StXP => self.store_through_pointer(op, X, 0, 1),
+            Kind::StXM => self.store_through_pointer(op, X, BACK, 0),
+            Kind::StYP => self.store_through_pointer(op, Y, 0, 1),
+            Kind::StYM => self.store_through_pointer(op, Y, BACK, 0),
+            Kind::StZP => self.store_through_pointer(op, Z, 0, 1),
+            Kind::StZM => self.store_through_pointer(op, Z, BACK, 0),
             Kind::LdYQ | Kind::LdZQ => {
                 let pointer = if op.kind == Kind::LdYQ { Y } else { Z };
-                self.load_late(op.d, self.pair(pointer).wrapping_add(op.k as u16), 2)
+                self.load_in_last_cycle(op.d, self.register_pair(pointer).wrapping_add(op.k as u16), 2)
             }
             Kind::StYQ | Kind::StZQ => {
                 let pointer = if op.kind == Kind::StYQ { Y } else { Z };
-                self.store_late(self.pair(pointer).wrapping_add(op.k as u16), a, 2)
+                self.store_in_last_cycle(self.register_pair(pointer).wrapping_add(op.k as u16), a, 2)
             }
-            Kind::Lds => self.load_late(op.d, op.k as u16, 2),
-            Kind::Sts => self.store_late(op.k as u16, a, 2),
-            Kind::In => self.load_late(op.d, Self::io_address(op), 1),
-            Kind::Out => self.store_late(Self::io_address(op), a, 1),
+            Kind::Lds => self.load_in_last_cycle(op.d, op.k as u16, 2),
+            Kind::Sts => self.store_in_last_cycle(op.k as u16, a, 2),
+            Kind::In => self.load_in_last_cycle(op.d, Self::io_address(op), 1),
+            Kind::Out => self.store_in_last_cycle(Self::io_address(op), a, 1),
             Kind::Sbi | Kind::Cbi => {
                 self.io.clock.now += 2;
-                self.write_bit(Self::io_address(op), op.r, op.kind == Kind::Sbi);
+                self.write_register_bit(Self::io_address(op), op.r, op.kind == Kind::Sbi);
                 0
             }
             Kind::Sbic | Kind::Sbis => {
-                let set = self.load(Self::io_address(op)) & 1 << op.r != 0;
+                let set = self.load_byte(Self::io_address(op)) & 1 << op.r != 0;
                 self.skip_if(set == (op.kind == Kind::Sbis))
             }
             Kind::Push => {
-                self.push(a);
+                self.push_byte(a);
                 2
             }
             Kind::Pop => {
-                self.registers[d] = self.pop();
+                self.registers[d] = self.pop_byte();
                 2
             }
             Kind::Lpm => self.load_flash(op, false, false),
             Kind::LpmP => self.load_flash(op, false, true),
             Kind::Elpm => self.load_flash(op, true, false),
             Kind::ElpmP => self.load_flash(op, true, true),
-            Kind::Xch => self.exchange(op, |_, register| register),
-            Kind::Las => self.exchange(op, |memory, register| memory | register),
-            Kind::Lac => self.exchange(op, |memory, register| memory & !register),
-            Kind::Lat => self.exchange(op, |memory, register| memory ^ register),
+            Kind::Xch => self.execute_read_modify_write(op, |_, register| register),
+            Kind::Las => self.execute_read_modify_write(op, |memory, register| memory | register),
+            Kind::Lac => self.execute_read_modify_write(op, |memory, register| memory & !register),
+            Kind::Lat => self.execute_read_modify_write(op, |memory, register| memory ^ register),
             Kind::Spm => {
-                self.not_simulated(Part::WritingFlash);
+                self.report_not_simulated(Part::WritingFlash);
                 1
             }
             Kind::Sleep => {
                 self.io.clock.now += 1;
-                self.fall_asleep();
+                self.execute_sleep();
                 0
             }
             Kind::Wdr => {
                 self.watchdog.restart(&self.io);
-                self.plan();
+                self.schedule_next_event();
                 1
             }
             _ => 1, // NOP, and BREAK without a debugger
@@ -449,11 +455,11 @@ impl Avr {
     }
 
     fn return_from_interrupt(&mut self) {
-        let was_on = self.is(flag::I);
+        let was_on = self.is_flag_set(flag::I);
         self.sreg |= 1 << flag::I;
-        self.hold = true;
+        self.holds_interrupts = true;
         if !was_on {
-            self.interrupts_switched(self.io.clock.now);
+            self.handle_interrupt_flag_change(self.io.clock.now);
         }
     }
 }

@@ -7,102 +7,93 @@ use super::{Avr, chips, flag};
 use crate::log::{Entry, FindingKind};
 
 impl Avr {
-    /// Enters the pending interrupt with the lowest vector.
-    pub(super) fn enter(&mut self) {
-        self.enter_from(false);
-    }
-
-    /// Enters it, from sleep or not.
-    pub(super) fn enter_from(&mut self, asleep: bool) {
+    /// Enters the pending interrupt with the lowest vector; from sleep that takes longer.
+    pub(super) fn enter_interrupt(&mut self, asleep: bool) {
         let vector = self.io.sources.pending().trailing_zeros() as u8;
         let wall = self.io.clock.wall();
-        let since = self.io.sources.enter(vector, wall, &mut self.io.data);
-        self.io.log.entries += 1;
-        self.io.log.entries_asleep += u64::from(asleep);
-        if self.tell_entries {
-            self.io.log.entered.push(Entry { cycle: wall, vector, address: self.pc * 2 });
+        let since = self.io.sources.enter_handler(vector, wall, &mut self.io.data);
+        self.io.log.entry_count += 1;
+        self.io.log.entries_from_sleep += u64::from(asleep);
+        if self.records_entries {
+            self.io.log.entries.push(Entry { cycle: wall, vector, address: self.pc * 2 });
         }
         let sp = u32::from(self.sp);
-        self.watch.interrupts(self.io.clock.now, self.sp);
-        self.torn_suspected(vector);
+        self.monitor.record_entry(self.io.clock.now, self.sp);
+        self.record_partial_read(vector);
         self.push_address(self.pc);
         self.sreg &= !(1 << flag::I);
-        self.came_from = self.pc;
+        self.last_branch_at = self.pc;
         self.pc = u32::from(vector) * 2;
         // The shortest response (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1), which sleep adds once more.
         self.io.clock.now += (4 + self.wide) * if asleep { 2 } else { 1 };
         let handler = self.jump_target() * 2;
-        self.watch.handlers.entered(vector, wall, self.io.clock.wall() - since, (handler, sp));
-        if self.io.sources.of_vector(vector).is_some_and(|(name, _)| name == "WDT") {
-            self.watchdog.entered(&mut self.io);
+        self.monitor.handlers.record_entry(vector, wall, self.io.clock.wall() - since, (handler, sp));
+        if self.io.sources.name_and_losses(vector).is_some_and(|(name, _)| name == "WDT") {
+            self.watchdog.handle_interrupt_entry(&mut self.io);
         }
-        self.external.look(&mut self.io);
+        self.external.raise_low_levels(&mut self.io);
         const IVSEL: u8 = 2;
-        if self.chip.family == chips::Family::Newer && self.io.byte(0x55) & IVSEL != 0 {
-            self.not_simulated(Part::BootVectors);
+        if self.chip.family == chips::Family::Newer && self.io.register(0x55) & IVSEL != 0 {
+            self.report_not_simulated(Part::BootVectors);
         }
     }
 
-    /// Returns the target of the next instruction, in words: a vector is a jump to its handler.
+    /// Returns the handler's address in words: the target of the jump at the vector, where the PC is.
     fn jump_target(&self) -> u32 {
         match self.code.get(self.pc as usize) {
             Some(op) if op.kind == Kind::Jmp => op.k as u32,
-            Some(op) if op.kind == Kind::Rjmp => self.relative(*op),
+            Some(op) if op.kind == Kind::Rjmp => self.relative_target(*op),
             _ => self.pc,
         }
     }
 
-    /// Records that the firmware uses a part that is not simulated.
-    pub(super) fn not_simulated(&mut self, part: Part) {
-        self.find(FindingKind::NotSimulated(part));
+    pub(super) fn report_not_simulated(&mut self, part: Part) {
+        self.report_finding(FindingKind::NotSimulated(part));
     }
 
-    /// Records a finding of the current instruction.
-    pub(super) fn find(&mut self, kind: FindingKind) {
-        self.io.log.find(kind, self.io.clock.wall(), self.pc * 2);
+    /// Records a finding, at the current instruction.
+    pub(super) fn report_finding(&mut self, kind: FindingKind) {
+        self.io.log.report_finding(kind, self.io.clock.wall(), self.pc * 2);
     }
 
-    /// Records that address 0 is reached without a reset.
-    pub(super) fn restarted(&mut self) {
-        self.find(FindingKind::Restarted(self.watch.handlers.running()));
+    /// Reports that address 0 is reached without a reset.
+    pub(super) fn report_restart(&mut self) {
+        self.report_finding(FindingKind::Restarted(self.monitor.handlers.running_vector()));
     }
 
-    /// Pushes a byte onto the stack.
-    pub(super) fn push(&mut self, value: u8) {
-        self.store(self.sp, value);
+    pub(super) fn push_byte(&mut self, value: u8) {
+        self.store_byte(self.sp, value);
         self.sp = self.sp.wrapping_sub(1);
-        if self.watch.is_deeper(self.sp) {
-            let over = self.watch.grew(self.sp);
-            self.stack_is_over(over);
+        if self.monitor.is_deeper(self.sp) {
+            let over = self.monitor.record_stack_growth(self.sp);
+            self.report_stack_overflow(over);
         }
     }
 
-    /// Records that the stack grew into the variables by this many bytes.
-    pub(super) fn stack_is_over(&mut self, bytes: Option<u16>) {
+    /// Reports that the stack grew into the variables by this many bytes, if it did.
+    pub(super) fn report_stack_overflow(&mut self, bytes: Option<u16>) {
         if let Some(bytes) = bytes {
-            self.find(FindingKind::StackOverflow(u32::from(bytes)));
+            self.report_finding(FindingKind::StackOverflow(u32::from(bytes)));
         }
     }
 
-    /// Pops a byte from the stack.
-    pub(super) fn pop(&mut self) -> u8 {
+    pub(super) fn pop_byte(&mut self) -> u8 {
         self.sp = self.sp.wrapping_add(1);
-        self.load(self.sp)
+        self.load_byte(self.sp)
     }
 
     /// Pushes an address onto the stack, its lowest byte first.
     pub(super) fn push_address(&mut self, address: u32) {
-        self.push(address as u8);
-        self.push((address >> 8) as u8);
-        if self.chip.wide_pc() {
-            self.push((address >> 16) as u8);
+        self.push_byte(address as u8);
+        self.push_byte((address >> 8) as u8);
+        if self.chip.has_wide_pc() {
+            self.push_byte((address >> 16) as u8);
         }
     }
 
-    /// Pops an address from the stack.
     pub(super) fn pop_address(&mut self) -> u32 {
-        let high = if self.chip.wide_pc() { u32::from(self.pop()) << 16 } else { 0 };
-        let middle = u32::from(self.pop()) << 8;
-        high | middle | u32::from(self.pop())
+        let high = if self.chip.has_wide_pc() { u32::from(self.pop_byte()) << 16 } else { 0 };
+        let middle = u32::from(self.pop_byte()) << 8;
+        high | middle | u32::from(self.pop_byte())
     }
 }

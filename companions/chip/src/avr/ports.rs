@@ -14,7 +14,6 @@ struct Port {
     /// Pins that a peripheral makes outputs.
     taken: u8,
     value: u8,
-    /// Pins that are driven from outside.
     driven: u8,
     outside: u8,
     /// Levels now, and before the last change.
@@ -43,12 +42,11 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub struct Ports {
     ports: [Port; 12],
-    /// Changes not yet handled.
     pub changes: Vec<Change>,
 }
 
 /// Cycles of a level through the synchroniser to the PIN register (section 14.2.4: half a cycle to one and a half).
-const SYNCHRONISER: u64 = 1;
+const SYNCHRONISER_CYCLES: u64 = 1;
 
 impl Ports {
     /// Creates pins that are all inputs, with nothing connected.
@@ -56,18 +54,17 @@ impl Ports {
         Ports { ports: Default::default(), changes: Vec::new() }
     }
 
-    /// Records the changes of a pin as those of watched pin `index`.
-    pub fn watch(&mut self, pin: Pin, index: u16) {
+    /// Lets the changes of a pin be recorded as those of watched pin `index`.
+    pub fn record_as(&mut self, pin: Pin, index: u16) {
         self.ports[usize::from(pin.port)].watched[usize::from(pin.bit & 7)] = Some(index);
     }
 
-    /// Reports changes of a pin to the chip.
-    pub fn listen(&mut self, pin: Pin) {
+    /// Lets the changes of a pin be reported in `changes`.
+    pub fn report_changes_of(&mut self, pin: Pin) {
         self.ports[usize::from(pin.port)].listened |= 1 << pin.bit;
     }
 
-    /// True if the changes of a pin are recorded or reported.
-    pub fn is_seen(&self, pin: Pin) -> bool {
+    pub fn is_observed(&self, pin: Pin) -> bool {
         let port = &self.ports[usize::from(pin.port)];
         port.watched[usize::from(pin.bit & 7)].is_some() || port.listened & 1 << pin.bit != 0
     }
@@ -85,55 +82,53 @@ impl Ports {
     /// Returns the PIN register, read at a cycle: the levels one cycle before.
     pub fn read(&self, port: u8, cycle: u64) -> u8 {
         let port = &self.ports[usize::from(port)];
-        if cycle > port.changed_at + SYNCHRONISER { port.level } else { port.before }
+        if cycle > port.changed_at + SYNCHRONISER_CYCLES { port.level } else { port.before }
     }
 
-    /// Returns the level of one pin now.
     pub fn level(&self, pin: Pin) -> bool {
         self.ports[usize::from(pin.port)].level & 1 << pin.bit != 0
     }
 
-    /// Handles a write of DDR.
-    pub fn set_direction(&mut self, port: u8, value: u8, at: At<'_>) {
+    /// Writes DDR.
+    pub fn set_direction(&mut self, port: u8, value: u8, at: PinEvent<'_>) {
         self.ports[usize::from(port)].direction = value;
-        self.resolve(port, at);
+        self.update_levels(port, at);
     }
 
-    /// Handles a write of PORT.
-    pub fn set_out(&mut self, port: u8, value: u8, at: At<'_>) {
+    /// Writes PORT.
+    pub fn set_out(&mut self, port: u8, value: u8, at: PinEvent<'_>) {
         self.ports[usize::from(port)].out = value;
-        self.resolve(port, at);
+        self.update_levels(port, at);
     }
 
-    /// Sets the value of a pin by a peripheral in place of PORT; `None` returns it. `takes` also makes it an output.
-    pub fn override_value(&mut self, pin: Pin, value: Option<bool>, takes: bool, at: At<'_>) {
+    /// Lets a peripheral set a pin in place of PORT (`None`: no longer); `takes` also makes it an output.
+    pub fn override_pin(&mut self, pin: Pin, value: Option<bool>, takes: bool, at: PinEvent<'_>) {
         let bit = 1 << pin.bit;
         let port = &mut self.ports[usize::from(pin.port)];
-        set(&mut port.overridden, bit, value.is_some());
-        set(&mut port.taken, bit, value.is_some() && takes);
-        set(&mut port.value, bit, value == Some(true));
-        self.resolve(pin.port, at);
+        set_bits(&mut port.overridden, bit, value.is_some());
+        set_bits(&mut port.taken, bit, value.is_some() && takes);
+        set_bits(&mut port.value, bit, value == Some(true));
+        self.update_levels(pin.port, at);
     }
 
     /// Ends the control of all pins by peripherals; the levels are recomputed at the next write.
-    pub fn release(&mut self) {
+    pub fn end_overrides(&mut self) {
         for port in &mut self.ports {
             (port.overridden, port.taken) = (0, 0);
         }
     }
 
-    /// Sets a level from outside.
-    pub fn drive(&mut self, pin: Pin, high: bool, at: At<'_>) {
+    pub fn drive_from_outside(&mut self, pin: Pin, high: bool, at: PinEvent<'_>) {
         let port = &mut self.ports[usize::from(pin.port)];
         port.driven |= 1 << pin.bit;
-        set(&mut port.outside, 1 << pin.bit, high);
-        self.resolve(pin.port, at);
+        set_bits(&mut port.outside, 1 << pin.bit, high);
+        self.update_levels(pin.port, at);
     }
 
-    /// Computes the levels: an output has its value; an input the level from outside, else high with a
+    /// Computes and records the levels: an output has its value; an input the level from outside, else high with a
     /// pull-up, else low.
-    fn resolve(&mut self, number: u8, at: At<'_>) {
-        let At { cycle, wall, log } = at;
+    fn update_levels(&mut self, number: u8, at: PinEvent<'_>) {
+        let PinEvent { cycle, wall, log } = at;
         let port = &mut self.ports[usize::from(number)];
         let outputs = port.direction | port.taken;
         let value = port.out & !port.overridden | port.value & port.overridden;
@@ -159,16 +154,13 @@ impl Ports {
 }
 
 /// Time of an event on pins, and the log to write it to.
-pub struct At<'a> {
-    /// Time in cycles.
+pub struct PinEvent<'a> {
     pub cycle: u64,
-    /// Time in periods of the oscillator.
     pub wall: u64,
-    /// Log that gets the edges.
     pub log: &'a mut Log,
 }
 
-fn set(byte: &mut u8, mask: u8, on: bool) {
+fn set_bits(byte: &mut u8, mask: u8, on: bool) {
     *byte = if on { *byte | mask } else { *byte & !mask };
 }
 
@@ -180,20 +172,20 @@ mod tests {
     fn a_pin_shows_what_drives_it() {
         let (mut ports, mut log) = (Ports::new(), Log::default());
         let pin = Pin { port: 1, bit: 3 };
-        ports.watch(pin, 0);
+        ports.record_as(pin, 0);
         let mut cycle = 0;
-        let mut step = |ports: &mut Ports, act: &dyn Fn(&mut Ports, At<'_>)| {
+        let mut step = |ports: &mut Ports, act: &dyn Fn(&mut Ports, PinEvent<'_>)| {
             cycle += 10;
-            act(ports, At { cycle, wall: cycle, log: &mut log });
+            act(ports, PinEvent { cycle, wall: cycle, log: &mut log });
             (ports.level(pin), log.edges.len())
         };
         assert_eq!(step(&mut ports, &|p, at| p.set_out(1, 8, at)), (true, 1), "pull-up");
-        assert_eq!(step(&mut ports, &|p, at| p.drive(pin, false, at)), (false, 2));
+        assert_eq!(step(&mut ports, &|p, at| p.drive_from_outside(pin, false, at)), (false, 2));
         assert_eq!(step(&mut ports, &|p, at| p.set_direction(1, 8, at)), (true, 3));
-        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, Some(false), false, at)), (false, 4));
+        assert_eq!(step(&mut ports, &|p, at| p.override_pin(pin, Some(false), false, at)), (false, 4));
         assert_eq!(step(&mut ports, &|p, at| p.set_direction(1, 0, at)), (false, 4));
-        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, Some(true), true, at)), (true, 5));
-        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, None, false, at)), (false, 6));
+        assert_eq!(step(&mut ports, &|p, at| p.override_pin(pin, Some(true), true, at)), (true, 5));
+        assert_eq!(step(&mut ports, &|p, at| p.override_pin(pin, None, false, at)), (false, 6));
         assert_eq!(log.edges[5], Edge { cycle: 70, pin: 0, high: false });
     }
 
@@ -201,8 +193,8 @@ mod tests {
     #[test]
     fn a_level_is_read_a_cycle_later() {
         let (mut ports, mut log) = (Ports::new(), Log::default());
-        ports.set_direction(1, 1, At { cycle: 5, wall: 5, log: &mut log });
-        ports.set_out(1, 1, At { cycle: 10, wall: 10, log: &mut log });
+        ports.set_direction(1, 1, PinEvent { cycle: 5, wall: 5, log: &mut log });
+        ports.set_out(1, 1, PinEvent { cycle: 10, wall: 10, log: &mut log });
         assert_eq!((ports.read(1, 11), ports.read(1, 12)), (0, 1));
     }
 }

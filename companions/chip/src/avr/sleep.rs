@@ -4,7 +4,7 @@
 //! times.
 
 use super::{Avr, chips, flag, timer::Timer};
-use crate::log::{FindingKind, Rest, Stop};
+use crate::log::{FinalSleep, FindingKind, Stop};
 
 /// A sleep mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl Mode {
         }
     }
 
-    fn stops_cycles(self) -> bool {
+    fn stops_processor_clock(self) -> bool {
         !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
     }
 
-    fn stops(self, timer: &Timer) -> bool {
+    fn stops_timer(self, timer: &Timer) -> bool {
         match self {
             Mode::Idle => false,
             Mode::PowerDown | Mode::Standby => true,
@@ -55,14 +55,14 @@ const FAST_START: u64 = 6;
 
 impl Avr {
     /// Executes SLEEP, if it is enabled by SMCR, on the ATmega128 by MCUCR.
-    pub(super) fn fall_asleep(&mut self) {
+    pub(super) fn execute_sleep(&mut self) {
         let (enabled, mode) = match self.chip.family {
             chips::Family::Newer => {
-                let smcr = self.io.byte(0x53);
+                let smcr = self.io.register(0x53);
                 (smcr & 1 != 0, smcr >> 1 & 7)
             }
             chips::Family::Atmega128 => {
-                let mcucr = self.io.byte(0x55);
+                let mcucr = self.io.register(0x55);
                 (mcucr & 0x20 != 0, mcucr >> 3 & 3 | mcucr & 4)
             }
         };
@@ -79,88 +79,93 @@ impl Avr {
         };
         self.sleep = Some(mode);
         if mode != Mode::Idle {
-            self.timers.iter_mut().for_each(|timer| timer.fall_asleep(&mut self.io));
+            self.timers.iter_mut().for_each(|timer| timer.begin_sleep(&mut self.io));
         }
         if mode == Mode::AdcNoiseReduction {
             // "If the ADC is enabled, a conversion starts automatically when this mode is entered." (section 10.4)
             const ADEN: u8 = 0x80;
             const ADSC: u8 = 0x40;
             let status = if self.chip.family == chips::Family::Newer { 0x7a } else { 0x26 };
-            let value = self.io.byte(status);
+            let value = self.io.register(status);
             if value & ADEN != 0 {
                 self.adc.write(value & !0x10 | ADSC, &mut self.io);
-                self.plan();
+                self.schedule_next_event();
             }
         }
     }
 
-    /// Lets time pass in sleep until something happens.
-    pub(super) fn doze(&mut self, mode: Mode) {
-        if self.sreg & 1 << flag::I == 0 && self.watchdog.next() == u64::MAX {
+    /// Wakes if an interrupt is pending, else advances the time to the next event; stops if there can be none.
+    pub(super) fn sleep_until_event(&mut self, mode: Mode) {
+        if self.sreg & 1 << flag::I == 0 && self.watchdog.timeout_moment() == u64::MAX {
             // A serial transfer in progress is completed, if its clock goes on.
-            let sends = self.usarts.iter().filter(|u| u.is_sending()).map(|u| u.next(&self.io)).min();
-            let Some(next) =
-                sends.filter(|next| !mode.stops_cycles() && self.io.clock.wall_at(*next) < self.limit)
-            else {
-                self.stop = Some(Stop::Asleep(Rest::Done));
+            let sends =
+                self.usarts.iter().filter(|u| u.is_sending()).map(|u| u.next_event_cycle(&self.io)).min();
+            let Some(next) = sends.filter(|next| {
+                !mode.stops_processor_clock() && self.io.clock.wall_at(*next) < self.max_cycles
+            }) else {
+                self.stop = Some(Stop::Asleep(FinalSleep::Done));
                 return;
             };
-            self.io.log.slept += next.saturating_sub(self.io.clock.now);
+            self.io.log.asleep_cycles += next.saturating_sub(self.io.clock.now);
             self.io.clock.now = next.max(self.io.clock.now);
-            return self.settle();
+            return self.advance_peripherals();
         }
         if self.sreg & 1 << flag::I != 0 && self.io.sources.pending() != 0 {
-            self.wake(mode);
+            self.wake_up(mode);
             return;
         }
         if mode != Mode::Idle {
-            self.switch_timers(|timer| mode.stops(timer));
+            self.switch_timer_clocks(|timer| mode.stops_timer(timer));
         }
-        self.io.frozen = mode.stops_cycles();
-        if self.io.frozen && self.external.next() != u64::MAX {
-            return self.settle();
+        self.io.frozen = mode.stops_processor_clock();
+        if self.io.frozen && self.external.next_event_cycle() != u64::MAX {
+            return self.advance_peripherals();
         }
         let before = self.io.clock.wall();
-        let (cycle, wall) = self.next();
+        let (cycle, wall) = self.next_event_times();
         let cycle = if self.io.frozen { u64::MAX } else { cycle };
         if (cycle, wall) == (u64::MAX, u64::MAX) {
             let (mode, address) = (mode.name(), self.pc.saturating_sub(1) * 2);
-            let rest =
-                if self.sreg & 1 << flag::I == 0 { Rest::Done } else { Rest::Unwakeable { mode, address } };
+            let rest = if self.sreg & 1 << flag::I == 0 {
+                FinalSleep::Done
+            } else {
+                FinalSleep::Unwakeable { mode, address }
+            };
             self.stop = Some(Stop::Asleep(rest));
         } else if self.io.frozen {
-            self.io.clock.stopped_until(wall.min(self.limit));
+            self.io.clock.resume_at(wall.min(self.max_cycles));
         } else {
-            let cycle = cycle.min(self.io.clock.cycle_at(wall.min(self.limit)));
+            let cycle = cycle.min(self.io.clock.cycle_at(wall.min(self.max_cycles)));
             self.io.clock.now = cycle.max(self.io.clock.now);
         }
-        self.io.log.slept += self.io.clock.wall() - before;
-        self.settle();
+        self.io.log.asleep_cycles += self.io.clock.wall() - before;
+        self.advance_peripherals();
     }
 
-    fn wake(&mut self, mode: Mode) {
+    /// Ends a sleep after the oscillator's start-up time, and enters the pending interrupt.
+    fn wake_up(&mut self, mode: Mode) {
         self.sleep = None;
         self.io.frozen = false;
         if mode != Mode::Idle {
-            self.switch_timers(|_| false);
+            self.switch_timer_clocks(|_| false);
         }
-        if mode.stops_cycles() {
-            let start = self.start_up(mode);
+        if mode.stops_processor_clock() {
+            let start = self.start_up_cycles(mode);
             let before = self.io.clock.wall();
-            self.io.clock.stopped_until(before + start);
-            self.io.log.slept += start;
+            self.io.clock.resume_at(before + start);
+            self.io.log.asleep_cycles += start;
         }
-        self.timers.iter_mut().for_each(|timer| timer.wake(&self.io));
-        self.enter_from(true);
+        self.timers.iter_mut().for_each(|timer| timer.end_sleep(&self.io));
+        self.enter_interrupt(true);
     }
 
-    /// Returns the cycles until the oscillator is stable.
-    fn start_up(&mut self, mode: Mode) -> u64 {
+    /// Returns the cycles until the oscillator is stable after a sleep in this mode.
+    fn start_up_cycles(&mut self, mode: Mode) -> u64 {
         if matches!(mode, Mode::Standby | Mode::ExtendedStandby) {
             return FAST_START;
         }
         let Some([low, ..]) = self.fuses else {
-            self.find(FindingKind::StartUpAssumed(SLOW_START));
+            self.report_finding(FindingKind::StartUpAssumed(SLOW_START));
             return SLOW_START;
         };
         let (select, start) = (low & 0xf, low >> 4 & 3);
@@ -174,17 +179,16 @@ impl Avr {
         }
     }
 
-    /// Stops the clock of some timers; that of the others goes on, except for those stopped by PRR.
-    pub(super) fn switch_timers(&mut self, stops: impl Fn(&Timer) -> bool) {
+    /// Stops the clocks of the timers for which `stops` is true or PRR says so, and lets the others go on.
+    pub(super) fn switch_timer_clocks(&mut self, stops: impl Fn(&Timer) -> bool) {
         for index in 0..self.timers.len() {
             let number = self.timer_numbers[index];
-            let reduced = self
-                .chip
-                .power_reduction
-                .iter()
-                .any(|(timer, address, bit)| *timer == number && self.io.byte(*address) & 1 << bit != 0);
+            let reduced =
+                self.chip.power_reduction.iter().any(|(timer, address, bit)| {
+                    *timer == number && self.io.register(*address) & 1 << bit != 0
+                });
             let off = stops(&self.timers[index]) || reduced;
-            self.timers[index].switch(off, &mut self.io);
+            self.timers[index].set_clock_off(off, &mut self.io);
         }
     }
 }

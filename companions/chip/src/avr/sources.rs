@@ -3,7 +3,6 @@
 /// A byte of the data space and one of its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bit {
-    /// The data address.
     pub address: u16,
     pub mask: u8,
 }
@@ -24,30 +23,33 @@ impl Bit {
 pub struct Source {
     /// Its vector's name in the manual.
     pub name: &'static str,
-    /// Its vector's number.
     pub vector: u8,
-    /// The flag, set by the hardware.
     pub flag: Bit,
-    /// The enable bit, set by the firmware.
     pub enable: Bit,
     /// True if entering the handler clears the flag; otherwise the flag shows a lasting condition.
-    pub cleared: bool,
+    pub cleared_on_entry: bool,
 }
 
-/// Identifier of a source; [`Id::NONE`] if the chip has none of that kind.
+/// Identifier of a source; [`SourceId::NONE`] if the chip has none of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Id(usize);
+pub struct SourceId(usize);
 
-impl Id {
+impl SourceId {
     /// No source: raising it does nothing.
-    pub const NONE: Id = Id(usize::MAX);
+    pub const NONE: SourceId = SourceId(usize::MAX);
 }
 
 #[cfg(test)]
 impl Source {
     /// Creates a source whose flag and enable are the bits of its vector's number.
     pub(super) fn for_tests(name: &'static str, vector: u8) -> Source {
-        Source { name, vector, flag: Bit::new(0, vector), enable: Bit::new(1, vector), cleared: true }
+        Source {
+            name,
+            vector,
+            flag: Bit::new(0, vector),
+            enable: Bit::new(1, vector),
+            cleared_on_entry: true,
+        }
     }
 }
 
@@ -57,11 +59,11 @@ pub struct Sources {
     list: Vec<Source>,
     /// By vector: true if flag and enable are both set.
     pending: u64,
-    /// By source: the time since when it has been pending.
+    /// By source: time at which it became pending.
     since: Vec<u64>,
     /// By source: number of times its flag was set while it was set and enabled, and the time of the first.
     lost: Vec<(u64, u64)>,
-    /// By source: when its flag was last set.
+    /// By source: time at which its flag was last set.
     raised: Vec<u64>,
     /// By source: those that came sooner than any handler ends.
     too_often: Vec<TooOften>,
@@ -70,28 +72,25 @@ pub struct Sources {
 /// Interrupts that are due again sooner than any handler can end, as where the top of a timer is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TooOften {
-    /// Number of sources.
     pub times: u64,
-    /// When the first was.
     pub first: u64,
-    /// The least distance.
+    /// Shortest time between two.
     pub apart: u64,
 }
 
 /// The least time from one interrupt to the next that a handler leaves: 4 cycles to it, RETI's 4, and one instruction.
-const LEAST: u64 = 9;
+const SHORTEST_HANDLER_CYCLES: u64 = 9;
 
 impl Sources {
-    /// Creates the sources, none pending.
     pub fn new(list: Vec<Source>) -> Self {
         let (since, lost) = (vec![0; list.len()], vec![(0, 0); list.len()]);
         let (raised, too_often) = (vec![0; list.len()], vec![TooOften::default(); list.len()]);
         Sources { list, pending: 0, since, lost, raised, too_often }
     }
 
-    /// Returns the source of that name.
-    pub fn named(&self, name: &str) -> Id {
-        self.list.iter().position(|s| s.name == name).map_or(Id::NONE, Id)
+    /// Returns the source of a name, or [`SourceId::NONE`].
+    pub fn by_name(&self, name: &str) -> SourceId {
+        self.list.iter().position(|s| s.name == name).map_or(SourceId::NONE, SourceId)
     }
 
     /// Returns the pending vectors, one bit each.
@@ -99,22 +98,22 @@ impl Sources {
         self.pending
     }
 
-    /// Sets a flag by the hardware, at `time`.
-    pub fn raise(&mut self, id: Id, time: u64, data: &mut [u8]) {
+    /// Sets the flag of a source by the hardware, at `time`.
+    pub fn raise_flag(&mut self, id: SourceId, time: u64, data: &mut [u8]) {
         let Some(source) = self.list.get(id.0) else { return };
         let enabled = source.enable.is_set(data);
         let apart = time.saturating_sub(std::mem::replace(&mut self.raised[id.0], time));
         if source.flag.is_set(data) {
             let (lost, first) = &mut self.lost[id.0];
             let too_often = &mut self.too_often[id.0];
-            if enabled && source.cleared && apart < LEAST {
+            if enabled && source.cleared_on_entry && apart < SHORTEST_HANDLER_CYCLES {
                 let begins = too_often.times == 0;
                 *too_often = TooOften {
                     times: too_often.times + 1,
                     first: if begins { time } else { too_often.first },
                     apart: if begins { apart } else { too_often.apart.min(apart) },
                 };
-            } else if enabled && source.cleared {
+            } else if enabled && source.cleared_on_entry {
                 *first = if *lost == 0 { time } else { *first };
                 *lost += 1;
             }
@@ -127,25 +126,24 @@ impl Sources {
         }
     }
 
-    /// Clears a flag by the hardware.
-    pub fn lower(&mut self, id: Id, data: &mut [u8]) {
+    /// Clears the flag of a source by the hardware.
+    pub fn clear_flag(&mut self, id: SourceId, data: &mut [u8]) {
         let Some(source) = self.list.get(id.0) else { return };
         data[usize::from(source.flag.address)] &= !source.flag.mask;
         self.pending &= !(1 << source.vector);
     }
 
-    /// True if a source's flag is set.
-    pub fn is_raised(&self, id: Id, data: &[u8]) -> bool {
+    pub fn is_raised(&self, id: SourceId, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.flag.is_set(data))
     }
 
-    /// True if a source's flag would interrupt.
-    pub fn is_enabled(&self, id: Id, data: &[u8]) -> bool {
+    /// True if the interrupt of a source is enabled.
+    pub fn is_enabled(&self, id: SourceId, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.enable.is_set(data))
     }
 
-    /// Handles a write of the firmware to flags or enables, at `time`.
-    pub fn refresh(&mut self, time: u64, data: &[u8]) {
+    /// Recomputes the pending interrupts, after a write of the firmware to flags or enables at `time`.
+    pub fn update_pending(&mut self, time: u64, data: &[u8]) {
         let mut pending = 0;
         for (source, since) in self.list.iter().zip(&mut self.since) {
             if !source.flag.is_set(data) || !source.enable.is_set(data) {
@@ -159,12 +157,12 @@ impl Sources {
         self.pending = pending;
     }
 
-    /// Enters the handler of a vector; returns the time since when it was pending.
-    pub fn enter(&mut self, vector: u8, time: u64, data: &mut [u8]) -> u64 {
+    /// Enters the handler of a vector, and returns the time at which the interrupt became pending.
+    pub fn enter_handler(&mut self, vector: u8, time: u64, data: &mut [u8]) -> u64 {
         let Some(index) = self.list.iter().position(|s| s.vector == vector) else { return time };
         let since = std::mem::replace(&mut self.since[index], time);
         let source = &self.list[index];
-        if source.cleared {
+        if source.cleared_on_entry {
             data[usize::from(source.flag.address)] &= !source.flag.mask;
             self.pending &= !(1 << vector);
         }
@@ -172,13 +170,13 @@ impl Sources {
     }
 
     /// Returns the name of a vector, the number of its lost interrupts, and the time of the first.
-    pub fn of_vector(&self, vector: u8) -> Option<(&'static str, (u64, u64))> {
+    pub fn name_and_losses(&self, vector: u8) -> Option<(&'static str, (u64, u64))> {
         let index = self.list.iter().position(|s| s.vector == vector)?;
         Some((self.list[index].name, self.lost[index]))
     }
 
-    /// The vectors whose interrupts came sooner than any handler ends.
-    pub fn too_often(&self) -> impl Iterator<Item = (u8, TooOften)> + '_ {
+    /// Returns the vectors whose interrupts came sooner than any handler ends.
+    pub fn vectors_due_too_often(&self) -> impl Iterator<Item = (u8, TooOften)> + '_ {
         let vectors = self.list.iter().map(|source| source.vector);
         vectors.zip(self.too_often.iter().copied()).filter(|(_, of)| of.times > 0)
     }
@@ -194,7 +192,7 @@ mod tests {
             vector,
             flag: Bit::new(0, bit),
             enable: Bit::new(1, bit),
-            cleared,
+            cleared_on_entry: cleared,
         };
         (Sources::new(vec![source("TIMER", 5, 0, true), source("EMPTY", 3, 1, false)]), vec![0; 2])
     }
@@ -202,38 +200,38 @@ mod tests {
     #[test]
     fn a_flag_set_while_its_interrupt_is_off_waits_for_it() {
         let (mut sources, mut data) = two();
-        let timer = sources.named("TIMER");
-        sources.raise(timer, 10, &mut data);
-        sources.raise(timer, 15, &mut data);
+        let timer = sources.by_name("TIMER");
+        sources.raise_flag(timer, 10, &mut data);
+        sources.raise_flag(timer, 15, &mut data);
         assert_eq!((sources.pending(), data[0]), (0, 1));
         data[1] = 1;
-        sources.refresh(20, &data);
+        sources.update_pending(20, &data);
         assert_eq!(sources.pending(), 1 << 5);
-        assert_eq!(sources.enter(5, 23, &mut data), 20);
-        assert_eq!((sources.pending(), data[0], sources.of_vector(5)), (0, 0, Some(("TIMER", (0, 0)))));
+        assert_eq!(sources.enter_handler(5, 23, &mut data), 20);
+        assert_eq!((sources.pending(), data[0], sources.name_and_losses(5)), (0, 0, Some(("TIMER", (0, 0)))));
     }
 
     #[test]
     fn what_comes_twice_before_it_is_served_is_lost_once() {
         let (mut sources, mut data) = two();
-        let timer = sources.named("TIMER");
+        let timer = sources.by_name("TIMER");
         data[1] = 1;
-        sources.raise(timer, 10, &mut data);
-        sources.raise(timer, 20, &mut data);
-        assert_eq!(sources.enter(5, 30, &mut data), 10);
-        assert_eq!(sources.of_vector(5), Some(("TIMER", (1, 20))));
+        sources.raise_flag(timer, 10, &mut data);
+        sources.raise_flag(timer, 20, &mut data);
+        assert_eq!(sources.enter_handler(5, 30, &mut data), 10);
+        assert_eq!(sources.name_and_losses(5), Some(("TIMER", (1, 20))));
     }
 
     #[test]
     fn what_comes_sooner_than_any_handler_ends_is_not_lost() {
         let (mut sources, mut data) = two();
-        let timer = sources.named("TIMER");
+        let timer = sources.by_name("TIMER");
         data[1] = 1;
         for time in [10, 20, 23, 24] {
-            sources.raise(timer, time, &mut data);
+            sources.raise_flag(timer, time, &mut data);
         }
-        assert_eq!(sources.of_vector(5), Some(("TIMER", (1, 20))));
-        let found: Vec<_> = sources.too_often().collect();
+        assert_eq!(sources.name_and_losses(5), Some(("TIMER", (1, 20))));
+        let found: Vec<_> = sources.vectors_due_too_often().collect();
         assert_eq!(found, [(5, TooOften { times: 2, first: 23, apart: 1 })]);
     }
 
@@ -241,14 +239,14 @@ mod tests {
     fn a_condition_that_lasts_interrupts_again() {
         let (mut sources, mut data) = two();
         data[1] = 2;
-        let empty = sources.named("EMPTY");
-        sources.raise(empty, 10, &mut data);
-        assert_eq!(sources.enter(3, 12, &mut data), 10);
+        let empty = sources.by_name("EMPTY");
+        sources.raise_flag(empty, 10, &mut data);
+        assert_eq!(sources.enter_handler(3, 12, &mut data), 10);
         assert_eq!(sources.pending(), 1 << 3);
-        assert_eq!(sources.enter(3, 40, &mut data), 12);
-        sources.lower(empty, &mut data);
+        assert_eq!(sources.enter_handler(3, 40, &mut data), 12);
+        sources.clear_flag(empty, &mut data);
         assert_eq!(sources.pending(), 0);
-        sources.raise(sources.named("NO SUCH"), 0, &mut data);
+        sources.raise_flag(sources.by_name("NO SUCH"), 0, &mut data);
         assert_eq!(sources.pending(), 0);
     }
 }

@@ -3,7 +3,7 @@
 //! Source: ATmega328P data sheet (DS40002061), chapter 19 "SPI".
 
 use super::io::Io;
-use super::sources::Id;
+use super::sources::SourceId;
 
 /// A register of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Reg {
 #[derive(Debug, Clone)]
 pub struct Spi {
     control: u16,
-    done: Id,
+    done: SourceId,
     ends: Option<u64>,
     /// True if SPSR was read with SPIF set: an access to SPDR then clears the flag.
     read: bool,
@@ -33,50 +33,48 @@ const WCOL: u8 = 0x40;
 const SPI2X: u8 = 0x01;
 
 impl Spi {
-    /// Creates the interface at reset.
-    pub fn new(control: u16, done: Id) -> Self {
+    pub fn new(control: u16, done: SourceId) -> Self {
         Spi { control, done, ends: None, read: false }
     }
 
-    fn access(&mut self, io: &mut Io) {
+    /// Clears SPIF at an access to SPDR, if SPSR was read with the flag set.
+    fn clear_flag_if_read(&mut self, io: &mut Io) {
         if std::mem::take(&mut self.read) {
-            io.lower(self.done);
+            io.clear_flag(self.done);
             io.data[usize::from(self.control) + 1] &= !WCOL;
         }
     }
 
-    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
-        self.settle(io);
+        self.advance_to_now(io);
         match reg {
-            Reg::Control => io.byte(self.control),
+            Reg::Control => io.register(self.control),
             Reg::Status => {
-                let value = io.byte(self.control + 1);
+                let value = io.register(self.control + 1);
                 self.read |= value & (SPIF | WCOL) != 0;
                 value
             }
             Reg::Data => {
-                self.access(io);
+                self.clear_flag_if_read(io);
                 0xff
             }
         }
     }
 
-    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
-        self.settle(io);
+        self.advance_to_now(io);
         match reg {
             Reg::Control => {
-                io.set_byte(self.control, value);
-                io.refresh();
+                io.set_register(self.control, value);
+                io.update_pending();
             }
             Reg::Status => {
-                let flags = io.byte(self.control + 1) & !SPI2X;
-                io.set_byte(self.control + 1, flags | value & SPI2X);
+                let flags = io.register(self.control + 1) & !SPI2X;
+                io.set_register(self.control + 1, flags | value & SPI2X);
             }
             Reg::Data => {
-                self.access(io);
-                if io.byte(self.control) & (SPE | MSTR) != SPE | MSTR {
+                self.clear_flag_if_read(io);
+                if io.register(self.control) & (SPE | MSTR) != SPE | MSTR {
                     return;
                 }
                 if self.ends.is_some() {
@@ -84,23 +82,23 @@ impl Spi {
                     return;
                 }
                 // Table 19-5.
-                let divider = [4u64, 16, 64, 128][usize::from(io.byte(self.control) & 3)];
-                let double = io.byte(self.control + 1) & SPI2X != 0;
+                let divider = [4u64, 16, 64, 128][usize::from(io.register(self.control) & 3)];
+                let double = io.register(self.control + 1) & SPI2X != 0;
                 self.ends = Some(io.clock.now + 8 * if double { divider / 2 } else { divider });
             }
         }
     }
 
-    /// Returns the cycle at which to settle next.
-    pub fn next(&self) -> u64 {
+    /// Returns the cycle at which the transfer ends; `u64::MAX` without one.
+    pub fn next_event_cycle(&self) -> u64 {
         self.ends.unwrap_or(u64::MAX)
     }
 
-    /// Ends a transfer.
-    pub fn settle(&mut self, io: &mut Io) {
+    /// Ends a transfer that is over by now.
+    pub fn advance_to_now(&mut self, io: &mut Io) {
         if let Some(end) = self.ends.filter(|end| *end <= io.clock.now) {
             self.ends = None;
-            io.raise(self.done, end);
+            io.raise_flag(self.done, end);
         }
     }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
-use super::compare_behind_counter::{Ahead, Laps};
+use super::compare_behind_counter::{CompareDistance, CompareWrites};
 use super::crystal::{self, Crystal};
 use super::io::Io;
-use super::sources::Id;
-use super::waveform::{self, Source, Top, Wave};
+use super::sources::SourceId;
+use super::waveform::{self, ClockSource, CountingMode, Top};
 use crate::Pin;
 use crate::log::FindingKind;
 
@@ -46,13 +46,13 @@ pub struct Spec {
     pub wide: bool,
     /// True if it also divides by 32 and 128, and can count a watch crystal (timer 2; on the ATmega128 timer 0).
     pub fine: bool,
-    pub overflow: Id,
+    pub overflow: SourceId,
     /// Compare matches.
-    pub matches: [Id; 3],
+    pub matches: [SourceId; 3],
     /// Number of its compare units.
     pub units: usize,
     /// Input capture.
-    pub capture: Id,
+    pub capture: SourceId,
     /// Pins of the compare units.
     pub outputs: [Option<Pin>; 3],
     /// The pin whose edges it can count.
@@ -65,13 +65,13 @@ pub struct Spec {
 pub struct Timer {
     spec: Spec,
     control: [u8; 2],
-    source: Source,
+    source: ClockSource,
     /// True if it counts a watch crystal; its time is then that of the oscillator.
     asynchronous: bool,
     crystal: Crystal<Reg>,
     /// True if its clock is switched off (PRR).
     off: bool,
-    wave: Wave,
+    wave: CountingMode,
     top: Top,
     count: u16,
     down: bool,
@@ -87,7 +87,7 @@ pub struct Timer {
     counted_at: VecDeque<u64>,
     temporary: u8,
     /// Compare values written behind the counter.
-    laps: Laps,
+    compare_writes: CompareWrites,
     /// A write to the counter keeps the next tick from matching (section 16.7.2).
     blocked: bool,
     output: [bool; 3],
@@ -104,16 +104,15 @@ const CANCELER: u64 = 4;
 const EDGE_DETECTOR: u64 = 3;
 
 impl Timer {
-    /// Creates a timer at reset.
     pub fn new(spec: Spec) -> Self {
         Timer {
             spec,
             control: [0; 2],
-            source: Source::Stopped,
+            source: ClockSource::Stopped,
             asynchronous: false,
             crystal: Crystal::new(),
             off: false,
-            wave: Wave::Up,
+            wave: CountingMode::Up,
             top: Top::Fixed(0xff),
             count: 0,
             down: false,
@@ -125,41 +124,42 @@ impl Timer {
             quiet: false,
             counted_at: VecDeque::new(),
             temporary: 0,
-            laps: Laps::default(),
+            compare_writes: CompareWrites::default(),
             blocked: false,
             output: [false; 3],
             zero: 0,
             counted: 0,
         }
-        .configured()
+        .with_configuration()
     }
 
     /// True if it has its own prescaler, which also divides by 32 and 128, instead of the shared one.
-    pub fn is_fine(&self) -> bool {
+    pub fn has_own_prescaler(&self) -> bool {
         self.spec.fine
     }
 
-    /// True if it wrapped around shortly before, and its handler has not run yet.
-    pub fn overflow_waits(&self, io: &Io) -> bool {
+    /// True if the counter wrapped around shortly before, and its overflow flag is still set.
+    pub fn is_overflow_pending(&self, io: &Io) -> bool {
         let waits = io.sources.is_raised(self.spec.overflow, &io.data) && io.is_enabled(self.spec.overflow);
-        waits && self.count < self.top() / 2 + 1
+        waits && self.count < self.top_count() / 2 + 1
     }
 
-    /// True if it counts a watch crystal.
     pub fn is_asynchronous(&self) -> bool {
         self.asynchronous
     }
 
     /// Returns the pins whose edges it captures or counts.
-    pub fn pins(&self) -> impl Iterator<Item = Pin> {
+    pub fn observed_pins(&self) -> impl Iterator<Item = Pin> {
         [self.spec.captured, self.spec.counted].into_iter().flatten()
     }
 
-    fn max(&self) -> u16 {
+    /// Returns the largest value of the counter's register.
+    fn max_count(&self) -> u16 {
         if self.spec.wide { 0xffff } else { 0xff }
     }
 
-    fn top(&self) -> u16 {
+    /// Returns the value at which the counter turns or restarts in its mode.
+    fn top_count(&self) -> u16 {
         match self.top {
             Top::Fixed(top) => top,
             Top::Compare => self.compare[0],
@@ -167,27 +167,28 @@ impl Timer {
         }
     }
 
-    /// Applies the control registers (tables 15-8, 16-4, 18-8).
-    fn configured(mut self) -> Self {
-        self.configure();
+    /// Returns the timer with its control registers applied.
+    fn with_configuration(mut self) -> Self {
+        self.apply_control_registers();
         self
     }
 
-    fn configure(&mut self) {
+    /// Derives mode, top and clock source from the control registers (tables 15-8, 16-4, 18-8).
+    fn apply_control_registers(&mut self) {
         let low = self.control[0] & 3;
         let high = self.control[1] >> 3 & if self.spec.wide { 3 } else { 1 };
         let mode = high << 2 | low;
-        (self.wave, self.top) = waveform::of_mode(self.spec.wide, mode);
-        if !matches!(self.wave, Wave::Phase(_)) {
+        (self.wave, self.top) = waveform::mode_and_top(self.spec.wide, mode);
+        if !matches!(self.wave, CountingMode::Phase(_)) {
             self.down = false;
         }
-        if self.wave == Wave::Up {
+        if self.wave == CountingMode::Up {
             self.compare = self.buffer;
         }
-        self.source = Source::selected(self.control[1] & 7, self.spec.fine);
+        self.source = ClockSource::from_clock_select(self.control[1] & 7, self.spec.fine);
     }
 
-    /// Returns the current time in the unit that this timer counts.
+    /// Returns the current time: the oscillator's if it counts a watch crystal, else the processor's cycle.
     fn now(&self, io: &Io) -> u64 {
         if self.asynchronous { io.clock.wall() } else { io.clock.now }
     }
@@ -195,42 +196,42 @@ impl Timer {
     /// Returns the ticks from the prescaler's zero to a moment.
     fn ticks_until(&self, time: u64, divider: u64, io: &Io) -> u64 {
         let passed = time.saturating_sub(self.zero);
-        if self.asynchronous { crystal::edges(passed, &io.clock) / divider } else { passed / divider }
+        if self.asynchronous { crystal::edges_until(passed, &io.clock) / divider } else { passed / divider }
     }
 
-    /// Returns the moment of a tick.
-    fn time_of(&self, tick: u64, divider: u64, io: &Io) -> u64 {
+    /// Returns the time of a tick.
+    fn time_of_tick(&self, tick: u64, divider: u64, io: &Io) -> u64 {
         if self.asynchronous {
-            self.zero + crystal::moment(tick * divider, &io.clock)
+            self.zero + crystal::moment_of_edge(tick * divider, &io.clock)
         } else {
             self.zero + tick * divider
         }
     }
 
-    /// Counts ticks anew from this time on: the clock was selected, or the prescaler reset.
-    fn restart(&mut self, time: u64, io: &Io) {
-        if let Source::Divided(divider) = self.source {
+    /// Counts ticks from this time on, after the clock was selected or the prescaler reset.
+    fn restart_ticks(&mut self, time: u64, io: &Io) {
+        if let ClockSource::Divided(divider) = self.source {
             self.counted = self.ticks_until(time, divider, io);
         }
     }
 
     /// Counts all ticks until now.
-    pub fn settle(&mut self, io: &mut Io) {
-        while let Some((at, reg, value)) = self.crystal.arrived(&io.clock) {
-            self.settle_until(at, io);
-            self.set(reg, value, at, io);
+    pub fn advance_to_now(&mut self, io: &mut Io) {
+        while let Some((at, reg, value)) = self.crystal.take_arrived(&io.clock) {
+            self.advance_to(at, io);
+            self.set_register(reg, value, at, io);
         }
-        self.take_capture(io);
+        self.capture_if_due(io);
         while let Some(cycle) = self.counted_at.front().copied().filter(|cycle| *cycle <= io.clock.now) {
             self.counted_at.pop_front();
-            self.tick(cycle, io);
+            self.perform_tick(cycle, io);
         }
-        self.settle_until(self.now(io), io);
+        self.advance_to(self.now(io), io);
     }
 
-    /// Counts all ticks until a moment.
-    fn settle_until(&mut self, time: u64, io: &mut Io) {
-        let Source::Divided(divider) = self.source else { return };
+    /// Counts all ticks until a time.
+    fn advance_to(&mut self, time: u64, io: &mut Io) {
+        let ClockSource::Divided(divider) = self.source else { return };
         let until = self.ticks_until(time, divider, io);
         if self.off {
             self.counted = until;
@@ -240,31 +241,31 @@ impl Timer {
             let event = self.ticks_to_event();
             let left = until - self.counted;
             if event > left {
-                self.skip(left);
+                self.skip_ticks(left);
                 self.counted = until;
             } else {
-                self.skip(event - 1);
+                self.skip_ticks(event - 1);
                 self.counted += event;
-                let time = self.time_of(self.counted, divider, io);
-                self.tick(time, io);
+                let time = self.time_of_tick(self.counted, divider, io);
+                self.perform_tick(time, io);
             }
         }
     }
 
-    /// Returns the time to settle next: a cycle, and a moment of the oscillator.
-    pub fn next(&self, io: &Io) -> (u64, u64) {
+    /// Returns the next event with an effect in each kind of time: a cycle, and a moment of the oscillator.
+    pub fn next_event_times(&self, io: &Io) -> (u64, u64) {
         let counts = self.counted_at.front().copied().unwrap_or(u64::MAX);
         let captures = self.capture_at.unwrap_or(u64::MAX).min(counts);
-        let never = (captures, self.crystal.next(&io.clock));
-        let Source::Divided(divider) = self.source else { return never };
-        let drives = (0..self.spec.units).any(|unit| self.action(unit) != 0);
+        let never = (captures, self.crystal.next_arrival(&io.clock));
+        let ClockSource::Divided(divider) = self.source else { return never };
+        let drives = (0..self.spec.units).any(|unit| self.match_action(unit) != 0);
         let interrupts = self.spec.matches.iter().any(|id| io.is_enabled(*id))
             || io.is_enabled(self.spec.overflow)
             || io.is_enabled(self.spec.capture);
         if self.off || !(drives || interrupts) {
             return never;
         }
-        let time = self.time_of(self.counted + self.ticks_to_event(), divider, io);
+        let time = self.time_of_tick(self.counted + self.ticks_to_event(), divider, io);
         if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time.min(captures), u64::MAX) }
     }
 
@@ -272,12 +273,12 @@ impl Timer {
     /// counter is missed, as the data sheet says of CTC and fast PWM (sections 16.9.2, 16.9.3): the counter
     /// goes on to its maximum and wraps around. The data sheet does not say this of the phase correct modes;
     /// their counter is assumed to do the same, since it compares in the same way.
-    fn turn(&self) -> u16 {
-        let top = self.top();
+    fn turning_count(&self) -> u16 {
+        let top = self.top_count();
         match self.down {
             true => 0,
             false if self.count <= top => top,
-            false => self.max(),
+            false => self.max_count(),
         }
     }
 
@@ -287,7 +288,7 @@ impl Timer {
             return 1;
         }
         let count = self.count;
-        let mut near = count.abs_diff(self.turn());
+        let mut near = count.abs_diff(self.turning_count());
         for compare in &self.compare[..self.spec.units] {
             let far = if self.down { count.checked_sub(*compare) } else { compare.checked_sub(count) };
             near = near.min(far.unwrap_or(u16::MAX));
@@ -296,7 +297,7 @@ impl Timer {
     }
 
     /// Skips ticks that only count.
-    fn skip(&mut self, ticks: u64) {
+    fn skip_ticks(&mut self, ticks: u64) {
         if ticks > 0 {
             let ticks = ticks as u16;
             self.count = if self.down { self.count - ticks } else { self.count + ticks };
@@ -305,53 +306,54 @@ impl Timer {
 
     /// Performs one tick with all its effects. A flag is set at the tick with which the counter leaves its
     /// value (figures 16-10 to 16-13).
-    fn tick(&mut self, time: u64, io: &mut Io) {
+    fn perform_tick(&mut self, time: u64, io: &mut Io) {
         let was = self.count;
         let down = self.down;
         if !std::mem::take(&mut self.blocked) {
             for unit in 0..self.spec.units {
                 if self.compare[unit] == was {
-                    self.tell_lap(unit, time, io);
-                    self.raise(self.spec.matches[unit], time, io);
-                    self.match_output(unit, down, time, io);
+                    self.report_compare_behind(unit, time, io);
+                    self.raise_flag(self.spec.matches[unit], time, io);
+                    self.set_output_at_match(unit, down, time, io);
                 }
             }
         }
-        let top = self.top();
-        let turns = was == self.turn();
+        let top = self.top_count();
+        let turns = was == self.turning_count();
         if turns && was > top {
-            self.tell_lap(0, time, io);
+            self.report_compare_behind(0, time, io);
         }
         match self.wave {
-            Wave::Up | Wave::Fast => {
+            CountingMode::Up | CountingMode::Fast => {
                 self.count = if turns { 0 } else { was + 1 };
-                let overflows = if self.wave == Wave::Fast { was == top } else { was == self.max() };
+                let overflows =
+                    if self.wave == CountingMode::Fast { was == top } else { was == self.max_count() };
                 if overflows {
-                    self.raise(self.spec.overflow, time, io);
+                    self.raise_flag(self.spec.overflow, time, io);
                 }
                 if was == top && self.top == Top::Capture {
-                    self.raise(self.spec.capture, time, io);
+                    self.raise_flag(self.spec.capture, time, io);
                 }
-                if self.count == 0 && self.wave == Wave::Fast {
+                if self.count == 0 && self.wave == CountingMode::Fast {
                     self.compare = self.buffer;
-                    self.bottom_outputs(time, io);
+                    self.set_outputs_at_bottom(time, io);
                 }
             }
-            Wave::Phase(late) => {
+            CountingMode::Phase(late) => {
                 if !turns {
                     self.count = if down { was - 1 } else { was + 1 };
                 } else if down || was != top {
                     self.down = false;
-                    self.raise(self.spec.overflow, time, io);
+                    self.raise_flag(self.spec.overflow, time, io);
                     if late {
                         self.compare = self.buffer;
                     }
-                    self.count = if down { self.top().min(1) } else { 0 };
+                    self.count = if down { self.top_count().min(1) } else { 0 };
                 } else {
                     self.down = true;
                     self.count = was.saturating_sub(1);
                     if self.top == Top::Capture {
-                        self.raise(self.spec.capture, time, io);
+                        self.raise_flag(self.spec.capture, time, io);
                     }
                     if !late {
                         self.compare = self.buffer;
@@ -361,45 +363,46 @@ impl Timer {
         }
     }
 
-    fn raise(&mut self, id: Id, time: u64, io: &mut Io) {
+    /// Sets the flag of an interrupt source, at a time in the unit that this timer counts.
+    fn raise_flag(&mut self, id: SourceId, time: u64, io: &mut Io) {
         if self.asynchronous {
-            io.raise_at(id, time);
+            io.raise_flag_at_moment(id, time);
             if io.is_enabled(id) {
-                self.crystal.raised(id, time, &io.clock);
+                self.crystal.record_flag(id, time, &io.clock);
             }
         } else {
-            io.raise(id, time);
+            io.raise_flag(id, time);
         }
     }
 
     /// Returns COMnx1:0 of a unit.
-    fn action(&self, unit: usize) -> u8 {
+    fn match_action(&self, unit: usize) -> u8 {
         self.control[0] >> (6 - 2 * unit) & 3
     }
 
     /// Moves a unit's pin at a match (tables 16-1 to 16-3). A compare value at an end of the way keeps the
     /// pin constant: high at the top, low at the bottom of the phase correct modes, the opposite if inverted
     /// (sections 16.9.3, 16.9.4).
-    fn match_output(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
-        let at_top = self.compare[unit] == self.top();
-        let level = match (self.action(unit), self.wave) {
+    fn set_output_at_match(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
+        let at_top = self.compare[unit] == self.top_count();
+        let level = match (self.match_action(unit), self.wave) {
             (0, _) => return,
-            (1, Wave::Up) => !self.output[unit],
+            (1, CountingMode::Up) => !self.output[unit],
             (1, _) if unit == 0 && self.top == Top::Compare => !self.output[0],
-            (1, Wave::Fast) if unit == 0 && self.top == Top::Capture => !self.output[0],
+            (1, CountingMode::Fast) if unit == 0 && self.top == Top::Capture => !self.output[0],
             (1, _) => return,
-            (action, Wave::Fast) if at_top => action == 2,
-            (action, Wave::Up | Wave::Fast) => action == 3,
-            (action, Wave::Phase(_)) => (action == 3) != (at_top || down && self.compare[unit] != 0),
+            (action, CountingMode::Fast) if at_top => action == 2,
+            (action, CountingMode::Up | CountingMode::Fast) => action == 3,
+            (action, CountingMode::Phase(_)) => (action == 3) != (at_top || down && self.compare[unit] != 0),
         };
         self.set_output(unit, level, time, io);
     }
 
     /// Sets the outputs at the bottom of fast PWM.
-    fn bottom_outputs(&mut self, time: u64, io: &mut Io) {
+    fn set_outputs_at_bottom(&mut self, time: u64, io: &mut Io) {
         for unit in 0..self.spec.units {
-            if self.action(unit) >= 2 {
-                self.set_output(unit, self.action(unit) == 2, time, io);
+            if self.match_action(unit) >= 2 {
+                self.set_output(unit, self.match_action(unit) == 2, time, io);
             }
         }
     }
@@ -408,45 +411,48 @@ impl Timer {
         self.output[unit] = level;
         let Some(pin) = self.spec.outputs[unit] else { return };
         let cycle = if self.asynchronous { io.clock.cycle_at(time) } else { time };
-        io.override_value(pin, (self.action(unit) != 0).then_some(level), false, cycle);
+        io.override_pin(pin, (self.match_action(unit) != 0).then_some(level), false, cycle);
     }
 
     /// Returns the part of a lap from the counter to a unit's compare value, and the distance of that from
     /// the previous value; zero in modes whose matches work differently.
-    fn ahead(&self, unit: usize, before: u16) -> Ahead {
-        let part = |ticks: u16| f64::from(ticks & self.max()) / (f64::from(self.max()) + 1.0);
+    fn compare_distance(&self, unit: usize, before: u16) -> CompareDistance {
+        let part = |ticks: u16| f64::from(ticks & self.max_count()) / (f64::from(self.max_count()) + 1.0);
         let compare = self.compare[unit];
         match self.top {
             // The top of CTC: one below the counter is missed for certain.
             Top::Compare if unit == 0 => {
-                Ahead { of_lap: f64::from(u8::from(compare < self.count)), step: 0.0 }
+                CompareDistance { laps: f64::from(u8::from(compare < self.count)), step: 0.0 }
             }
-            Top::Fixed(top) if top == self.max() => Ahead {
-                of_lap: part(compare.wrapping_sub(self.count)),
+            Top::Fixed(top) if top == self.max_count() => CompareDistance {
+                laps: part(compare.wrapping_sub(self.count)),
                 step: part(compare.wrapping_sub(before)),
             },
-            _ => Ahead::default(),
+            _ => CompareDistance::default(),
         }
     }
 
     /// Reports a match whose compare value had been written behind the counter.
-    fn tell_lap(&mut self, unit: usize, time: u64, io: &mut Io) {
-        let Some((at, address)) = self.laps.matched(unit) else { return };
-        let Source::Divided(divider) = self.source else { return };
-        let lap = (u64::from(self.max()) + 1) * divider;
+    fn report_compare_behind(&mut self, unit: usize, time: u64, io: &mut Io) {
+        let Some((at, address)) = self.compare_writes.take_write_behind(unit) else { return };
+        let ClockSource::Divided(divider) = self.source else { return };
+        let lap = (u64::from(self.max_count()) + 1) * divider;
         let missed_top = self.top == Top::Compare && unit == 0;
         let is_lost = missed_top || time.saturating_sub(at) > lap - lap / 8;
         if io.is_enabled(self.spec.matches[unit]) && is_lost {
             let (timer, unit) = (self.spec.number, unit as u8);
-            io.log.find(FindingKind::CompareBehind { timer, unit, lap }, io.clock.wall_at(at), address);
+            io.log.report_finding(
+                FindingKind::CompareBehind { timer, unit, lap },
+                io.clock.wall_at(at),
+                address,
+            );
         }
     }
 
-    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
-        self.settle(io);
+        self.advance_to_now(io);
         // Of the others "the value in the temporary storage register is read" (section 18.9).
-        if let Some(value) = self.crystal.on_its_way(reg).filter(|_| reg != Reg::Count) {
+        if let Some(value) = self.crystal.pending_value(reg).filter(|_| reg != Reg::Count) {
             return value;
         }
         match reg {
@@ -472,57 +478,61 @@ impl Timer {
         }
     }
 
-    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
-        self.settle(io);
+        self.advance_to_now(io);
         if self.asynchronous {
             self.crystal.write(reg, value, io);
         } else {
-            self.set(reg, value, io.clock.now, io);
+            self.set_register(reg, value, io.clock.now, io);
         }
     }
 
     /// Sets a register, at a time in the unit that this timer counts.
-    fn set(&mut self, reg: Reg, value: u8, time: u64, io: &mut Io) {
+    fn set_register(&mut self, reg: Reg, value: u8, time: u64, io: &mut Io) {
         let word = |timer: &Timer| match timer.spec.wide {
             true => u16::from(timer.temporary) << 8 | u16::from(value),
             false => u16::from(value),
         };
         match reg {
-            Reg::ControlA => self.reconfigure([value, self.control[1]], time, io),
+            Reg::ControlA => self.write_control([value, self.control[1]], time, io),
             Reg::ControlB => {
-                self.reconfigure(
+                self.write_control(
                     [self.control[0], if self.spec.wide { value } else { value & 0xf }],
                     time,
                     io,
                 );
                 if !self.spec.wide {
-                    self.force(value, io);
+                    self.force_match(value, io);
                 }
             }
-            Reg::ControlC => self.force(value, io),
+            Reg::ControlC => self.force_match(value, io),
             Reg::Control => {
                 let a = value >> 6 & 1 | value >> 2 & 2 | (value & 0x30) << 2;
-                self.reconfigure([a, value & 7], time, io);
-                self.force(value & 0x80, io);
+                self.write_control([a, value & 7], time, io);
+                self.force_match(value & 0x80, io);
             }
             Reg::Count => {
                 self.count = word(self);
                 self.blocked = true;
-                self.laps = Laps::default();
+                self.compare_writes = CompareWrites::default();
             }
             Reg::Compare(unit) => {
                 // With a fixed top "the unused bits are masked to zero" (sections 16.9.3, 16.9.4).
                 let mask = match self.top {
-                    Top::Fixed(top) if self.wave != Wave::Up => top,
+                    Top::Fixed(top) if self.wave != CountingMode::Up => top,
                     _ => u16::MAX,
                 };
                 self.buffer[usize::from(unit)] = word(self) & mask;
-                if self.wave == Wave::Up {
+                if self.wave == CountingMode::Up {
                     let unit = usize::from(unit);
                     let before = std::mem::replace(&mut self.compare, self.buffer)[unit];
-                    let runs = matches!(self.source, Source::Divided(_)) && !self.off;
-                    self.laps.written(unit, self.ahead(unit, before), (time, io.address), runs);
+                    let runs = matches!(self.source, ClockSource::Divided(_)) && !self.off;
+                    self.compare_writes.record_write(
+                        unit,
+                        self.compare_distance(unit, before),
+                        (time, io.address),
+                        runs,
+                    );
                 }
             }
             // ICRn can be written only if it is the top (section 16.6).
@@ -532,43 +542,44 @@ impl Timer {
         }
     }
 
-    fn reconfigure(&mut self, control: [u8; 2], time: u64, io: &mut Io) {
+    /// Sets both control registers, with the effects of their changes.
+    fn write_control(&mut self, control: [u8; 2], time: u64, io: &mut Io) {
         let before = self.source;
         // An edge on its way does not count under a new setting.
         if (self.control[1] ^ control[1]) & (RISING | CANCEL_NOISE) != 0 {
             self.capture_at = None;
         }
         self.control = control;
-        self.configure();
+        self.apply_control_registers();
         self.capture_at = self.capture_at.filter(|_| self.top != Top::Capture);
         if self.source != before {
-            self.restart(time, io);
+            self.restart_ticks(time, io);
             self.counted_at.clear();
         }
         let now = io.clock.now;
         for unit in 0..self.spec.units {
             let Some(pin) = self.spec.outputs[unit] else { continue };
-            let value = (self.action(unit) != 0).then_some(self.output[unit]);
-            io.override_value(pin, value, false, now);
+            let value = (self.match_action(unit) != 0).then_some(self.output[unit]);
+            io.override_pin(pin, value, false, now);
         }
     }
 
-    /// FOCnx: applies the pin's match action without a match.
-    fn force(&mut self, value: u8, io: &mut Io) {
-        if self.wave != Wave::Up {
+    /// Executes a write of FOCnx: applies the pins' match actions without a match.
+    fn force_match(&mut self, value: u8, io: &mut Io) {
+        if self.wave != CountingMode::Up {
             return;
         }
         let now = self.now(io);
         for unit in 0..self.spec.units {
             if value & 0x80 >> unit != 0 {
-                self.match_output(unit, false, now, io);
+                self.set_output_at_match(unit, false, now, io);
             }
         }
     }
 
-    /// Handles a change of a captured or counted pin.
-    pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
-        if self.spec.counted == Some(pin) && self.source == Source::Edges(high) && !self.off {
+    /// Schedules a capture or a count for a change of a pin, if it is one that the timer observes.
+    pub fn handle_pin_change(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
+        if self.spec.counted == Some(pin) && self.source == ClockSource::Edges(high) && !self.off {
             self.counted_at.push_back(cycle + EDGE_DETECTOR);
         }
         if self.spec.captured == Some(pin) {
@@ -586,63 +597,62 @@ impl Timer {
             } else if wanted {
                 self.capture_at = Some(cycle + EDGE_DETECTOR);
             }
-            self.settle(io);
+            self.advance_to_now(io);
         }
     }
 
     /// Captures the count if an edge has arrived.
-    fn take_capture(&mut self, io: &mut Io) {
+    fn capture_if_due(&mut self, io: &mut Io) {
         if let Some(cycle) = self.capture_at.take_if(|cycle| *cycle <= io.clock.now) {
-            self.settle_until(cycle, io);
+            self.advance_to(cycle, io);
             self.capture = self.count;
-            io.raise(self.spec.capture, cycle);
+            io.raise_flag(self.spec.capture, cycle);
         }
     }
 
     /// Sets the prescaler to zero.
     pub fn reset_prescaler(&mut self, io: &mut Io) {
-        self.settle(io);
+        self.advance_to_now(io);
         self.zero = self.now(io);
         self.counted = 0;
     }
 
-    /// Switches its clock off or on.
-    pub fn switch(&mut self, off: bool, io: &mut Io) {
-        self.settle(io);
+    pub fn set_clock_off(&mut self, off: bool, io: &mut Io) {
+        self.advance_to_now(io);
         self.off = off;
     }
 
-    /// Makes it count a watch crystal, or the processor's clock again.
+    /// Makes the timer count a watch crystal, or the processor's clock again.
     pub fn set_asynchronous(&mut self, asynchronous: bool, io: &mut Io) {
         if self.asynchronous != asynchronous {
-            self.settle(io);
+            self.advance_to_now(io);
             self.asynchronous = asynchronous;
             self.crystal = Crystal::new();
             self.zero = 0;
-            self.restart(self.now(io), io);
+            self.restart_ticks(self.now(io), io);
         }
     }
 
-    /// Returns the registers that are busy passing on a written value.
-    pub fn busy(&self) -> impl Iterator<Item = Reg> + '_ {
-        self.crystal.busy()
+    /// Returns the registers whose written values have not arrived yet.
+    pub fn busy_registers(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.crystal.busy_registers()
     }
 
     /// Begins a sleep that stops the processor's clock.
-    pub fn fall_asleep(&mut self, io: &mut Io) {
+    pub fn begin_sleep(&mut self, io: &mut Io) {
         if !self.asynchronous {
             return;
         }
-        self.settle(io);
-        let again = self.crystal.fall_asleep(self.count as u8, &io.clock);
+        self.advance_to_now(io);
+        let again = self.crystal.begin_sleep(self.count as u8, &io.clock);
         if let Some(again) = again.filter(|again| !io.sources.is_raised(*again, &io.data)) {
-            io.raise_at(again, io.clock.wall());
+            io.raise_flag_at_moment(again, io.clock.wall());
         }
     }
 
     /// Ends the sleep.
-    pub fn wake(&mut self, io: &Io) {
-        self.crystal.wake(&io.clock);
+    pub fn end_sleep(&mut self, io: &Io) {
+        self.crystal.end_sleep(&io.clock);
     }
 }
 

@@ -14,7 +14,7 @@ fn io() -> Io {
     let list = named.map(|(name, vector)| Source::for_tests(name, vector)).collect();
     let mut ports = Ports::new();
     for (index, pin) in (0..).zip(pins()) {
-        ports.watch(pin, index);
+        ports.record_as(pin, index);
     }
     let (sources, clock, log) = (Sources::new(list), Clock::new(16_000_000), Log::default());
     Io { data: vec![0; 2], sources, ports, clock, log, frozen: false, address: 0 }
@@ -25,7 +25,7 @@ fn pins() -> [Pin; 3] {
 }
 
 fn timer(wide: bool, fine: bool, io: &Io) -> Timer {
-    let id = |name| io.sources.named(name);
+    let id = |name| io.sources.by_name(name);
     Timer::new(Spec {
         number: 1,
         wide,
@@ -75,10 +75,10 @@ proptest! {
             let reg = if wide || reg != 3 { reg } else { 0 };
             for _ in 0..wait {
                 steps.clock.now += 1;
-                stepping.settle(&mut steps);
+                stepping.advance_to_now(&mut steps);
             }
             leaps.clock.now += wait;
-            leaping.settle(&mut leaps);
+            leaping.advance_to_now(&mut leaps);
             prop_assert_eq!((leaping.count, leaping.down), (stepping.count, stepping.down));
             prop_assert_eq!(&leaps.data, &steps.data);
             prop_assert_eq!(&leaps.log.edges, &steps.log.edges);
@@ -102,7 +102,7 @@ proptest! {
                 for tick in 1..=predicted {
                     prop_assert_eq!((io.data[0], io.log.edges.len()), (0, edges), "tick {}", tick);
                     prop_assert!(tick == predicted || timer.ticks_to_event() == predicted - tick + 1);
-                    timer.tick(tick, &mut io);
+                    timer.perform_tick(tick, &mut io);
                 }
                 io.data[0] = 0;
             }

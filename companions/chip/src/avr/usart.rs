@@ -6,7 +6,7 @@
 //! following the transfer").
 
 use super::io::Io;
-use super::sources::Id;
+use super::sources::SourceId;
 use crate::Pin;
 
 /// A register of a serial port.
@@ -34,11 +34,11 @@ pub struct Spec {
     /// The address of UCSRnB.
     pub enable: u16,
     /// Interrupt source: a byte was received.
-    pub received: Id,
+    pub received: SourceId,
     /// Interrupt source: the data register is empty.
-    pub empty: Id,
+    pub empty: SourceId,
     /// Interrupt source: everything is sent.
-    pub sent: Id,
+    pub sent: SourceId,
     /// RXDn.
     pub input: Pin,
     /// TXDn.
@@ -66,7 +66,7 @@ pub struct Usart {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     levels: u32,
-    left: u8,
+    bits_left: u8,
     /// Time at which the next bit begins, or the last one ends.
     next: u64,
 }
@@ -81,35 +81,32 @@ const TXEN: u8 = 0x08;
 const UCSZ2: u8 = 0x04;
 
 impl Usart {
-    /// Creates a port at reset.
     pub fn new(spec: Spec, io: &mut Io) -> Self {
-        io.set_byte(spec.status, UDRE);
+        io.set_register(spec.status, UDRE);
         let (buffer, sending, receiving) = (None, None, None);
         Usart { spec, enable: 0, format: 6, baud: 0, zero: 0, buffer, sending, receiving, fifo: Vec::new() }
     }
 
-    /// Returns its input pin.
     pub fn input(&self) -> Pin {
         self.spec.input
     }
 
     /// Returns the cycles of a bit (table 20-1).
-    fn bit(&self, io: &Io) -> u64 {
-        let samples = if io.byte(self.spec.status) & U2X == 0 { 16 } else { 8 };
+    fn cycles_per_bit(&self, io: &Io) -> u64 {
+        let samples = if io.register(self.spec.status) & U2X == 0 { 16 } else { 8 };
         (u64::from(self.baud) + 1) * samples
     }
 
-    /// Returns the data bits in a frame (table 20-11).
-    fn width(&self) -> u8 {
+    /// Returns the number of data bits in a frame (table 20-11).
+    fn data_bits(&self) -> u8 {
         match (self.enable & UCSZ2 != 0, self.format >> 1 & 3) {
             (true, _) => 9,
             (false, size) => 5 + size,
         }
     }
 
-    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
-        self.settle(io);
+        self.advance_to_now(io);
         match reg {
             Reg::Data => {
                 if self.fifo.is_empty() {
@@ -117,11 +114,11 @@ impl Usart {
                 }
                 let byte = self.fifo.remove(0);
                 if self.fifo.is_empty() {
-                    io.lower(self.spec.received);
+                    io.clear_flag(self.spec.received);
                 }
                 byte
             }
-            Reg::Status => io.byte(self.spec.status),
+            Reg::Status => io.register(self.spec.status),
             Reg::Enable => self.enable,
             Reg::Format => self.format,
             Reg::Baud => self.baud as u8,
@@ -129,27 +126,26 @@ impl Usart {
         }
     }
 
-    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
-        self.settle(io);
+        self.advance_to_now(io);
         match reg {
             Reg::Data => self.send(value, io),
             Reg::Status => {
                 // TXC is cleared by writing a one to it; only the hardware changes the other flags.
-                let flags = io.byte(self.spec.status) & (RXC | TXC | UDRE | DOR | 0x14) & !(value & TXC);
-                io.set_byte(self.spec.status, flags | value & (U2X | 1));
-                io.refresh();
+                let flags = io.register(self.spec.status) & (RXC | TXC | UDRE | DOR | 0x14) & !(value & TXC);
+                io.set_register(self.spec.status, flags | value & (U2X | 1));
+                io.update_pending();
             }
             Reg::Enable => {
                 self.enable = value;
-                io.set_byte(self.spec.enable, value);
+                io.set_register(self.spec.enable, value);
                 let takes = value & TXEN != 0;
-                io.override_value(self.spec.output, takes.then_some(true), takes, io.clock.now);
+                io.override_pin(self.spec.output, takes.then_some(true), takes, io.clock.now);
                 if value & RXEN == 0 {
                     self.fifo.clear();
-                    io.lower(self.spec.received);
+                    io.clear_flag(self.spec.received);
                 }
-                io.refresh();
+                io.update_pending();
             }
             Reg::Format => self.format = value,
             Reg::Baud => {
@@ -160,24 +156,25 @@ impl Usart {
         }
     }
 
+    /// Executes a write of UDR: buffers the byte, or starts its frame at the next edge of the bit clock.
     fn send(&mut self, value: u8, io: &mut Io) {
         if self.enable & TXEN == 0 || self.buffer.is_some() {
             return;
         }
         self.buffer = Some(u16::from(value) | u16::from(self.enable & 1) << 8);
         if self.sending.is_none() {
-            let bit = self.bit(io);
+            let bit = self.cycles_per_bit(io);
             let edges = (io.clock.now - self.zero) / bit + 1;
-            self.load(self.zero + edges * bit, io);
+            self.start_frame(self.zero + edges * bit, io);
         } else {
-            io.lower(self.spec.empty);
+            io.clear_flag(self.spec.empty);
         }
     }
 
-    /// Moves the buffer into the shift register; its start bit begins at `start`.
-    fn load(&mut self, start: u64, io: &mut Io) {
+    /// Moves the buffer into the shift register as a frame whose start bit begins at `start`.
+    fn start_frame(&mut self, start: u64, io: &mut Io) {
         let Some(data) = self.buffer.take() else { return };
-        let width = self.width();
+        let width = self.data_bits();
         let data = u32::from(data) & ((1 << width) - 1);
         let mut levels = data << 1;
         let mut count = 1 + width;
@@ -188,9 +185,9 @@ impl Usart {
         }
         let stops = 1 + (self.format >> 3 & 1);
         levels |= (1u32 << stops).wrapping_sub(1) << count;
-        self.sending = Some(Frame { levels, left: count + stops, next: start });
+        self.sending = Some(Frame { levels, bits_left: count + stops, next: start });
         io.log.serial.push(data as u8);
-        io.raise(self.spec.empty, io.clock.now);
+        io.raise_flag(self.spec.empty, io.clock.now);
     }
 
     /// True if a frame is being sent.
@@ -198,11 +195,11 @@ impl Usart {
         self.sending.is_some()
     }
 
-    /// Returns the cycle at which to settle next.
-    pub fn next(&self, io: &Io) -> u64 {
+    /// Returns the cycle at which a bit begins, ends or is sampled next; `u64::MAX` if none is.
+    pub fn next_event_cycle(&self, io: &Io) -> u64 {
         let sends = match self.sending {
-            Some(frame) if io.ports.is_seen(self.spec.output) => frame.next,
-            Some(frame) => frame.next + u64::from(frame.left) * self.bit(io),
+            Some(frame) if io.ports.is_observed(self.spec.output) => frame.next,
+            Some(frame) => frame.next + u64::from(frame.bits_left) * self.cycles_per_bit(io),
             None => u64::MAX,
         };
         let receives = self.receiving.map_or(u64::MAX, |(start, bits, _)| self.sample_time(start, bits, io));
@@ -210,19 +207,19 @@ impl Usart {
     }
 
     /// Sends and receives until now.
-    pub fn settle(&mut self, io: &mut Io) {
+    pub fn advance_to_now(&mut self, io: &mut Io) {
         while let Some(frame) = self.sending.filter(|frame| frame.next <= io.clock.now) {
-            let bit = self.bit(io);
-            if frame.left > 0 {
-                io.override_value(self.spec.output, Some(frame.levels & 1 != 0), true, frame.next);
-                let (levels, left, next) = (frame.levels >> 1, frame.left - 1, frame.next + bit);
-                self.sending = Some(Frame { levels, left, next });
+            let bit = self.cycles_per_bit(io);
+            if frame.bits_left > 0 {
+                io.override_pin(self.spec.output, Some(frame.levels & 1 != 0), true, frame.next);
+                let (levels, bits_left, next) = (frame.levels >> 1, frame.bits_left - 1, frame.next + bit);
+                self.sending = Some(Frame { levels, bits_left, next });
             } else if self.buffer.is_some() {
                 // "... or immediately after the last stop bit of the previous frame is transmitted" (section 20.6.1)
-                self.load(frame.next, io);
+                self.start_frame(frame.next, io);
             } else {
                 self.sending = None;
-                io.raise(self.spec.sent, frame.next);
+                io.raise_flag(self.spec.sent, frame.next);
             }
         }
         while let Some((start, bits, data)) = self.receiving {
@@ -230,19 +227,20 @@ impl Usart {
             if time > io.clock.now {
                 break;
             }
-            self.sample(start, bits, data, time, io);
+            self.sample_bit(start, bits, data, time, io);
         }
     }
 
-    /// Returns the time of the middle of a bit.
+    /// Returns the cycle of the middle of bit number `bits` of a frame that began at `start`.
     fn sample_time(&self, start: u64, bits: u8, io: &Io) -> u64 {
-        let bit = self.bit(io);
+        let bit = self.cycles_per_bit(io);
         start + bit / 2 + u64::from(bits) * bit
     }
 
-    fn sample(&mut self, start: u64, bits: u8, data: u16, time: u64, io: &mut Io) {
+    /// Samples a bit of the frame being received, and passes on the byte with the last one.
+    fn sample_bit(&mut self, start: u64, bits: u8, data: u16, time: u64, io: &mut Io) {
         let high = io.ports.level(self.spec.input);
-        let width = self.width();
+        let width = self.data_bits();
         let parity = u8::from(self.format & 0x20 != 0);
         self.receiving = if bits == 0 && high {
             None // no start bit, but noise
@@ -252,7 +250,7 @@ impl Usart {
         } else {
             if self.fifo.len() < 2 {
                 self.fifo.push(data as u8);
-                io.raise(self.spec.received, time);
+                io.raise_flag(self.spec.received, time);
             } else {
                 io.data[usize::from(self.spec.status)] |= DOR;
             }
@@ -260,8 +258,8 @@ impl Usart {
         };
     }
 
-    /// Handles a change of the level of RXDn.
-    pub fn pin_changed(&mut self, high: bool, cycle: u64) {
+    /// Starts a frame at a falling edge of RXDn.
+    pub fn handle_pin_change(&mut self, high: bool, cycle: u64) {
         if !high && self.enable & RXEN != 0 && self.receiving.is_none() {
             self.receiving = Some((cycle, 0, 0));
         }

@@ -1,10 +1,10 @@
 //! Modes of a timer, as selected by the control registers (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
 //!
-//! Source: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
+//! ClockSource: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
 
-/// Counting mode, and the time at which compare registers take effect.
+/// Counting mode of a timer, and the time at which compare registers take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wave {
+pub enum CountingMode {
     /// Normal and CTC: compare registers take effect at once.
     Up,
     /// Fast PWM: they take effect at the bottom.
@@ -13,10 +13,9 @@ pub enum Wave {
     Phase(bool),
 }
 
-/// Highest value of the counter.
+/// Source of the highest value of the counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Top {
-    /// A number.
     Fixed(u16),
     /// OCRnA.
     Compare,
@@ -24,10 +23,9 @@ pub enum Top {
     Capture,
 }
 
-/// Source of the counter's ticks.
+/// ClockSource of the counter's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// Nothing.
+pub enum ClockSource {
     Stopped,
     /// The prescaler, with its divider.
     Divided(u64),
@@ -35,50 +33,50 @@ pub enum Source {
     Edges(bool),
 }
 
-/// Returns the waveform of a mode, WGMn3:0 or WGMn2:0.
-pub fn of_mode(wide: bool, mode: u8) -> (Wave, Top) {
+/// Returns the counting mode and top of a mode number, WGMn3:0 (`wide`: 16 bits) or WGMn2:0.
+pub fn mode_and_top(wide: bool, mode: u8) -> (CountingMode, Top) {
     if wide {
         match mode {
-            0 | 13 => (Wave::Up, Top::Fixed(0xffff)),
-            1 => (Wave::Phase(false), Top::Fixed(0xff)),
-            2 => (Wave::Phase(false), Top::Fixed(0x1ff)),
-            3 => (Wave::Phase(false), Top::Fixed(0x3ff)),
-            4 => (Wave::Up, Top::Compare),
-            5 => (Wave::Fast, Top::Fixed(0xff)),
-            6 => (Wave::Fast, Top::Fixed(0x1ff)),
-            7 => (Wave::Fast, Top::Fixed(0x3ff)),
-            8 => (Wave::Phase(true), Top::Capture),
-            9 => (Wave::Phase(true), Top::Compare),
-            10 => (Wave::Phase(false), Top::Capture),
-            11 => (Wave::Phase(false), Top::Compare),
-            12 => (Wave::Up, Top::Capture),
-            14 => (Wave::Fast, Top::Capture),
-            _ => (Wave::Fast, Top::Compare),
+            0 | 13 => (CountingMode::Up, Top::Fixed(0xffff)),
+            1 => (CountingMode::Phase(false), Top::Fixed(0xff)),
+            2 => (CountingMode::Phase(false), Top::Fixed(0x1ff)),
+            3 => (CountingMode::Phase(false), Top::Fixed(0x3ff)),
+            4 => (CountingMode::Up, Top::Compare),
+            5 => (CountingMode::Fast, Top::Fixed(0xff)),
+            6 => (CountingMode::Fast, Top::Fixed(0x1ff)),
+            7 => (CountingMode::Fast, Top::Fixed(0x3ff)),
+            8 => (CountingMode::Phase(true), Top::Capture),
+            9 => (CountingMode::Phase(true), Top::Compare),
+            10 => (CountingMode::Phase(false), Top::Capture),
+            11 => (CountingMode::Phase(false), Top::Compare),
+            12 => (CountingMode::Up, Top::Capture),
+            14 => (CountingMode::Fast, Top::Capture),
+            _ => (CountingMode::Fast, Top::Compare),
         }
     } else {
         match mode {
-            1 => (Wave::Phase(false), Top::Fixed(0xff)),
-            2 => (Wave::Up, Top::Compare),
-            3 => (Wave::Fast, Top::Fixed(0xff)),
-            5 => (Wave::Phase(false), Top::Compare),
-            7 => (Wave::Fast, Top::Compare),
-            _ => (Wave::Up, Top::Fixed(0xff)),
+            1 => (CountingMode::Phase(false), Top::Fixed(0xff)),
+            2 => (CountingMode::Up, Top::Compare),
+            3 => (CountingMode::Fast, Top::Fixed(0xff)),
+            5 => (CountingMode::Phase(false), Top::Compare),
+            7 => (CountingMode::Fast, Top::Compare),
+            _ => (CountingMode::Up, Top::Fixed(0xff)),
         }
     }
 }
 
-impl Source {
+impl ClockSource {
     /// Returns the source of CSn2:0; `fine` is true for a prescaler that also divides by 32 and 128.
-    pub fn selected(bits: u8, fine: bool) -> Self {
+    pub fn from_clock_select(bits: u8, fine: bool) -> Self {
         match (bits, fine) {
-            (0, _) => Source::Stopped,
-            (1, _) => Source::Divided(1),
-            (2, _) => Source::Divided(8),
-            (3, false) => Source::Divided(64),
-            (4, false) => Source::Divided(256),
-            (5, false) => Source::Divided(1024),
-            (n, false) => Source::Edges(n == 7),
-            (n, true) => Source::Divided([32, 64, 128, 256, 1024][usize::from(n - 3)]),
+            (0, _) => ClockSource::Stopped,
+            (1, _) => ClockSource::Divided(1),
+            (2, _) => ClockSource::Divided(8),
+            (3, false) => ClockSource::Divided(64),
+            (4, false) => ClockSource::Divided(256),
+            (5, false) => ClockSource::Divided(1024),
+            (n, false) => ClockSource::Edges(n == 7),
+            (n, true) => ClockSource::Divided([32, 64, 128, 256, 1024][usize::from(n - 3)]),
         }
     }
 }

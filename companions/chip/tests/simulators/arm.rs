@@ -4,7 +4,7 @@
 use crate::thumb::{
     BKPT, BX_LR, CPSID, CPSIE, ISB, NOP, WFI, adds, bytes, load, lsls, mov, movs, poke, set, store,
 };
-use jitterlab_chip::arm::rp2040::{self, run_and_look};
+use jitterlab_chip::arm::rp2040::{self, run_with_final_state};
 use jitterlab_chip::log::{Fault, FindingKind};
 use jitterlab_chip::{Image, Log, Setup, Stop};
 
@@ -21,8 +21,13 @@ fn run(program: &[u16]) -> (Log, [u32; 16]) {
     let vectors = [HANDLERS | 1; 48].iter().flat_map(|handler| handler.to_le_bytes()).collect();
     let flash = vec![(RAM, bytes(&code)), (VECTORS, vectors), (HANDLERS, bytes(&[adds(7, 1), BX_LR]))];
     let image = Image { flash, entry: Some(RAM | 1), ..Image::default() };
-    let setup = Setup { clock_hz: 125_000_000, cycles: 1_000_000, entries: true, ..Setup::from_image(image) };
-    let (log, registers, ..) = run_and_look(&setup);
+    let setup = Setup {
+        clock_hz: 125_000_000,
+        max_cycles: 1_000_000,
+        record_entries: true,
+        ..Setup::from_image(image)
+    };
+    let (log, registers, ..) = run_with_final_state(&setup);
     let end = RAM + 2 * program.len() as u32;
     let at_end =
         matches!(log.stop, Stop::Crashed { fault: Fault::Breakpoint, address, .. } if address == end);
@@ -103,7 +108,7 @@ fn an_interrupt_takes_15_cycles_to_its_handler() {
 #[test]
 fn a_second_interrupt_follows_without_the_frame() {
     let (log, registers) = run(&[ready(), pend(3)].concat());
-    let entered: Vec<_> = log.entered.iter().map(|entry| (entry.vector, entry.cycle)).collect();
+    let entered: Vec<_> = log.entries.iter().map(|entry| (entry.vector, entry.cycle)).collect();
     let [(first, at), (second, then)] = entered[..] else { panic!("{entered:?}") };
     assert_eq!((first, second, then - at), (LINE, LINE + 1, 15 + 1 + 2));
     let latencies: Vec<u64> = log.vectors.iter().map(|vector| vector.max_latency_cycles).collect();
@@ -130,7 +135,7 @@ fn a_more_urgent_one_goes_first_if_it_comes_while_the_frame_is_stored() {
         // It waits at most for its own entry and the rest of a store of two cycles.
         assert!((6..=16).contains(&tick.max_latency_cycles), "{after}: {tick:?}");
         assert_eq!(registers[7], 2);
-        let (first, second) = (&log.entered[0], &log.entered[1]);
+        let (first, second) = (&log.entries[0], &log.entries[1]);
         let follows = second.cycle - first.cycle;
         orders.push((first.vector, tick.max_latency_cycles < 15, follows, log.stack.unwrap().deepest));
     }
@@ -164,14 +169,14 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
     // CPSIE, then the entry.
     assert_eq!((tick.max_latency_cycles, tick.count, registers[7]), (1 + 15, 1, 1));
-    assert!((4_900..5_000).contains(&log.slept), "{}", log.slept);
-    assert_eq!(log.entries_asleep, 1);
+    assert!((4_900..5_000).contains(&log.asleep_cycles), "{}", log.asleep_cycles);
+    assert_eq!(log.entries_from_sleep, 1);
     // A sleep does not count as locked: the stretch ends with its beginning.
-    assert!(log.off.is_none_or(|off| off.cycles < 60), "{:?}", log.off);
+    assert!(log.longest_off.is_none_or(|off| off.cycles < 60), "{:?}", log.longest_off);
     // With nothing that could end it, it is over.
     let image = Image { flash: vec![(RAM, bytes(&[CPSID, WFI]))], entry: Some(RAM), ..Image::default() };
-    let (log, ..) = run_and_look(&Setup::from_image(image));
-    assert!(matches!(log.stop, Stop::Asleep(jitterlab_chip::log::Rest::Done)), "{:?}", log.stop);
+    let (log, ..) = run_with_final_state(&Setup::from_image(image));
+    assert!(matches!(log.stop, Stop::Asleep(jitterlab_chip::log::FinalSleep::Done)), "{:?}", log.stop);
 }
 
 /// A hard fault of the chip ends the run, with the reason and the address.
@@ -179,7 +184,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
 fn what_cannot_be_is_a_hard_fault() {
     let fault = |program: &[u16]| {
         let image = Image { flash: vec![(RAM, bytes(program))], entry: Some(RAM), ..Image::default() };
-        match run_and_look(&Setup::from_image(image)).0.stop {
+        match run_with_final_state(&Setup::from_image(image)).0.stop {
             Stop::Crashed { fault, address, .. } => (fault, address - RAM),
             other => panic!("{other:?}"),
         }
@@ -202,19 +207,19 @@ fn code_in_flash_and_an_unknown_clock_are_said() {
     let code = bytes(&[adds(7, 5), CPSID, WFI]);
     let flash = vec![(0x1000_0000, vec![0; 256]), (0x1000_0100, vectors), (0x1000_0108, code)];
     let setup = Setup { clock_hz: 6_500_000, ..Setup::from_image(Image { flash, ..Image::default() }) };
-    let (_, registers, ..) = run_and_look(&setup);
+    let (_, registers, ..) = run_with_final_state(&setup);
     assert_eq!((registers[7], registers[13]), (5, 0x2004_1000));
     let found = rp2040::run(&setup).findings;
     let found: Vec<FindingKind> = found.iter().map(|of| of.kind).collect();
     assert_eq!(found, [FindingKind::FlashAssumedFast, FindingKind::ClockDiffers(None)]);
-    assert_eq!(rp2040::clock_of(&setup.image), None);
+    assert_eq!(rp2040::clock_set_by_firmware(&setup.image), None);
 
     // From the crystal: REF_CTRL is 2.
     let image = Image {
         flash: vec![(RAM, bytes(&[poke(0x4000_8030, 2), vec![CPSID, WFI]].concat()))],
         ..Image::default()
     };
-    assert_eq!(rp2040::clock_of(&image), Some(12_000_000));
+    assert_eq!(rp2040::clock_set_by_firmware(&image), Some(12_000_000));
     let log = rp2040::run(&Setup { clock_hz: 125_000_000, ..Setup::from_image(image) });
     assert_eq!(log.findings[0].kind, FindingKind::ClockDiffers(Some(12_000_000)));
 }

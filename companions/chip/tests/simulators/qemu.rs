@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::thumb::{BX_LR, CPSID, CPSIE, ISB, NOP, bytes, mov, movs, poke, set};
-use jitterlab_chip::arm::rp2040::run_and_look;
+use jitterlab_chip::arm::rp2040::run_with_final_state;
 use jitterlab_chip::log::Fault;
 use jitterlab_chip::{Image, Setup, Stop};
 
@@ -222,7 +222,8 @@ fn random_programs_end_alike() {
         let (memory, looks) = program(seed * 0x9e37_79b9_7f4a_7c15);
         let theirs = on_qemu(directory.path(), &memory);
         let image = Image { flash: vec![(CODE, memory)], entry: Some(CODE), ..Image::default() };
-        let (log, _, _, ours) = run_and_look(&Setup { cycles: 1_000_000, ..Setup::from_image(image) });
+        let (log, _, _, ours) =
+            run_with_final_state(&Setup { max_cycles: 1_000_000, ..Setup::from_image(image) });
         assert!(matches!(log.stop, Stop::Crashed { fault: Fault::Breakpoint, .. }), "{seed}: {:?}", log.stop);
         let ours = &ours[(DATA - CODE) as usize..][..theirs.len()];
         assert_eq!(theirs.len() as u32, LOG - DATA + looks * LOOK);

@@ -199,12 +199,13 @@ fn random_programs_end_alike() {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         std::fs::write(&file, &bytes).unwrap();
         for mcu in ["atmega328p", "atmega2560"] {
-            let chip = Chip::named(mcu).unwrap();
+            let chip = Chip::by_name(mcu).unwrap();
             let mut theirs = Command::new(&runner);
             let theirs = theirs.arg(mcu).arg(&file).arg(chip.ram_start.to_string()).output().unwrap();
             let theirs = String::from_utf8(theirs.stdout).unwrap();
             let image = Image { flash: vec![(0, bytes.clone())], ..Image::default() };
-            let (log, registers, status, memory) = Avr::new(chip, &Setup::from_image(image)).run_and_look();
+            let (log, registers, status, memory) =
+                Avr::new(chip, &Setup::from_image(image)).run_with_final_state();
             prop_assert!(matches!(log.stop, Stop::Asleep(_)), "{:?}", log.stop);
             let mut ours = format!("1 {} {status:08b}", log.cycles);
             for byte in registers.iter().chain(&memory) {

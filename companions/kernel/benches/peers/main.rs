@@ -194,7 +194,7 @@ fn compare(kernel: &KernelChoice) -> Result<(), Error> {
         modules: Vec::new(),
         steps,
     };
-    let guest = session.on(kernel, &mut |note| eprintln!("{note}"), &mut |_: GuestProgress| {})?;
+    let guest = session.run_on(kernel, &mut |note| eprintln!("{note}"), &mut |_: GuestProgress| {})?;
     println!(
         "{kernel}: Linux {}, every {} us, fifo:{priority}, idle; virtual time, 1 ns for each instruction",
         guest.image.release,

@@ -4,7 +4,6 @@ use object::elf::EM_X86_64;
 
 use super::{Architecture, Flavour};
 
-/// 64-bit PCs.
 pub static AMD64: Architecture = Architecture {
     name: "amd64",
     rust: "x86_64",

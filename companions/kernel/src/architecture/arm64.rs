@@ -4,9 +4,8 @@ use std::io::Read;
 
 use object::elf::EM_AARCH64;
 
-use super::{Architecture, Flavour, banner};
+use super::{Architecture, Flavour, version_banner};
 
-/// 64-bit ARM.
 pub static ARM64: Architecture = Architecture {
     name: "arm64",
     rust: "aarch64",
@@ -33,7 +32,6 @@ pub static ARM64: Architecture = Architecture {
     version,
 };
 
-/// No image is larger.
 const LARGEST_BYTES: u64 = 1 << 28;
 
 /// Documentation/arch/arm64/booting.rst of the kernel: `ARM` and 0x64 at 0x38; distributions also compress the whole file.
@@ -47,5 +45,5 @@ fn version(image: &[u8]) -> Option<String> {
 }
 
 fn version_of_plain(image: &[u8]) -> Option<String> {
-    (image.get(0x38..0x3c)? == b"ARM\x64").then(|| banner(image).unwrap_or_default())
+    (image.get(0x38..0x3c)? == b"ARM\x64").then(|| version_banner(image).unwrap_or_default())
 }

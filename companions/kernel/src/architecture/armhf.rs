@@ -4,7 +4,6 @@ use object::elf::EM_ARM;
 
 use super::{Architecture, Flavour};
 
-/// 32-bit ARM.
 pub static ARMHF: Architecture = Architecture {
     name: "armhf",
     rust: "arm",

@@ -12,9 +12,7 @@ pub use armhf::ARMHF;
 /// The kinds of kernel that Debian builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// With PREEMPT_RT.
     Rt,
-    /// The ordinary kernel.
     Generic,
     /// The one for virtual machines.
     Cloud,
@@ -23,7 +21,6 @@ pub enum Flavour {
 impl Flavour {
     pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
 
-    /// The word after `debian:`.
     pub const fn name(self) -> &'static str {
         match self {
             Flavour::Rt => "rt",
@@ -40,19 +37,15 @@ pub struct Architecture {
     pub name: &'static str,
     /// Rust's, as in [`std::env::consts::ARCH`].
     rust: &'static str,
-    /// The target that jitterlab is built for.
     pub triple: &'static str,
     /// The folder below `lib` that Debian keeps its libraries in.
     pub multiarch: &'static str,
     /// The number of it in ELF files.
     pub elf: u16,
-    /// The emulator, and the package it is in.
     pub emulator: &'static str,
-    /// Debian's package of the emulator.
     pub emulator_package: &'static str,
     /// QEMU's name of the machine, and of its processor.
     pub(super) machine: &'static str,
-    /// Model of the processor.
     pub(super) cpu: &'static str,
     /// The serial line of the console, and the one that the answer comes through.
     pub(super) console: &'static str,
@@ -82,30 +75,29 @@ impl Eq for Architecture {}
 impl Architecture {
     pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
 
-    /// The one that this program was built for; `None` where no kernel of it can be booted.
+    /// Returns the one that this program was built for; `None` if no kernel of it can be booted.
     pub fn own() -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
     }
 
-    /// The default architecture: this program's own, as far as its kernels can be booted.
-    pub fn usual() -> &'static Architecture {
+    /// Returns this program's own architecture, or amd64 if its kernels cannot be booted.
+    pub fn own_or_default() -> &'static Architecture {
         Self::own().unwrap_or(&AMD64)
     }
 
-    /// The one of this number in ELF files.
-    pub fn of_elf(machine: u16) -> Option<&'static Architecture> {
+    pub fn by_elf_machine(machine: u16) -> Option<&'static Architecture> {
         Self::ALL.into_iter().find(|one| one.elf == machine)
     }
 
-    /// Debian's package that depends on its newest kernel of a flavour.
-    pub(super) fn kernel(&self, flavour: Flavour) -> Option<&'static str> {
+    /// Returns Debian's package that depends on its newest kernel of a flavour.
+    pub(super) fn kernel_package(&self, flavour: Flavour) -> Option<&'static str> {
         self.kernels.iter().find(|(of, _)| *of == flavour).map(|(_, package)| *package)
     }
 }
 
 /// The text after `Linux version ` in an uncompressed image, without the compiler: release, builder, and the
 /// rest from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
-fn banner(image: &[u8]) -> Option<String> {
+fn version_banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.
     let at = image.iter().enumerate().filter(|(_, byte)| **byte == MARK[0]).map(|(at, _)| at);
@@ -124,15 +116,17 @@ mod tests {
     fn the_banner_tells_what_an_x86_image_tells() {
         let image = b"\0Lin\0Linux version 6.1.0-56-rt-arm64 (me@here) (gcc-12 12.2) # SMP PREEMPT_RT (2026)\n\0Linux version \
             6.1.0-56-rt-arm64 (me@here) (gcc-12 (Debian 12) 12.2, GNU ld) #1 SMP PREEMPT_RT (2026)\n\0";
-        assert_eq!(banner(image).unwrap(), "6.1.0-56-rt-arm64 (me@here) #1 SMP PREEMPT_RT (2026)");
-        assert_eq!((banner(b"Linux version "), banner(b"")), (None, None));
+        assert_eq!(version_banner(image).unwrap(), "6.1.0-56-rt-arm64 (me@here) #1 SMP PREEMPT_RT (2026)");
+        assert_eq!((version_banner(b"Linux version "), version_banner(b"")), (None, None));
     }
 
     #[test]
     fn each_is_found_by_its_number_and_has_an_ordinary_kernel() {
         for one in Architecture::ALL {
-            assert_eq!(Architecture::of_elf(one.elf), Some(one));
-            assert!(one.kernel(Flavour::Rt).is_some() && one.kernel(Flavour::Generic).is_some());
+            assert_eq!(Architecture::by_elf_machine(one.elf), Some(one));
+            assert!(
+                one.kernel_package(Flavour::Rt).is_some() && one.kernel_package(Flavour::Generic).is_some()
+            );
         }
     }
 }

@@ -67,15 +67,15 @@ impl MachineArgs {
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
                 ..Machine::default()
             },
-            companion: programs::own()?,
+            companion: programs::own_executable()?,
             with: self.with.clone(),
             program: self.program.clone(),
             modules: self.modules.clone(),
             steps,
         };
         if let Some(measure) = measure {
-            session.bring_cores(&measure.specs());
-            session.bring_programs(&measure.loads()?);
+            session.include_core_files(&measure.specs());
+            session.include_load_programs(&measure.loads()?);
         }
         Ok(session)
     }

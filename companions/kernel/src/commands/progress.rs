@@ -8,7 +8,7 @@ use jitterlab_console::output;
 use jitterlab_kernel::GuestProgress;
 
 /// One line on standard error for all guests: rewritten on a terminal, now and then a new one elsewhere.
-pub struct Board {
+pub struct ProgressLine {
     names: Vec<String>,
     state: Mutex<State>,
     quiet: bool,
@@ -21,16 +21,16 @@ struct State {
     drawn: usize,
 }
 
-impl Board {
+impl ProgressLine {
     const TERMINAL_EVERY: Duration = Duration::from_millis(250);
     const LINE_EVERY: Duration = Duration::from_secs(10);
 
-    /// For guests of these names.
+    /// Creates a line for guests of these names.
     pub fn new(names: Vec<String>, quiet: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         let guests = vec![None; names.len()];
         let next = Instant::now() + if terminal { Duration::ZERO } else { Self::LINE_EVERY };
-        Board { names, state: Mutex::new(State { guests, next, drawn: 0 }), quiet, terminal }
+        ProgressLine { names, state: Mutex::new(State { guests, next, drawn: 0 }), quiet, terminal }
     }
 
     /// Wipes the line.
@@ -42,7 +42,7 @@ impl Board {
     }
 
     fn draw(&self, state: &mut State) {
-        let here = state.guests.iter().flatten().map(|p| p.here).max().unwrap_or_default();
+        let here = state.guests.iter().flatten().map(|p| p.host).max().unwrap_or_default();
         let guests = self.names.iter().zip(&state.guests);
         let guests = guests.filter_map(|(name, p)| Some(format!("{name} {} s", (*p)?.guest.as_secs())));
         let text =
@@ -55,20 +55,21 @@ impl Board {
         }
     }
 
-    /// Something that takes time before a boot.
-    pub fn note(&self, guest: usize, text: &str) {
+    /// Shows that something takes time before a boot.
+    pub fn show_note(&self, guest: usize, text: &str) {
         if !self.quiet {
             output::note(&format!("{}: {text}", self.names[guest]));
         }
     }
 
-    pub fn show(&self, guest: usize, progress: GuestProgress) {
+    pub fn show_progress(&self, guest: usize, progress: GuestProgress) {
         let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.guests[guest] = Some(progress);
         let now = Instant::now();
         if !self.quiet && now >= state.next {
             self.draw(state);
-            state.next = now + if self.terminal { Board::TERMINAL_EVERY } else { Board::LINE_EVERY };
+            state.next =
+                now + if self.terminal { ProgressLine::TERMINAL_EVERY } else { ProgressLine::LINE_EVERY };
         }
     }
 }

@@ -21,7 +21,7 @@ use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::FinishedParts;
 
 use super::machine::MachineArgs;
-use super::progress::Board;
+use super::progress::ProgressLine;
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
@@ -54,8 +54,8 @@ pub struct Args {
 
 /// Measures on each kernel and compares.
 pub fn execute(args: &Args) -> Ending {
-    let mut steps = vec![step(&args.measure)?];
-    for (name, command) in also_steps(&args.also).zip(&args.also) {
+    let mut steps = vec![measuring_step(&args.measure)?];
+    for (name, command) in further_step_names(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command =
             words.ok_or_else(|| Error::bad_use(format!("--also {command:?} is no command line")))?;
@@ -75,12 +75,12 @@ pub fn execute(args: &Args) -> Ending {
     let (numbers, left): (Vec<usize>, Vec<KernelChoice>) =
         args.kernels.iter().cloned().enumerate().filter(|(number, _)| !done.contains_key(number)).unzip();
     let keeping = Mutex::new(&mut parts);
-    let booted = boot(&session, &left, args.jobs, args.quiet, |n, guest| {
+    let booted = run_on_kernels(&session, &left, args.jobs, args.quiet, |n, guest| {
         // One after the other: the names of their files are found by looking for free ones.
         let mut parts = keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        let also = also_ran(&args.also, &left[n], &guest);
+        let also = further_results(&args.also, &left[n], &guest);
         let mut files = Vec::new();
-        let measured = args.kept(&left[n], guest, &mut files);
+        let measured = args.save_and_read_run(&left[n], guest, &mut files);
         if let Some(run) = measured.as_ref().ok().and_then(KeptRun::new) {
             kept_parts::keep(&mut parts, &(numbers[n], (&also, &files, run)));
         }
@@ -110,7 +110,7 @@ pub fn execute(args: &Args) -> Ending {
         args.show.show(&KernelRun { ns_per_instruction, kernels, also, files })?;
     }
     kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
-    ending(&failures)
+    ending_of_failures(&failures)
 }
 
 /// Results of the further commands in a guest, the files they left, and the measurement.
@@ -119,7 +119,7 @@ type InGuest<T> = (Vec<GuestCommandResult>, Vec<PathBuf>, T);
 impl Args {
     /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
     /// further commands.
-    fn kept(
+    fn save_and_read_run(
         &self,
         kernel: &KernelChoice,
         guest: GuestRun,
@@ -128,9 +128,9 @@ impl Args {
         let (time, named) = (self.machine.time(), kernel.to_string());
         let scratch = self.no_file.then(Scratch::new).transpose()?;
         let folder = scratch.as_ref().map_or(self.output.as_path(), Scratch::path);
-        let kept = guest.keep(RUN_STEP, time, folder, &named);
+        let kept = guest.save_run_file(RUN_STEP, time, folder, &named);
         let others =
-            if self.no_file { Vec::new() } else { guest.keep_others(RUN_STEP, time, folder, &named) };
+            if self.no_file { Vec::new() } else { guest.save_other_files(RUN_STEP, time, folder, &named) };
         for other in others {
             match other {
                 Ok(path) => files.push(path),
@@ -145,13 +145,13 @@ impl Args {
 }
 
 /// The names of the steps that run the further commands.
-fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
+fn further_step_names(commands: &[String]) -> impl Iterator<Item = String> {
     (1..=commands.len()).map(|number| format!("also-{number}"))
 }
 
 /// Results of the further commands in a guest.
-fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<GuestCommandResult> {
-    let ran = commands.iter().zip(also_steps(commands)).map(|(command, step)| {
+fn further_results(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<GuestCommandResult> {
+    let ran = commands.iter().zip(further_step_names(commands)).map(|(command, step)| {
         let StepResult { status, failure, stdout, stderr } =
             guest.answer.steps.get(&step).cloned().unwrap_or_default();
         GuestCommandResult {
@@ -170,21 +170,21 @@ fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec
 const RUN_STEP: &str = "run";
 
 /// The step of this measurement. Options that a run here would refuse do not cost a boot.
-fn step(measure: &MeasureArgs) -> Result<Step, Error> {
+fn measuring_step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
     Ok(run_step(RUN_STEP, &measure.words()))
 }
 
 /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does the session's steps on it. `each` is called
 /// for each guest as soon as it is done; the results are in the kernels' order.
-fn boot<T: Send>(
+fn run_on_kernels<T: Send>(
     session: &KernelSession,
     kernels: &[KernelChoice],
     jobs: Option<u16>,
     quiet: bool,
     each: impl Fn(usize, GuestRun) -> Result<T, Error> + Sync,
 ) -> Vec<Result<T, Error>> {
-    let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
+    let board = ProgressLine::new(kernels.iter().map(ToString::to_string).collect(), quiet);
     // Emulating in real time, guests would disturb each other.
     let sensible = || match session.machine.time {
         GuestTime::Real => 1,
@@ -197,9 +197,9 @@ fn boot<T: Send>(
             let (board, each) = (&board, &each);
             let booting = |(n, kernel)| {
                 let guest = first * jobs + n;
-                let mut note = move |text: &str| board.note(guest, text);
-                let mut show = move |progress| board.show(guest, progress);
-                scope.spawn(move || each(guest, session.on(kernel, &mut note, &mut show)?))
+                let mut note = move |text: &str| board.show_note(guest, text);
+                let mut show = move |progress| board.show_progress(guest, progress);
+                scope.spawn(move || each(guest, session.run_on(kernel, &mut note, &mut show)?))
             };
             let running: Vec<_> = batch.iter().enumerate().map(booting).collect();
             answers.extend(
@@ -214,7 +214,7 @@ fn boot<T: Send>(
 }
 
 /// Ending of a command with failures on some kernels: bad use if each of them is, else "not measured".
-fn ending(failures: &[Error]) -> Ending {
+fn ending_of_failures(failures: &[Error]) -> Ending {
     if failures.is_empty() {
         return Ok(Status::Fine);
     }

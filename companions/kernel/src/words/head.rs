@@ -8,21 +8,21 @@ use crate::results::{KernelRun, RunOnKernel};
 
 /// Number of starts or misses behind a difference, below which it may be chance: six of a kind in a row come
 /// by chance less often than one time in twenty.
-const FEW: u64 = 6;
+const FEWEST_FOR_DIFFERENCE: u64 = 6;
 /// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
 const ALIKE: f64 = 0.01;
 
-/// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
-pub fn run(run: &KernelRun) -> Option<Head> {
+/// Returns the head of a comparison of kernels; `None` if nothing was measured.
+pub fn comparison_head(run: &KernelRun) -> Option<Head> {
     match run.kernels.as_slice() {
         [] => None,
-        [only] => Some(alone(only, run.ns_per_instruction.is_some())),
-        [first, second, ..] => Some(beside(run, first, second)),
+        [only] => Some(head_of_one_kernel(only, run.ns_per_instruction.is_some())),
+        [first, second, ..] => Some(head_of_several_kernels(run, first, second)),
     }
 }
 
 /// Describes the latest start of a task on a kernel, and its missed due times there.
-fn late(kernel: &RunOnKernel, task: usize) -> String {
+fn latest_start_text(kernel: &RunOnKernel, task: usize) -> String {
     let Some(of) = kernel.measured.tasks.get(task).map(|task| &task.summary) else {
         return "not measured".into();
     };
@@ -35,18 +35,19 @@ fn late(kernel: &RunOnKernel, task: usize) -> String {
     }
 }
 
-fn tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
+fn numbered_tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
     kernel.measured.summaries().map(|summary| summary.task.as_str()).enumerate()
 }
 
-/// Head for one kernel: virtual time says nothing about a machine.
-fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
+/// Returns the head for one kernel: virtual time says nothing about a machine.
+fn head_of_one_kernel(kernel: &RunOnKernel, counted: bool) -> Head {
     let why = match counted {
         true => "virtual time counts instructions, so it compares kernels",
         false => "in an emulated machine the delays of this computer are part of the figures",
     };
-    let worst: Vec<String> =
-        tasks(kernel).map(|(number, task)| format!("{task} at worst {}", late(kernel, number))).collect();
+    let worst: Vec<String> = numbered_tasks(kernel)
+        .map(|(number, task)| format!("{task} at worst {}", latest_start_text(kernel, number)))
+        .collect();
     Head {
         fitness: Fitness::CannotTell,
         asked: false,
@@ -56,18 +57,21 @@ fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
     }
 }
 
-/// Several kernels: the one on which each task's latest start is earliest and that misses no more than others.
-fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
-    let (fitness, verdict) = match (run.ns_per_instruction, unranked(run, first)) {
+/// Returns the head for several kernels: the one on which each task's latest start is earliest and that misses no more than others.
+fn head_of_several_kernels(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
+    let (fitness, verdict) = match (run.ns_per_instruction, reason_unranked(run, first)) {
         (None, _) => (
             Fitness::CannotTell,
             "CANNOT TELL: in emulated machines the delays of this computer are part of the figures.".into(),
         ),
         (Some(_), Some(why)) => (Fitness::CannotTell, why),
-        (Some(_), None) => ranked(run, first),
+        (Some(_), None) => ranking_verdict(run, first),
     };
-    let number = tasks(first).map(|(number, task)| {
-        let each = run.kernels.iter().map(|kernel| format!("{} on {}", late(kernel, number), kernel.kernel));
+    let number = numbered_tasks(first).map(|(number, task)| {
+        let each = run
+            .kernels
+            .iter()
+            .map(|kernel| format!("{} on {}", latest_start_text(kernel, number), kernel.kernel));
         format!("{task} at worst {}", list(&each.collect::<Vec<_>>()))
     });
     Head {
@@ -86,8 +90,8 @@ fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
     }
 }
 
-/// Why the kernels cannot be ranked, if so: one differs from the first.
-fn unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
+/// Returns the reason why the kernels cannot be ranked, if one differs from the first.
+fn reason_unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
     let name = &first.kernel;
     let first = &first.measured.run;
     let asked = |run: &RunInfo| {
@@ -120,7 +124,7 @@ fn unranked(run: &KernelRun, first: &RunOnKernel) -> Option<String> {
     })
 }
 
-/// On which kernels, by their numbers, a task is best.
+/// Kernels, by their numbers, on which a task is best.
 #[derive(PartialEq)]
 enum Best {
     /// On these: nowhere else was its latest start earlier, or were fewer due times missed, and on each other kernel one of
@@ -134,9 +138,9 @@ enum Best {
     Unknown,
 }
 
-/// On which kernels the task of this number is best, of kernels that can be ranked; and the number of starts on the nearest other
+/// Returns the kernels on which a task is best, of kernels that can be ranked; and the number of starts on the nearest other
 /// kernel that were later than any there; if there were none, the number of due times that it missed more.
-fn best(run: &KernelRun, task: usize) -> (Best, u64) {
+fn best_kernels(run: &KernelRun, task: usize) -> (Best, u64) {
     let known = run.kernels.iter().map(|kernel| {
         let of = kernel.measured.tasks.get(task)?;
         Some((of.summary.latency.max_ns?, of.summary.missed.exactly()?, &of.latency_bins))
@@ -171,38 +175,38 @@ fn best(run: &KernelRun, task: usize) -> (Best, u64) {
 }
 
 /// Names the best kernel, for each task if they differ.
-fn ranked(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
+fn ranking_verdict(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
     let all: Vec<(&str, (Best, u64))> =
-        tasks(first).map(|(number, task)| (task, best(run, number))).collect();
+        numbered_tasks(first).map(|(number, task)| (task, best_kernels(run, number))).collect();
     let Some((_, (one, _))) = all.first() else {
         return (Fitness::CannotTell, "CANNOT TELL: no task was measured.".into());
     };
     if all.iter().all(|(_, (other, _))| other == one) {
         let fewest = all.iter().map(|(_, (_, rests_on))| *rests_on).min().unwrap_or_default();
-        return of_all(run, one, fewest);
+        return verdict_for_all_tasks(run, one, fewest);
     }
     let each: Vec<String> =
-        all.iter().map(|(task, (best, rests_on))| of_one(run, task, best, *rests_on)).collect();
+        all.iter().map(|(task, (best, rests_on))| task_sentence(run, task, best, *rests_on)).collect();
     (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
 }
 
-/// The names of kernels; of several, that they are alike.
-fn names(run: &KernelRun, kernels: &[usize]) -> String {
+/// Returns the names of kernels; of several, that they are alike.
+fn kernel_names(run: &KernelRun, kernels: &[usize]) -> String {
     let names = kernels.iter().filter_map(|number| Some(run.kernels.get(*number)?.kernel.clone()));
     let names: Vec<String> = names.collect();
     let alike = if names.len() > 1 { " alike" } else { "" };
     format!("{}{alike}", list(&names))
 }
 
-/// The verdict if it is the same for all tasks.
-fn of_all(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
+/// Returns the verdict if it is the same for all tasks.
+fn verdict_for_all_tasks(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {
-        Best::These(kernels) if rests_on >= FEW => {
-            (Fitness::Good, format!("BEST: {}; {WHY}.", names(run, kernels)))
+        Best::These(kernels) if rests_on >= FEWEST_FOR_DIFFERENCE => {
+            (Fitness::Good, format!("BEST: {}; {WHY}.", kernel_names(run, kernels)))
         }
         Best::These(kernels) => {
-            let (names, rests_on) = (names(run, kernels), plural(rests_on, "due time"));
+            let (names, rests_on) = (kernel_names(run, kernels), plural(rests_on, "due time"));
             let verdict =
                 format!("BEST as seen: {names}; {WHY}, but that rests on {rests_on}, which may be chance.");
             (Fitness::Limited, verdict)
@@ -212,7 +216,7 @@ fn of_all(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
             (Fitness::CannotTell, verdict.into())
         }
         Best::Split { least_missed, least_late } => {
-            let (missed, late) = (names(run, least_missed), names(run, least_late));
+            let (missed, late) = (kernel_names(run, least_missed), kernel_names(run, least_late));
             let verdict = format!(
                 "NONE IS BEST: fewest due times are missed on {missed}, the latest start is earliest on {late}."
             );
@@ -225,12 +229,12 @@ fn of_all(run: &KernelRun, best: &Best, rests_on: u64) -> (Fitness, String) {
     }
 }
 
-/// The same of one task of several that differ.
-fn of_one(run: &KernelRun, task: &str, best: &Best, rests_on: u64) -> String {
+/// Returns the sentence on one task of several that differ.
+fn task_sentence(run: &KernelRun, task: &str, best: &Best, rests_on: u64) -> String {
     match best {
         Best::These(kernels) => {
-            let as_seen = if rests_on < FEW { " as seen" } else { "" };
-            format!("best{as_seen} for {task} is {}", names(run, kernels))
+            let as_seen = if rests_on < FEWEST_FOR_DIFFERENCE { " as seen" } else { "" };
+            format!("best{as_seen} for {task} is {}", kernel_names(run, kernels))
         }
         Best::All => format!("no difference for {task}"),
         Best::Split { .. } => format!("none is best for {task}"),
@@ -252,7 +256,8 @@ mod tests {
         let mut run = RunInfo::new(Bench::Kernel, "monotonic", (0..tasks.len()).map(spec));
         run.stop = Some(StopReason::Count);
         run.count = Some(20);
-        let stats: Vec<TimingStats> = tasks.iter().map(|(latencies, _)| sample::stats(latencies)).collect();
+        let stats: Vec<TimingStats> =
+            tasks.iter().map(|(latencies, _)| sample::sample_stats(latencies)).collect();
         for (task, (latencies, missed)) in run.tasks.iter_mut().zip(tasks) {
             task.granted = Some(Granted {
                 policy: Policy::Fifo(80),
@@ -278,7 +283,7 @@ mod tests {
 
     #[track_caller]
     fn said(run: &KernelRun, fitness: Fitness, verdict: &str, number: &str) {
-        let head = super::run(run).unwrap();
+        let head = comparison_head(run).unwrap();
         assert_eq!((head.fitness, head.verdict.as_str(), head.number.as_str()), (fitness, verdict, number));
         assert!(!head.asked);
     }
@@ -302,7 +307,7 @@ mod tests {
             "base at worst 4 µs late (3 due times missed) on rt and 9 µs late on generic.",
         );
         let run = kernels(vec![on("a", &[(EARLY, 9)]), on("b", &[(EARLY, 1)])]);
-        assert!(super::run(&run).unwrap().verdict.starts_with("BEST: b;"));
+        assert!(comparison_head(&run).unwrap().verdict.starts_with("BEST: b;"));
     }
 
     #[test]
@@ -326,7 +331,8 @@ mod tests {
     fn a_few_late_starts_may_be_chance() {
         let rarely = |late: usize| [&[9_000].repeat(late)[..], &EARLY[late..]].concat();
         let verdict = |late| {
-            let head = run(&kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(&rarely(late), 0)])]));
+            let head =
+                comparison_head(&kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(&rarely(late), 0)])]));
             head.map(|head| (head.fitness, head.verdict)).unwrap()
         };
         let (fitness, text) = verdict(5);
@@ -352,7 +358,7 @@ mod tests {
         );
         let verdict = |b: &[(&[i64], u64)]| {
             let a = on("a", &[(EARLY, 0), (EARLY, 0)]);
-            run(&kernels(vec![a, on("b", b)])).unwrap().verdict
+            comparison_head(&kernels(vec![a, on("b", b)])).unwrap().verdict
         };
         assert_eq!(
             verdict(&[(LATE, 0), (EARLY, 0)]),
@@ -368,10 +374,10 @@ mod tests {
         let mut task = lossy.measured.run.tasks[0].clone();
         let result = task.result.as_mut().unwrap();
         (result.executed, result.dropped, result.max_latency_ns) = (25, 5, 9_000);
-        let stats = sample::stats(EARLY);
+        let stats = sample::sample_stats(EARLY);
         lossy.measured.tasks[0].summary = jitterlab_analysis::Summary::new(&task, &stats);
         let run = kernels(vec![on("a", &[(EARLY, 0)]), lossy]);
-        let head = super::run(&run).unwrap();
+        let head = comparison_head(&run).unwrap();
         assert!(head.number.contains("9 µs late on b"), "{}", head.number);
         assert!(head.verdict.starts_with("BEST as seen: a;") && head.fitness == Fitness::Limited);
 
@@ -390,7 +396,7 @@ mod tests {
         let verdict = |change: &dyn Fn(&mut RunInfo)| {
             let mut other = on("b", &[(LATE, 0)]);
             change(&mut other.measured.run);
-            let head = run(&kernels(vec![on("a", &[(EARLY, 0)]), other])).unwrap();
+            let head = comparison_head(&kernels(vec![on("a", &[(EARLY, 0)]), other])).unwrap();
             assert_eq!(head.fitness, Fitness::CannotTell);
             head.verdict
         };
@@ -409,7 +415,7 @@ mod tests {
         assert_eq!(verdict(&|run| run.stop = None), cut);
         let mut real = kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(LATE, 0)])]);
         real.ns_per_instruction = None;
-        assert!(run(&real).unwrap().verdict.starts_with("CANNOT TELL: in emulated machines"));
+        assert!(comparison_head(&real).unwrap().verdict.starts_with("CANNOT TELL: in emulated machines"));
     }
 
     #[test]
@@ -420,6 +426,6 @@ mod tests {
             "CANNOT TELL for a machine: virtual time counts instructions, so it compares kernels.",
             "On rt: base at worst 4 µs late (2 due times missed) and servo at worst 9 µs late.",
         );
-        assert_eq!(run(&kernels(Vec::new())), None);
+        assert_eq!(comparison_head(&kernels(Vec::new())), None);
     }
 }

@@ -17,22 +17,22 @@ impl Present for KernelRun {
     const KIND: &'static str = "kernel-run";
 
     fn head(&self) -> Option<Head> {
-        head::run(self)
+        head::comparison_head(self)
     }
 
     /// For one kernel, the sections of its run and the further commands after it.
     fn sections(&self) -> Vec<Section> {
-        let [only] = self.kernels.as_slice() else { return vec![section(self)] };
+        let [only] = self.kernels.as_slice() else { return vec![comparison_section(self)] };
         let mut sections = only.measured.sections();
-        sections.iter_mut().take(1).for_each(|run| run.pieces.extend(also(self)));
+        sections.iter_mut().take(1).for_each(|run| run.pieces.extend(further_command_pieces(self)));
         sections
     }
 }
 
-/// For each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
+/// Returns for each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
 /// kernels' largest latencies. Then the warnings of the runs, their files, and the further commands after
 /// them.
-fn section(run: &KernelRun) -> Section {
+fn comparison_section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
     let mut pieces: Vec<Piece> = named.map(Piece::text).collect();
@@ -43,20 +43,20 @@ fn section(run: &KernelRun) -> Section {
             .filter_map(|k| Some((k.kernel.as_str(), &k.measured.tasks.get(number)?.summary)))
             .collect();
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
-        let rows = of.iter().map(|(kernel, summary)| row(kernel, summary));
+        let rows = of.iter().map(|(kernel, summary)| latency_row(kernel, summary));
         pieces.push(Piece::table(format!("Latency of {} in µs", task.summary.task), &header, rows));
-        pieces.extend(ratio(&of).map(Piece::text));
+        pieces.extend(ratio_sentence(&of).map(Piece::text));
     }
-    pieces.extend(warned(kernels));
+    pieces.extend(warning_pieces(kernels));
     pieces.push(Piece::text(emulated(run.ns_per_instruction)));
     let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
     pieces.extend(files.map(|file| Piece::text(format!("Run file: {}", file.display()))));
-    pieces.extend(also(run));
+    pieces.extend(further_command_pieces(run));
     Section::new("kernel-run", "Kernels", "The same tasks and loads on each kernel, in virtual time.", pieces)
 }
 
-/// Further commands that ran after the measurements, and the files they left.
-fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
+/// Returns the further commands that ran after the measurements, and the files they left.
+fn further_command_pieces(run: &KernelRun) -> impl Iterator<Item = Piece> {
     let commands =
         run.also.iter().map(|GuestCommandResult { kernel, command, status, stdout, stderr, failure }| {
             let ended = match (failure, status) {
@@ -73,8 +73,8 @@ fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
         .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
 
-/// Warnings of the runs, each once, without those that other parts show for every kernel.
-fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
+/// Returns the warnings of the runs, each once, without those that other parts show for every kernel.
+fn warning_pieces(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
     {
@@ -90,7 +90,7 @@ fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     })
 }
 
-fn row(kernel: &str, summary: &Summary) -> Vec<String> {
+fn latency_row(kernel: &str, summary: &Summary) -> Vec<String> {
     let latency = &summary.latency;
     let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
     let figures = [
@@ -106,8 +106,8 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// Ratio of the largest of the kernels' largest latencies to the smallest, with the kernels' names.
-fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
+/// Returns a sentence on the ratio of the largest of the kernels' largest latencies to the smallest.
+fn ratio_sentence(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;
     let worst = of.iter().max_by_key(|(_, s)| largest(s))?;
@@ -133,7 +133,11 @@ mod tests {
 
     fn measured(latencies: &[i64]) -> MeasuredRun {
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[sample::stats(latencies)], None)
+        MeasuredRun::new(
+            RunInfo::new(Bench::Kernel, "monotonic", [spec]),
+            &[sample::sample_stats(latencies)],
+            None,
+        )
     }
 
     #[test]
@@ -174,7 +178,7 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let kernels = vec![kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
         let same = KernelRun { ns_per_instruction: None, kernels, also: Vec::new(), files: Vec::new() };
-        let same = section(&same).text(terminal);
+        let same = comparison_section(&same).text(terminal);
         assert!(!same.contains("times that"), "{same}");
     }
 }

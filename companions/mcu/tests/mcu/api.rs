@@ -14,7 +14,8 @@ fn moments_phases_contexts_and_deferred_work() {
     for prescaler in [8, 64] {
         let board = Board {
             inexact: false,
-            ..Board::ideal(Strategy::Anchored, prescaler, 100_000).on("atmega328p", 16_000_000)
+            ..Board::with_ideal_timing(Strategy::Anchored, prescaler, 100_000)
+                .with_chip("atmega328p", 16_000_000)
         };
         let firmware = compiler.build_file(&test_source("api"), &Program::EMPTY, &board).unwrap();
         let setup = Setup {
@@ -24,7 +25,7 @@ fn moments_phases_contexts_and_deferred_work() {
             ..Setup::new(&firmware.elf, 16_000_000)
         };
         let log = simulate(&setup).unwrap().log;
-        let of = |pin| log.edges_of(pin, true).collect::<Vec<u64>>();
+        let of = |pin| log.edge_cycles(pin, true).collect::<Vec<u64>>();
         let (exact, asked, single, skipping, deferred) = (of(0), of(1)[0], of(2), of(3), of(4));
         let context = format!("prescaler {prescaler}: {:?}", log.vectors);
         let counts = u64::from(prescaler);
@@ -61,7 +62,7 @@ fn moments_phases_contexts_and_deferred_work() {
 fn a_forgotten_start_is_refused_and_told() {
     let Some(compiler) = bench() else { return };
     for strategy in Strategy::ALL {
-        let board = Board::ideal(strategy, 64, 10_000);
+        let board = Board::with_ideal_timing(strategy, 64, 10_000);
         let firmware = compiler.build_file(&test_source("not_started"), &Program::EMPTY, &board).unwrap();
         let setup = Setup {
             mcu: Some(board.mcu.clone()),
@@ -120,10 +121,10 @@ fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
         mcu: Some(mcu.into()),
         clock_hz: Some(16_000_000),
         pins: vec!["B0".parse().unwrap()],
-        edges: Some(200),
+        max_edges: Some(200),
         ..Setup::new(&firmware.elf, 3_200_000)
     };
-    simulate(&setup).unwrap().log.edges_of(0, true).collect()
+    simulate(&setup).unwrap().log.edge_cycles(0, true).collect()
 }
 
 /// Builds that alarm on a timer's unit, with a vector bound to it.
@@ -162,6 +163,6 @@ fn build_for(
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("timer.cc");
     fs::write(&source, program).unwrap();
-    let board = Board::ideal(Strategy::Anchored, 64, 10_000).on(mcu, 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 10_000).with_chip(mcu, 16_000_000);
     compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board)
 }

@@ -14,7 +14,10 @@ const HZ: u32 = 125_000_000;
 
 fn board(strategy: Strategy, period_us: u32, clock_hz: u32) -> Board {
     let prescaler = if strategy == Strategy::Periodic { 1 } else { (clock_hz / 1_000_000) as u16 };
-    Board { inexact: false, ..Board::ideal(strategy, prescaler, period_us).on("rp2040", clock_hz) }
+    Board {
+        inexact: false,
+        ..Board::with_ideal_timing(strategy, prescaler, period_us).with_chip("rp2040", clock_hz)
+    }
 }
 
 fn bench() -> Option<Compiler> {
@@ -66,8 +69,8 @@ fn an_alarm_keeps_its_period_to_the_cycle() {
         let context = format!("{strategy} {period_us} us at {hz} Hz: {:?}", recording.log.vectors);
         assert_eq!((recording.clock_hz, recording.mcu.as_str()), (hz, "rp2040"), "{context}");
         assert_eq!(recording.warnings, [], "{context}");
-        let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
-        let requested = recording.log.edges_of(1, true).next().unwrap();
+        let starts: Vec<u64> = recording.log.edge_cycles(0, true).collect();
+        let requested = recording.log.edge_cycles(1, true).next().unwrap();
         let period = u64::from(period_us) * u64::from(hz / 1_000_000);
         assert_eq!(starts.len() as u32, events, "{context}");
         let last = starts.len() - 1;
@@ -124,10 +127,10 @@ fn time_services_and_threads_work() {
         assert!((210_000..=220_100).contains(&elapsed), "{strategy}: {sent}");
         assert!(sent.contains("Handler calls: 2") && sent.contains("Current Time: 0"), "{strategy}: {sent}");
 
-        let program = Program::with_period("glowing_leds", 1_000).define("MCU_EMPTY_HANDLER");
+        let program = Program::with_period("glowing_leds", 1_000).with_macro("MCU_EMPTY_HANDLER");
         let firmware = compiler.build(&program, &board(strategy, 1_000, HZ)).unwrap();
         let recording = simulate(&watched(&firmware.elf, &["GP2"], 20)).unwrap();
-        let rounds = recording.log.edges_of(0, true).count();
+        let rounds = recording.log.edge_cycles(0, true).count();
         assert!(rounds > 3_000, "{strategy}: a thread on its own stack goes on: {rounds}");
         let count = recording.report.interrupts[0].count;
         assert!((18..=20).contains(&count), "{strategy}: {count}");
@@ -149,10 +152,11 @@ fn pulses_from_outside_reach_the_firmware() {
         }\n";
     let firmware = built(&compiler, directory.path(), source);
     let spec: StimulusSpec = "GP4:1ms:10us".parse().unwrap();
-    let setup = Setup { stimuli: spec.read().unwrap(), ..watched(&firmware.elf, &["GP2", "GP4"], 20) };
+    let setup =
+        Setup { stimuli: spec.read_stimuli().unwrap(), ..watched(&firmware.elf, &["GP2", "GP4"], 20) };
     let log = simulate(&setup).unwrap().log;
     let (out, into): (Vec<u64>, Vec<u64>) =
-        (log.edges_of(0, true).collect(), log.edges_of(1, true).collect());
+        (log.edge_cycles(0, true).collect(), log.edge_cycles(1, true).collect());
     assert_eq!(into.len(), 20);
     // 15 cycles of entry and the instructions before the pin is moved.
     let ways: Vec<u64> = out.iter().zip(&into).map(|(out, into)| out - into).collect();
@@ -235,7 +239,7 @@ fn a_slice_makes_a_servos_pulse() {
         );
         let elf = built(&compiler, directory.path(), &program).elf;
         let recording = simulate(&watched(&elf, &["GP3"], 300)).unwrap();
-        let [rises, falls] = [true, false].map(|high| recording.log.edges_of(0, high).collect::<Vec<_>>());
+        let [rises, falls] = [true, false].map(|high| recording.log.edge_cycles(0, high).collect::<Vec<_>>());
         assert!(
             rises.len() >= 7 && rises.windows(2).skip(1).all(|pair| pair[1] - pair[0] == period),
             "{rises:?}"
@@ -262,8 +266,8 @@ fn a_state_machine_makes_a_square_wave() {
     );
     let elf = built(&compiler, directory.path(), &program).elf;
     let recording = simulate(&watched(&elf, &["GP2"], 20)).unwrap();
-    let rises: Vec<u64> = recording.log.edges_of(0, true).collect();
-    let falls: Vec<u64> = recording.log.edges_of(0, false).collect();
+    let rises: Vec<u64> = recording.log.edge_cycles(0, true).collect();
+    let falls: Vec<u64> = recording.log.edge_cycles(0, false).collect();
     assert!(
         rises.len() > 300 && rises.windows(2).all(|pair| pair[1] - pair[0] == 63 * 125),
         "{:?}",

@@ -8,7 +8,7 @@ use super::bench;
 use super::chip::run_on;
 
 fn found(compiler: &Compiler, program: &str) -> Vec<Finding> {
-    found_in(&run_on(compiler, "atmega328p", program, |setup: &mut Setup| setup.spans = true))
+    found_in(&run_on(compiler, "atmega328p", program, |setup: &mut Setup| setup.record_spans = true))
 }
 
 fn found_in(recording: &Recording) -> Vec<Finding> {
@@ -147,7 +147,7 @@ fn figures_of_changing_stacks_are_unknown() {
     assert!(matches!(found[..], [Finding::StacksChanged { .. }]), "{found:?}");
     assert_eq!((recording.report.stack, recording.report.interrupts[0].count), (None, 0));
     assert!(recording.report.interrupts[0].switched > 50, "{:?}", recording.report.interrupts);
-    assert!([0, 1].iter().all(|pin| recording.log.edges_of(*pin, true).count() > 1_000));
+    assert!([0, 1].iter().all(|pin| recording.log.edge_cycles(*pin, true).count() > 1_000));
     // A function with a frame, and an array of a length that is found out, are no other stacks.
     let frames = "
         #include <stdlib.h>
@@ -289,5 +289,5 @@ fn a_thread_is_no_part_of_the_tick_that_let_it_go_on() {
     let recording = run_on(&compiler, "atmega328p", program, |_| ());
     let [tick] = &recording.report.interrupts[..] else { panic!("{:?}", recording.report) };
     assert!(tick.count <= 1 && tick.switched > 50, "{tick:?}");
-    assert!(recording.log.edges_of(1, true).count() > 20, "the second thread goes on");
+    assert!(recording.log.edge_cycles(1, true).count() > 20, "the second thread goes on");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use jitterlab_chip::Stimulus;
 use jitterlab_mcu::{
-    Board, Compiler, Length, Log, Pin, Program, Recording, Rest, Setup, Stop, Strategy, simulate,
+    Board, Compiler, FinalSleep, Length, Log, Pin, Program, Recording, Setup, Stop, Strategy, simulate,
 };
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::{Finding, Part};
@@ -26,7 +26,7 @@ pub(super) fn run_on(
                 static void done() { cli(); SMCR = 1; for (;;) sleep_cpu(); }\n";
     fs::write(&source, format!("{}{head}{program}", if program.contains("send(") { uart } else { "" }))
         .unwrap();
-    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on(mcu, 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 1_000).with_chip(mcu, 16_000_000);
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let mut setup = Setup {
         clock_hz: Some(16_000_000),
@@ -48,7 +48,7 @@ fn findings(recording: &Recording) -> Vec<&Finding> {
 }
 
 pub(super) fn done(log: &Log) -> &[u8] {
-    assert_eq!(log.stop, Stop::Asleep(Rest::Done));
+    assert_eq!(log.stop, Stop::Asleep(FinalSleep::Done));
     &log.serial
 }
 
@@ -136,9 +136,10 @@ fn a_pin_change_wakes_from_power_down() {
             send(uint8_t(TCNT1));
             done();
         }";
-    let pulse = Stimulus::pulses("D4".parse().unwrap(), 20_000_000, 5_000_000);
+    let pulse = Stimulus::from_pulse_train("D4".parse().unwrap(), 20_000_000, 5_000_000);
     let recording = run_on(&compiler, "atmega328p", program, |setup| setup.stimuli.push(pulse.clone()));
-    let starts: Vec<u64> = recording.log.edges_of(0, true).chain(recording.log.edges_of(0, false)).collect();
+    let starts: Vec<u64> =
+        recording.log.edge_cycles(0, true).chain(recording.log.edge_cycles(0, false)).collect();
     // The change at 20 ms, 6 cycles to start, 8 to wake and enter, the vector, and the handler's first instructions.
     let [first, second] = starts[..] else { panic!("{starts:?}") };
     assert!((320_000..320_060).contains(&first) && (400_000..400_060).contains(&second), "{starts:?}");
@@ -236,13 +237,13 @@ fn pwm_makes_its_pulses() {
         }";
     let log = run(&compiler, fast).log;
     let (rises, falls): (Vec<u64>, Vec<u64>) =
-        (log.edges_of(1, true).collect(), log.edges_of(1, false).collect());
+        (log.edge_cycles(1, true).collect(), log.edge_cycles(1, false).collect());
     assert!(rises[1..].windows(2).all(|w| w[1] - w[0] == 1_000) && rises.len() > 1_000);
     assert!(rises[1..].iter().zip(falls.iter().filter(|f| **f > rises[1])).all(|(r, f)| f - r == 250));
     let correct = fast.replace("_BV(WGM13) | _BV(WGM12)", "_BV(WGM13)");
     let log = run(&compiler, &correct).log;
     let (rises, falls): (Vec<u64>, Vec<u64>) =
-        (log.edges_of(1, true).collect(), log.edges_of(1, false).collect());
+        (log.edge_cycles(1, true).collect(), log.edge_cycles(1, false).collect());
     assert!(rises[1..].windows(2).all(|w| w[1] - w[0] == 2 * 999));
     assert!(rises[1..].iter().zip(falls.iter().filter(|f| **f > rises[1])).all(|(r, f)| f - r == 2 * 249));
     // A new length takes effect at the bottom only: no pulse is cut.
@@ -250,7 +251,7 @@ fn pwm_makes_its_pulses() {
         fast.replace("for (;;) {}", "for (uint16_t n = 100;; n = n == 100 ? 900 : 100) { OCR1A = n - 1; }");
     let log = run(&compiler, &changed).log;
     let (rises, falls): (Vec<u64>, Vec<u64>) =
-        (log.edges_of(1, true).collect(), log.edges_of(1, false).collect());
+        (log.edge_cycles(1, true).collect(), log.edge_cycles(1, false).collect());
     let lengths = rises.iter().zip(falls.iter().filter(|f| **f > rises[0])).map(|(r, f)| f - r);
     assert!(lengths.skip(1).all(|length| length == 100 || length == 900));
 }
@@ -271,7 +272,7 @@ fn the_input_capture_keeps_the_moment() {
             send(uint8_t(period)); send(uint8_t(period >> 8));
             done();
         }";
-    let pulses = Stimulus::pulses("B0".parse().unwrap(), 1_000_000, 10_000);
+    let pulses = Stimulus::from_pulse_train("B0".parse().unwrap(), 1_000_000, 10_000);
     let log = run_on(&compiler, "atmega328p", program, |setup| setup.stimuli.push(pulses)).log;
     assert_eq!(u16::from_le_bytes(done(&log).try_into().unwrap()), 16_000);
 }
@@ -413,7 +414,7 @@ fn the_serial_port_receives() {
     };
     let pin: Pin = "D0".parse().unwrap();
     let recording = run_on(&compiler, "atmega328p", program, |setup| {
-        setup.stimuli.push(Stimulus::listed(pin, levels(b"HAL")));
+        setup.stimuli.push(Stimulus::from_levels(pin, levels(b"HAL")));
     });
     assert_eq!(recording.log.serial, b"IBM");
 }
@@ -478,7 +479,7 @@ fn a_capture_comes_late_and_noise_does_not() {
     let captured = |program: &str, levels: &[(u64, bool)]| {
         let levels = levels.iter().map(|(cycle, high)| (cycle * 1_000 / 16, *high)).collect();
         let log = run_on(&compiler, "atmega328p", program, |setup| {
-            setup.stimuli.push(Stimulus::listed("B0".parse().unwrap(), levels));
+            setup.stimuli.push(Stimulus::from_levels("B0".parse().unwrap(), levels));
             setup.length = Length::Time(20_000_000);
         })
         .log;

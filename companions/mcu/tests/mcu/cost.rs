@@ -7,7 +7,7 @@ use super::{bench, skip};
 #[test]
 fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let Some(compiler) = bench() else { return };
-    let all = cost::measure(cost::OF_THE_PAPER, &compiler).unwrap();
+    let all = cost::measure(cost::PAPER_CONDITIONS, &compiler).unwrap();
     assert_eq!(all.len(), 6);
     for cost in &all {
         assert!(cost.size.flash <= 1_280 && (1..=64).contains(&cost.size.ram), "{cost:?}");
@@ -18,7 +18,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let shot = all.iter().find(|c| c.name == "single-shot, up to 20 ms").unwrap();
     assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
 
-    let arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
+    let arduino = match cost::measure_arduino(cost::PAPER_CONDITIONS, &compiler) {
         Err(error) if is_missing(&error) => return skip(&error.to_string()).unwrap_or_default(),
         other => other.unwrap(),
     };
@@ -32,7 +32,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
 #[test]
 fn an_inline_handler_makes_the_interrupt_short() {
     let Some(compiler) = bench() else { return };
-    let under = cost::WHOLE_COUNTS;
+    let under = cost::WHOLE_COUNT_CONDITIONS;
     let inline = cost::measure_inline(under, &compiler).unwrap();
     let by_hand = cost::measure_by_hand(under, &compiler).unwrap();
     let plain = cost::measure(under, &compiler).unwrap();
@@ -53,7 +53,8 @@ fn an_inline_handler_makes_the_interrupt_short() {
     }
     assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");
     for (prescaler, most) in [(1, 100), (8, 100), (64, 105)] {
-        let board = Board::ideal(Strategy::Anchored, prescaler, 1_000).on("atmega328p", 16_000_000);
+        let board = Board::with_ideal_timing(Strategy::Anchored, prescaler, 1_000)
+            .with_chip("atmega328p", 16_000_000);
         let firmware = compiler.build(&Program::with_period("inline_alarm", 1_000), &board).unwrap();
         assert!(firmware.size.flash <= 1_120, "{:?}, interrupt vectors and start included", firmware.size);
         let setup = Setup {

@@ -109,7 +109,8 @@ fn alarms_on_a_watch_crystal_wake_from_power_save() {
     for prescaler in [1, 8, 32, 128, 1024] {
         let board = Board {
             max_period_us: 60_000_000,
-            ..Board::ideal(Strategy::Anchored, prescaler, 100_000).on("atmega328p", 8_000_000)
+            ..Board::with_ideal_timing(Strategy::Anchored, prescaler, 100_000)
+                .with_chip("atmega328p", 8_000_000)
         };
         let firmware = compiler.build_file(&test_source("crystal"), &Program::EMPTY, &board).unwrap();
         let recording = simulate(&Setup {
@@ -125,9 +126,9 @@ fn alarms_on_a_watch_crystal_wake_from_power_save() {
         let late = count_us * if prescaler == 1 { 4.0 } else { 2.0 } + 300.0;
         // An interval begins with the next count; to ask for an alarm takes most.
         let asking = count_us + 1_000.0;
-        let asked = us(recording.log.edges_of(3, true).next().unwrap());
+        let asked = us(recording.log.edge_cycles(3, true).next().unwrap());
         for (pin, period_us) in [(0, 100_000.0), (1, 170_001.0), (2, 1_000_000.0)] {
-            let starts: Vec<f64> = recording.log.edges_of(pin, true).map(us).collect();
+            let starts: Vec<f64> = recording.log.edge_cycles(pin, true).map(us).collect();
             assert!((starts.len() as f64 - 20e6 / period_us).abs() <= 1.5, "{prescaler}: {}", starts.len());
             for (k, start) in (1..).zip(&starts) {
                 let off = start - asked - f64::from(k) * period_us;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jitterlab_mcu::{Board, Firmware, Program, Recording, Rest, Setup, Stop, Strategy, simulate};
+use jitterlab_mcu::{Board, FinalSleep, Firmware, Program, Recording, Setup, Stop, Strategy, simulate};
 
 use super::{bench, test_source};
 
@@ -19,21 +19,21 @@ fn run(firmware: &Firmware, wait: u16) -> Recording {
         mcu: Some(firmware.board.mcu.clone()),
         clock_hz: Some(HZ as u32),
         pins: ["B0", "B1", "B2", "B5"].iter().map(|p| p.parse().unwrap()).collect(),
-        entries: true,
-        pokes: vec![(0x4a, low), (0x4b, high)], // GPIOR1, GPIOR2
+        record_entries: true,
+        initial_bytes: vec![(0x4a, low), (0x4b, high)], // GPIOR1, GPIOR2
         ..Setup::new(&firmware.elf, 200_000)
     };
     let recording = simulate(&setup).unwrap();
-    assert_eq!(recording.log.stop, Stop::Asleep(Rest::Done), "wait {wait}: the program hangs");
+    assert_eq!(recording.log.stop, Stop::Asleep(FinalSleep::Done), "wait {wait}: the program hangs");
     recording
 }
 
 /// Each alarm's events: none early, none lost, none twice, none late by more than locks and other handlers explain.
 fn check(recording: &Recording, strategy: Strategy, context: &str) {
-    let rises: Vec<i64> = recording.log.edges_of(OPERATION, true).map(|c| c as i64).collect();
-    let falls: Vec<i64> = recording.log.edges_of(OPERATION, false).map(|c| c as i64).collect();
+    let rises: Vec<i64> = recording.log.edge_cycles(OPERATION, true).map(|c| c as i64).collect();
+    let falls: Vec<i64> = recording.log.edge_cycles(OPERATION, false).map(|c| c as i64).collect();
     assert_eq!((rises.len(), falls.len()), (5, 5), "{context}");
-    let events = |pin| recording.log.edges_of(pin, true).map(|c| c as i64).collect::<Vec<_>>();
+    let events = |pin| recording.log.edge_cycles(pin, true).map(|c| c as i64).collect::<Vec<_>>();
     // A lock and two other events may precede an event; the tick adds up to one tick.
     let late = 1_300 + if strategy == Strategy::Periodic { 2 * 100 * CYCLES_PER_US } else { 0 };
     let follow = |name: &str, events: &[i64], period_us: i64, asked: i64| {
@@ -94,14 +94,14 @@ struct Operation {
 
 impl Operation {
     fn see(&mut self, recording: &Recording, number: usize) {
-        let begin = recording.log.edges_of(OPERATION, true).nth(number).unwrap();
-        let end = recording.log.edges_of(OPERATION, false).nth(number).unwrap();
+        let begin = recording.log.edge_cycles(OPERATION, true).nth(number).unwrap();
+        let end = recording.log.edge_cycles(OPERATION, false).nth(number).unwrap();
         let (length, end) =
             if number == DELAY { (BEGINNING, begin + BEGINNING_AND_LOCK) } else { (end - begin, end) };
         if self.shortest == 0 || length < self.shortest {
             self.shortest = length;
         }
-        self.hit += u64::from(recording.log.entered.iter().any(|e| (begin..=end).contains(&e.cycle)));
+        self.hit += u64::from(recording.log.entries.iter().any(|e| (begin..=end).contains(&e.cycle)));
     }
 }
 
@@ -131,7 +131,7 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                 for wait in 2_200..6_000 {
                     let recording = run(&firmware, wait);
                     check(&recording, strategy, &format!("{strategy}, wait {wait}"));
-                    interrupted.extend(recording.log.entered.iter().map(|e| e.address));
+                    interrupted.extend(recording.log.entries.iter().map(|e| e.address));
                     operations.iter_mut().enumerate().for_each(|(k, o)| o.see(&recording, k));
                 }
                 // An interrupt that waits for the end of the last operation is cancelled by it, and does not show; under a

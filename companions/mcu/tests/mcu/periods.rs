@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, Program, Setup, Strategy, TimerKind, Trouble, epos_related_timers,
+    Board, Compiler, FailureCase, Firmware, Length, Program, Setup, Strategy, TimerKind, epos_related_timers,
     firmware, simulate,
 };
 use jitterlab_model::Error;
@@ -22,7 +22,7 @@ fn board(strategy: Strategy, clock_hz: u32, prescaler: u16, max_period_us: u32) 
         max_period_us,
         tick_us: 1_000,
         inexact: false,
-        ..Board::ideal(strategy, prescaler, 1_000).on("atmega328p", clock_hz)
+        ..Board::with_ideal_timing(strategy, prescaler, 1_000).with_chip("atmega328p", clock_hz)
     }
 }
 
@@ -113,13 +113,13 @@ fn is_kept(elf: &std::path::Path, way: &Way, interval_us: u32) -> bool {
         clock_hz: Some(board.clock_hz),
         pins: ["B0", "B2"].map(|pin| pin.parse().unwrap()).into(),
         length: Length::Time(time_ns),
-        edges: Some(events * 2),
-        pokes,
+        max_edges: Some(events * 2),
+        initial_bytes: pokes,
         ..Setup::new(elf, 0)
     })
     .unwrap();
-    let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
-    if recording.log.edges_of(1, true).next().is_some() {
+    let starts: Vec<u64> = recording.log.edge_cycles(0, true).collect();
+    if recording.log.edge_cycles(1, true).next().is_some() {
         assert!(starts.is_empty(), "{interval_us} us is refused and comes: {board:?}");
         return false;
     }
@@ -189,7 +189,7 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
     match way.build(compiler) {
         // A tick of a fractional number of counts or above a quarter of the range, a range of which an event
         // takes a quarter.
-        Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
+        Err(error) if matches!(error.case_of(), Some(FailureCase::NotCompiled(_))) => {
             let message = error.to_string();
             assert!(
                 message.contains("choose another TICK") || message.contains("choose a larger prescaler"),
@@ -257,12 +257,14 @@ fn a_debug_build_says_what_was_broken() {
                 mcu: Some(board.mcu.clone()),
                 clock_hz: Some(board.clock_hz),
                 pins: ["B2", "B3", "B4"].map(|pin| pin.parse().unwrap()).into(),
-                pokes: vec![(ADDRESS, wrong)],
+                initial_bytes: vec![(ADDRESS, wrong)],
                 ..Setup::new(&firmware.elf, 1_600_000)
             };
             let log = simulate(&setup).unwrap().log;
-            let said: Vec<usize> =
-                (0..3).filter(|pin| log.edges_of(*pin, true).next().is_some()).map(|pin| pin + 1).collect();
+            let said: Vec<usize> = (0..3)
+                .filter(|pin| log.edge_cycles(*pin, true).next().is_some())
+                .map(|pin| pin + 1)
+                .collect();
             let expected: Vec<usize> = (wrong != 0).then_some(wrong.into()).into_iter().collect();
             assert_eq!(said, expected, "{strategy}, {wrong}");
         }

@@ -44,7 +44,7 @@ fn an_edge_takes_the_synchroniser_to_its_handler() {
         let program = format!(
             "ISR({vector}_vect, ISR_NAKED) {{ {handler} }} int main() {{ DDRB = 1; {enable} {wait} }}"
         );
-        let pulses = Stimulus::pulses("D2".parse().unwrap(), 1_000_000, 500_000);
+        let pulses = Stimulus::from_pulse_train("D2".parse().unwrap(), 1_000_000, 500_000);
         let log = run_on(&compiler, "atmega328p", &program, |setup| setup.stimuli.push(pulses)).log;
         let late: Vec<u64> = log.edges.iter().map(|edge| edge.cycle % 8_000).collect();
         assert!(late.len() > 100 && late.iter().all(|late| (12..=13).contains(late)), "{vector}: {late:?}");

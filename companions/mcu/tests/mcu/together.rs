@@ -2,8 +2,8 @@
 //! not much above it.
 
 use jitterlab_mcu::several_alarms::{
-    Judgement, Longest, MOST, Need, Overload, Scenario, TURN_CYCLES, Together, judge, lock_turns,
-    worst_distance,
+    AlarmsFirmware, DeviationBounds, Longest, MAX_ALARMS, Need, Overload, Scenario, TURN_CYCLES,
+    bound_deviations, lock_turns, worst_distance,
 };
 use jitterlab_mcu::{Board, Strategy, firmware};
 
@@ -24,7 +24,7 @@ impl Random {
         values[self.below(values.len() as u64) as usize]
     }
 
-    fn order(&mut self, alarms: usize) -> [u8; MOST] {
+    fn order(&mut self, alarms: usize) -> [u8; MAX_ALARMS] {
         let mut order = [0, 1, 2, 3, 4];
         for k in (1..alarms).rev() {
             order.swap(k, self.below(k as u64 + 1) as usize);
@@ -62,15 +62,15 @@ fn random_set(random: &mut Random) -> Set {
         })
         .collect();
     let longest = needs.iter().map(|need| need.period_us).max().unwrap();
-    let ideal = Board::ideal(strategy, prescaler, longest).on("atmega328p", clock_hz);
+    let ideal = Board::with_ideal_timing(strategy, prescaler, longest).with_chip("atmega328p", clock_hz);
     let turns = |turns: u64| turns * u64::from(TURN_CYCLES);
     let longest = Longest { lock: turns(4 + random.below(300)), handler: turns(random.below(60)) };
     Set { board: Board { tick_us: 1_000, inexact: false, ..ideal }, needs, longest }
 }
 
 /// The critical instant of each alarm, then any.
-fn scenario(number: usize, firmware: &Together, set: &Set, random: &mut Random) -> Scenario {
-    let (first_us, alarms) = (firmware.first_us(), set.needs.len());
+fn scenario(number: usize, firmware: &AlarmsFirmware, set: &Set, random: &mut Random) -> Scenario {
+    let (first_us, alarms) = (firmware.shortest_first_us(), set.needs.len());
     if number < alarms {
         return firmware.critical_instant(number, set.longest);
     }
@@ -104,8 +104,9 @@ fn the_worst_that_is_said_is_never_passed_and_nearly_reached() {
     for _ in 0..sets {
         let set = random_set(&mut random);
         let periods: Vec<u32> = set.needs.iter().map(|need| need.period_us).collect();
-        let firmware = Together::build(&set.board, &periods, &compiler).unwrap();
-        let Judgement { alarms, overload, .. } = judge(&firmware, &set.needs, set.longest).unwrap();
+        let firmware = AlarmsFirmware::build(&set.board, &periods, &compiler).unwrap();
+        let DeviationBounds { alarms, overload, .. } =
+            bound_deviations(&firmware, &set.needs, set.longest).unwrap();
         if overload.is_some() {
             assert!(alarms.iter().all(|alarm| alarm.worst_us.is_none()));
             continue;
@@ -141,12 +142,14 @@ fn the_worst_that_is_said_is_never_passed_and_nearly_reached() {
 #[test]
 fn an_overload_is_said_and_no_number() {
     let Some(compiler) = bench() else { return };
-    let board =
-        Board { inexact: false, ..Board::ideal(Strategy::Anchored, 1, 10_000).on("atmega328p", 16_000_000) };
+    let board = Board {
+        inexact: false,
+        ..Board::with_ideal_timing(Strategy::Anchored, 1, 10_000).with_chip("atmega328p", 16_000_000)
+    };
     let needs = [1_000, 10_000].map(|period_us| Need { period_us, tolerance_us: 100 });
-    let firmware = Together::build(&board, &[1_000, 10_000], &compiler).unwrap();
+    let firmware = AlarmsFirmware::build(&board, &[1_000, 10_000], &compiler).unwrap();
     let of = |longest| {
-        let found = judge(&firmware, &needs, longest).unwrap();
+        let found = bound_deviations(&firmware, &needs, longest).unwrap();
         (found.overload, found.alarms[0].worst_us.is_some())
     };
     assert_eq!(of(Longest::default()), (None, true));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use jitterlab_mcu::run::Reading;
-use jitterlab_mcu::{Board, McuRun, Pin, Program, Setup, Strategy, Trouble, simulate};
+use jitterlab_mcu::run::PinTask;
+use jitterlab_mcu::{Board, FailureCase, McuRun, Pin, Program, Setup, Strategy, simulate};
 use jitterlab_model::firmware::Finding;
 use jitterlab_model::{EdgeKind, Warning};
 
@@ -17,7 +17,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
     let program = "#include <avr/io.h>\n#include <util/delay.h>\n\
                    int main() { DDRD = 32; for (;;) { PORTD ^= 32; _delay_us(500); } }\n";
     fs::write(&source, program).unwrap();
-    let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
+    let board = Board { mcu: "atmega328p".into(), ..Board::with_ideal_timing(Strategy::Anchored, 64, 1_000) };
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let pin: Pin = "D5".parse().unwrap();
     let setup = Setup {
@@ -27,13 +27,13 @@ fn firmware_that_toggles_a_pin_is_measured() {
         ..Setup::new(&firmware.elf, 7_372_800)
     };
     let recording = simulate(&setup).unwrap();
-    let run = McuRun::new(&recording, pin, &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
+    let run = McuRun::new(&recording, pin, &PinTask { edge: EdgeKind::Both, ..PinTask::default() }).unwrap();
     let period = run.info.tasks[0].spec.period_ns;
     assert!((500_000..503_000).contains(&period), "{period}");
     assert!(run.activations.len() > 1_900);
 
-    let silent = McuRun::new(&recording, "B0".parse().unwrap(), &Reading { pin: 1, ..Reading::default() });
-    assert!(silent.is_err_and(|e| matches!(e.case_of(), Some(Trouble::Silent(_)))));
+    let silent = McuRun::new(&recording, "B0".parse().unwrap(), &PinTask { pin: 1, ..PinTask::default() });
+    assert!(silent.is_err_and(|e| matches!(e.case_of(), Some(FailureCase::Silent(_)))));
     let message = |setup: Setup| simulate(&setup).unwrap_err().to_string();
     let unknown = message(Setup { mcu: Some("atmega9999".into()), ..setup.clone() });
     assert!(unknown.contains("atmega9999") && unknown.contains("atmega328p"), "{unknown}");
@@ -53,7 +53,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
 #[test]
 fn a_hex_file_is_measured_like_its_elf_file() {
     let Some(compiler) = bench() else { return };
-    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 1_000).with_chip("atmega328p", 16_000_000);
     let program = Program::with_events("periodic_alarm", 1_000, 50);
     let firmware = compiler.build(&program, &board).unwrap();
     let hex = firmware.elf.with_extension("hex");
@@ -82,11 +82,11 @@ fn a_crash_is_told() {
     let source = directory.path().join("crash.cc");
     // Jumps behind its own end, to an address without code.
     fs::write(&source, "int main() { ((void (*)())0x3f00)(); }\n").unwrap();
-    let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
+    let board = Board { mcu: "atmega328p".into(), ..Board::with_ideal_timing(Strategy::Anchored, 64, 1_000) };
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let setup = Setup { mcu: Some("atmega328p".into()), ..Setup::new(&firmware.elf, 1_000_000) };
     let error = simulate(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
-    assert!(matches!(error.case_of(), Some(Trouble::Crashed)), "{error}");
+    assert!(matches!(error.case_of(), Some(FailureCase::Crashed)), "{error}");
     assert!(error.to_string().contains("no code"), "{error}");
 }
 
@@ -96,7 +96,7 @@ fn a_silent_pin_says_where_the_program_was() {
     let Some(compiler) = bench() else { return };
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("silent.cc");
-    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 1_000).with_chip("atmega328p", 16_000_000);
     let build = |program: &str| {
         let head =
             "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdlib.h>\n";
@@ -112,8 +112,8 @@ fn a_silent_pin_says_where_the_program_was() {
             clock_hz: Some(16_000_000),
             ..Setup::new(&firmware.elf, 1_600_000)
         };
-        let error = McuRun::new(&simulate(&setup).unwrap(), pin, &Reading::default()).err().unwrap();
-        let Some(Trouble::Silent(warnings)) = error.case_of() else { panic!("{error}") };
+        let error = McuRun::new(&simulate(&setup).unwrap(), pin, &PinTask::default()).err().unwrap();
+        let Some(FailureCase::Silent(warnings)) = error.case_of() else { panic!("{error}") };
         let found = warnings
             .iter()
             .filter_map(|w| if let Warning::Firmware(finding) = w { Some(finding.clone()) } else { None });
@@ -163,7 +163,7 @@ fn the_librarys_example_blinks() {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("blink.cc");
     fs::write(&source, program.join("\n")).unwrap();
-    let board = Board::ideal(Strategy::Anchored, 64, 20_000).on("atmega328p", 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 20_000).with_chip("atmega328p", 16_000_000);
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::EMPTY, &board).unwrap();
     let pin: Pin = "B5".parse().unwrap();
     let setup = Setup {
@@ -173,7 +173,7 @@ fn the_librarys_example_blinks() {
         ..Setup::new(&firmware.elf, 32_000_000)
     };
     let recording = simulate(&setup).unwrap();
-    let reading = Reading { edge: EdgeKind::Both, period: Some(20_000_000.into()), ..Reading::default() };
+    let reading = PinTask { edge: EdgeKind::Both, period: Some(20_000_000.into()), ..PinTask::default() };
     let run = McuRun::new(&recording, pin, &reading).unwrap();
     assert_eq!(run.activations.len(), 99, "2 s, every 20 ms, the delay's interrupts aside");
     assert!(run.activations.iter().all(|a| a.latency_ns().abs() < 20_000), "below 20 us");

@@ -6,10 +6,10 @@ use crate::epos::{COLUMNS, EposReproduction, ErrorRow, ErrorSource, LedThread};
 use crate::epos_faults::{self, Fault, FaultSearch};
 use crate::paper::Paper::{self, Epos};
 use crate::time_management::{ManagedDelays, delays_from_avr};
-use jitterlab_mcu::{ServicesSaid, Strategy, ThreadFigures};
+use jitterlab_mcu::{ServicesOutput, Strategy, ThreadFigures};
 
 use super::{PaperFigure, Results};
-use jitterlab_mcu::words::period;
+use jitterlab_mcu::words::format_period;
 use jitterlab_report::chart::{Chart, Layer, Shape, Stroke};
 use jitterlab_report::section::Piece;
 use jitterlab_report::words::plural;
@@ -59,8 +59,8 @@ impl Results for ManagedDelays {
 }
 
 /// The lines of the program under a strategy.
-fn output_piece(services: &ServicesSaid) -> Piece {
-    let ServicesSaid { strategy, period_us, events, said } = services;
+fn output_piece(services: &ServicesOutput) -> Piece {
+    let ServicesOutput { strategy, period_us, events, said } = services;
     let asked_us = u64::from(*period_us) * (u64::from(*events) + 1);
     let said = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
     let values = json!({"strategy": strategy, "events": events, "asked_us": asked_us, "said": said});
@@ -84,7 +84,7 @@ fn fault_rows(column: &FaultSearch) -> Vec<Value> {
     let mut rows = vec![json!({"column": name, "cell": cells, "fault": words(&column.common)})];
     rows.extend(column.others.iter().map(|cell| {
         let fault = cell.fault.as_ref().map_or_else(|| "unexplained".into(), words);
-        json!({"column": "", "cell": period(cell.period_us), "counts": cell.counts, "fault": fault})
+        json!({"column": "", "cell": format_period(cell.period_us), "counts": cell.counts, "fault": fault})
     }));
     rows
 }
@@ -239,7 +239,7 @@ mod tests {
             median_us: 250.0,
             latest_us: 512.5,
         };
-        let services = ServicesSaid {
+        let services = ServicesOutput {
             strategy: Strategy::Anchored,
             period_us: 100_000,
             events: 100,

@@ -159,7 +159,7 @@ fn the_led_thread_is_disturbed_by_ticks_and_events_and_by_nothing_else() {
 fn the_chips_own_time_stamps_agree_with_the_simulators() {
     let Some(compiler) = bench() else { return };
     for strategy in Strategy::ALL {
-        let board = Board::ideal(strategy, 64, 10_000);
+        let board = Board::with_ideal_timing(strategy, 64, 10_000);
         let firmware = compiler.build(&Program::with_events("periodic_alarm", 10_000, 11), &board).unwrap();
         let recording = simulate(&Setup {
             mcu: Some(board.mcu.clone()),
@@ -170,7 +170,7 @@ fn the_chips_own_time_stamps_agree_with_the_simulators() {
         .unwrap();
         let text = String::from_utf8(recording.log.serial.clone()).unwrap();
         let printed: Vec<f64> = text.lines().map(|l| l.parse().unwrap()).collect();
-        let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
+        let starts: Vec<u64> = recording.log.edge_cycles(0, true).collect();
         assert_eq!(printed.len(), 10);
         for (pair, printed) in starts.windows(2).zip(printed) {
             let us = (pair[1] - pair[0]) as f64 / 7.3728;
@@ -183,7 +183,7 @@ fn the_chips_own_time_stamps_agree_with_the_simulators() {
 fn the_time_services_example_says_what_it_should() {
     let Some(compiler) = bench() else { return };
     for mcu in ["atmega128", "atmega1281", "atmega328p"] {
-        let board = Board { mcu: mcu.into(), ..Board::ideal(Strategy::Anchored, 64, 100_000) };
+        let board = Board { mcu: mcu.into(), ..Board::with_ideal_timing(Strategy::Anchored, 64, 100_000) };
         let firmware = compiler.build(&Program::with_events("time_services", 100_000, 30), &board).unwrap();
         let recording = simulate(&Setup {
             mcu: Some(mcu.into()),

@@ -61,7 +61,7 @@ fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
         modules: Vec::new(),
         steps: vec![Step { name: "watch".into(), command: words }],
     };
-    let guest = session.on(&"debian:generic".parse().unwrap(), &mut |_| (), &mut |_| ()).unwrap();
+    let guest = session.run_on(&"debian:generic".parse().unwrap(), &mut |_| (), &mut |_| ()).unwrap();
     let answer = &guest.answer;
     let [watched, own] = ["watched.parquet", "own.parquet"].map(|name| {
         assert!(answer.files.contains_key(name), "{name}: {:?}", answer.steps);

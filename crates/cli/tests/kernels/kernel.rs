@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use jitterlab_kernel::machine::TURN_NS;
+use jitterlab_kernel::machine::TIME_SLICE_NS;
 use jitterlab_model::{Activation, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;
@@ -299,12 +299,12 @@ fn a_load_on_another_processor_invents_no_latency_beyond_turns() {
         latencies
     };
     let (alone, beside) = (sorted(&alone), sorted(&beside));
-    let bound = |own: i64| 2 * (TURN_NS + own);
+    let bound = |own: i64| 2 * (TIME_SLICE_NS + own);
     assert!(beside[100] <= bound(alone[100]), "{} of {}", beside[100], alone[100]);
     // A lock that the other processor holds costs its turns again.
     assert!(beside[199] <= 3 * bound(alone[199]), "{} of {}", beside[199], alone[199]);
     let info = RunReader::open(folder.path().join("debian-rt-2.parquet")).unwrap().info().clone();
-    assert!(info.warnings.contains(&Warning::Turns { cpus: 2, turn_ns: TURN_NS }));
+    assert!(info.warnings.contains(&Warning::Turns { cpus: 2, turn_ns: TIME_SLICE_NS }));
 }
 
 /// The commands of the two recipes in the guide, as a reader of YAML finds them.

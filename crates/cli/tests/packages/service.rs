@@ -102,7 +102,7 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
         return println!("skipped: needs an x86-64 machine, and root to unpack a system");
     }
     let kernel: KernelChoice = "debian:generic".parse().unwrap();
-    let kernel = match kernel.image(&mut |_| ()) {
+    let kernel = match kernel.find_image(&mut |_| ()) {
         Ok(image) => image.path,
         Err(error) => {
             assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{error}");
@@ -127,11 +127,11 @@ fn the_service_is_installed_killed_upgraded_and_removed_under_systemd() {
     pack(&unpacked, &packages.join("2.deb"));
 
     let mut archive = Archive::new();
-    archive.file("init", 0o755, INIT.as_bytes()).unwrap();
-    archive.file("steps", 0o755, STEPS.as_bytes()).unwrap();
-    archive.file("etc/systemd/system/steps.service", 0o644, UNIT.as_bytes()).unwrap();
+    archive.add_file("init", 0o755, INIT.as_bytes()).unwrap();
+    archive.add_file("steps", 0o755, STEPS.as_bytes()).unwrap();
+    archive.add_file("etc/systemd/system/steps.service", 0o644, UNIT.as_bytes()).unwrap();
     let wanted = "etc/systemd/system/multi-user.target.wants/steps.service";
-    archive.symlink(wanted, "/etc/systemd/system/steps.service");
+    archive.add_symlink(wanted, "/etc/systemd/system/steps.service");
     put(&mut archive, &system, &system);
     let initial = folder.join("initial");
     fs::write(&initial, archive.finish()).unwrap();
@@ -181,13 +181,13 @@ fn put(archive: &mut Archive, root: &Path, folder: &Path) {
             continue;
         }
         if kind.is_symlink() {
-            archive.symlink(&name, fs::read_link(&path).unwrap().to_str().unwrap());
+            archive.add_symlink(&name, fs::read_link(&path).unwrap().to_str().unwrap());
         } else if kind.is_dir() {
-            archive.directory(&name);
+            archive.add_directory(&name);
             put(archive, root, &path);
         } else if kind.is_file() {
             let permissions = entry.metadata().unwrap().permissions().mode() & 0o7777;
-            archive.file(&name, permissions, &fs::read(&path).unwrap()).unwrap();
+            archive.add_file(&name, permissions, &fs::read(&path).unwrap()).unwrap();
         }
     }
 }

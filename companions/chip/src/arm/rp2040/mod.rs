@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::firmware::Part;
 
-use super::{Bus, Core, Now, Start, Width};
+use super::{Bus, Core, InitialState, InstructionPoint, Width};
 use crate::log::{FindingKind, Log};
 use crate::{Image, Pin, Setup, Stimulus};
 
@@ -34,7 +34,7 @@ use timer::Timer;
 use uart::Uart;
 
 pub const NAME: &str = "rp2040";
-/// The processors' clock after a usual start, in Hz.
+/// The processors' clock after a usual start, in Frequency.
 pub const CLOCK_HZ: u32 = 125_000_000;
 /// Size of the largest flash, in bytes.
 pub const FLASH: u32 = 16 << 20;
@@ -61,22 +61,22 @@ struct Rp2040 {
     sio: Sio,
     pwm: Pwm,
     pios: [Pio; 2],
-    /// Cycle up to which the state machines have worked.
-    worked: u64,
+    /// Cycle to which the state machines were advanced.
+    pios_advanced_to: u64,
     uarts: [Uart; 2],
     /// Registers that only store the written value.
-    plain: BTreeMap<u32, u32>,
+    plain_registers: BTreeMap<u32, u32>,
     stimuli: Vec<Stimulus>,
     lines: u32,
     log: Log,
 }
 
-pub fn has(pin: Pin) -> bool {
+pub fn has_pin(pin: Pin) -> bool {
     pin.port == Pin::GPIO && pin.bit < 30
 }
 
-/// True if an image fits into its memories.
-pub fn holds(image: &Image) -> bool {
+/// True if an image lies within the memories of the RP2040.
+pub fn is_rp2040_image(image: &Image) -> bool {
     let inside = |at: u32, size: u32, start: u32, length: u32| at >= start && at - start + size <= length;
     !image.flash.is_empty()
         && image.flash.iter().all(|(at, bytes)| {
@@ -93,7 +93,7 @@ pub fn vector_name(number: u8) -> Option<String> {
         11 => "SVCall",
         14 => "PendSV",
         15 => "SysTick",
-        16.. => LINES.get(usize::from(number - 16))?,
+        16.. => LINE_NAMES.get(usize::from(number - 16))?,
         _ => return None,
     };
     Some(name.into())
@@ -101,42 +101,43 @@ pub fn vector_name(number: u8) -> Option<String> {
 
 /// Runs a firmware until something ends it, and returns the log.
 pub fn run(setup: &Setup) -> Log {
-    let (bus, start) = begin(setup);
+    let (bus, start) = create_chip(setup);
     let (mut log, _, _, mut bus) = Core::new(bus, start, setup).run();
-    bus.timer.finish(log.cycles, &mut log);
-    bus.clocks.warn(&mut log);
+    bus.timer.report_past_alarms(log.cycles, &mut log);
+    bus.clocks.report_clock_findings(&mut log);
     log
 }
 
-/// Runs a firmware, and also returns the final R0 to R15, xPSR, and the memory from 0x20000000 on.
-pub fn run_and_look(setup: &Setup) -> (Log, [u32; 16], u32, Vec<u8>) {
-    let (bus, start) = begin(setup);
+/// Runs a firmware; returns the log, the final R0 to R15, xPSR, and the memory from 0x20000000 on.
+pub fn run_with_final_state(setup: &Setup) -> (Log, [u32; 16], u32, Vec<u8>) {
+    let (bus, start) = create_chip(setup);
     let (log, registers, status, bus) = Core::new(bus, start, setup).run();
     (log, registers, status, bus.ram)
 }
 
 /// Returns the clock that a firmware sets at its start, with the crystal of 12 MHz of all boards; `None` if
 /// it leaves the processor on the ring oscillator.
-pub fn clock_of(image: &Image) -> Option<u32> {
-    let setup = Setup { clock_hz: CLOCK_HZ, cycles: START_UP, ..Setup::from_image(image.clone()) };
-    let (bus, start) = begin(&setup);
+pub fn clock_set_by_firmware(image: &Image) -> Option<u32> {
+    let setup = Setup { clock_hz: CLOCK_HZ, max_cycles: START_UP, ..Setup::from_image(image.clone()) };
+    let (bus, start) = create_chip(&setup);
     let (.., bus) = Core::new(bus, start, &setup).run();
-    bus.clocks.sys_hz()
+    bus.clocks.processor_hz()
 }
 
-fn begin(setup: &Setup) -> (Rp2040, Start) {
+/// Creates the chip with a firmware in its memories, and the processor's initial state.
+fn create_chip(setup: &Setup) -> (Rp2040, InitialState) {
     let mut bus = Rp2040 {
         ram: vec![0; RAM as usize],
         flash: Vec::new(),
         clocks: Clocks::new(setup.clock_hz),
-        pins: Pins::new(&setup.watch),
+        pins: Pins::new(&setup.recorded_pins),
         timer: Timer::default(),
         sio: Sio::default(),
         pwm: Pwm::new(),
         pios: [Pio::new(), Pio::new()],
-        worked: 0,
+        pios_advanced_to: 0,
         uarts: Default::default(),
-        plain: BTreeMap::new(),
+        plain_registers: BTreeMap::new(),
         stimuli: setup.stimuli.clone(),
         lines: 0,
         log: Log::default(),
@@ -157,23 +158,23 @@ fn begin(setup: &Setup) -> (Rp2040, Start) {
             *to = *byte;
         }
     }
-    for (offset, value) in &setup.pokes {
+    for (offset, value) in &setup.initial_bytes {
         if let Some(byte) = bus.ram.get_mut(usize::from(*offset)) {
             *byte = *value;
         }
     }
-    let start = bus.start(&setup.image, lowest);
+    let start = bus.initial_state(&setup.image, lowest);
     (bus, start)
 }
 
 impl Rp2040 {
     /// Returns the initial state as the chip's ROM starts a firmware (2.8.1): one in flash behind its second
     /// stage of 256 bytes, by its vectors; one in memory at its entry.
-    fn start(&self, image: &Image, lowest: u32) -> Start {
+    fn initial_state(&self, image: &Image, lowest: u32) -> InitialState {
         if self.flash.is_empty() {
-            return Start { vectors: 0, sp: RAM_START + RAM, pc: image.entry.unwrap_or(lowest) };
+            return InitialState { vectors: 0, sp: RAM_START + RAM, pc: image.entry.unwrap_or(lowest) };
         }
-        let word = |offset: u32| little(&self.flash, offset, Width::Word).unwrap_or_default();
+        let word = |offset: u32| read_little_endian(&self.flash, offset, Width::Word).unwrap_or_default();
         let is_table = |at: u32| {
             let (sp, pc) = (word(at), word(at + 4));
             sp >= RAM_START
@@ -182,70 +183,76 @@ impl Rp2040 {
                 && (FLASH_START..RAM_START + RAM).contains(&pc)
         };
         let offset = if is_table(0) { 0 } else { 0x100 };
-        Start { vectors: FLASH_START + offset, sp: word(offset), pc: word(offset + 4) }
+        InitialState { vectors: FLASH_START + offset, sp: word(offset), pc: word(offset + 4) }
     }
 
-    fn not_simulated(&mut self, part: Part, now: Now) {
-        self.log.find(FindingKind::NotSimulated(part), now.cycle, now.address);
+    fn report_not_simulated(&mut self, part: Part, now: InstructionPoint) {
+        self.log.report_finding(FindingKind::NotSimulated(part), now.cycle, now.address);
     }
 
-    fn update_lines(&mut self) {
+    fn update_interrupt_lines(&mut self) {
         let bit = |on: bool, line: u32| u32::from(on) << line;
-        let mut lines = self.timer.lines() | bit(self.pins.interrupts(), 13) | bit(self.pwm.interrupts(), 4);
+        let mut lines = self.timer.interrupt_lines()
+            | bit(self.pins.is_interrupt_requested(), 13)
+            | bit(self.pwm.is_interrupt_requested(), 4);
         for (line, pio) in [7, 9].into_iter().zip(&self.pios) {
-            let [first, second] = pio.interrupts();
+            let [first, second] = pio.interrupt_lines();
             lines |= bit(first, line) | bit(second, line + 1);
         }
         self.lines = lines;
     }
 
-    /// Advances the PWM counters to a cycle.
-    fn settle_pwm(&mut self, cycle: u64) {
+    fn advance_pwm_to(&mut self, cycle: u64) {
         loop {
-            let at = self.pwm.next().min(cycle);
-            self.pwm.settle(at);
-            self.show_pwm(at);
+            let at = self.pwm.next_event_cycle().min(cycle);
+            self.pwm.advance_to(at);
+            self.drive_pwm_pins(at);
             if at == cycle {
                 return;
             }
         }
     }
 
-    fn show_pwm(&mut self, cycle: u64) {
+    /// Sets the pins to the outputs of the PWM slices.
+    fn drive_pwm_pins(&mut self, cycle: u64) {
         // Pins 0 and 16 belong to the same slice.
         let out = self.pwm.outputs();
-        self.pins.set_function(PWM_FUNCTION, (out | out << 16, u32::MAX), cycle, &mut self.log);
+        self.pins.set_function_outputs(PWM_FUNCTION, (out | out << 16, u32::MAX), cycle, &mut self.log);
     }
 
-    /// Advances the state machines to a cycle.
-    fn settle_pios(&mut self, cycle: u64) {
+    fn advance_pios_to(&mut self, cycle: u64) {
         loop {
-            let at = self.pios.iter().map(Pio::next).min().unwrap_or(u64::MAX);
+            let at = self.pios.iter().map(Pio::next_step_cycle).min().unwrap_or(u64::MAX);
             if at > cycle {
-                self.worked = self.worked.max(cycle);
+                self.pios_advanced_to = self.pios_advanced_to.max(cycle);
                 return;
             }
-            let input = self.pins.read(at);
-            for (pio, function) in self.pios.iter_mut().zip(PIO_FUNCTIONS).filter(|(pio, _)| pio.next() <= at)
+            let input = self.pins.input_levels(at);
+            for (pio, function) in
+                self.pios.iter_mut().zip(PIO_FUNCTIONS).filter(|(pio, _)| pio.next_step_cycle() <= at)
             {
-                pio.work(at, input);
-                self.pins.set_function(function, pio.outputs(), at, &mut self.log);
+                pio.step_machines(at, input);
+                self.pins.set_function_outputs(function, pio.outputs(), at, &mut self.log);
             }
         }
     }
 
-    /// Returns the latest cycle at which they must be advanced: at each step if they may interrupt.
-    fn next_of_pios(&self) -> u64 {
-        /// Otherwise in batches of this many cycles.
-        const PARCEL: u64 = 4_096;
-        let next =
-            |pio: &Pio| if pio.may_interrupt() { pio.next() } else { pio.next().max(self.worked + PARCEL) };
+    /// Returns the cycle to which the state machines must be advanced next: the next step if they may interrupt.
+    fn next_pio_cycle(&self) -> u64 {
+        /// Cycles at once for state machines that cannot interrupt.
+        const BATCH_CYCLES: u64 = 4_096;
+        let next = |pio: &Pio| {
+            if pio.may_interrupt() {
+                pio.next_step_cycle()
+            } else {
+                pio.next_step_cycle().max(self.pios_advanced_to + BATCH_CYCLES)
+            }
+        };
         self.pios.iter().map(next).min().unwrap_or(u64::MAX)
     }
 }
 
-/// Reads a little-endian number from memory.
-fn little(memory: &[u8], offset: u32, width: Width) -> Option<u32> {
+fn read_little_endian(memory: &[u8], offset: u32, width: Width) -> Option<u32> {
     let at = offset as usize;
     let bytes = memory.get(at..at + width.bytes() as usize)?;
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
@@ -260,21 +267,23 @@ impl Bus for Rp2040 {
         match address >> 24 {
             0x10..=0x13 => {
                 self.clocks.runs_from_flash = true;
-                little(&self.flash, address & 0xff_ffff, Width::Half).map(|half| half as u16)
+                read_little_endian(&self.flash, address & 0xff_ffff, Width::Half).map(|half| half as u16)
             }
             0 => rom::read(address, Width::Half).map(|half| half as u16),
             _ => None,
         }
     }
 
-    fn read(&mut self, address: u32, width: Width, now: Now) -> Option<(u32, u64)> {
-        if let Some(value) = little(&self.ram, address.wrapping_sub(RAM_START), width) {
+    fn read(&mut self, address: u32, width: Width, now: InstructionPoint) -> Option<(u32, u64)> {
+        if let Some(value) = read_little_endian(&self.ram, address.wrapping_sub(RAM_START), width) {
             return Some((value, 1));
         }
         match address >> 24 {
             0 => rom::read(address, width).map(|value| (value, 1)),
             // Erased flash behind the firmware.
-            0x10..=0x13 => Some((little(&self.flash, address & 0xff_ffff, width).unwrap_or(u32::MAX), 1)),
+            0x10..=0x13 => {
+                Some((read_little_endian(&self.flash, address & 0xff_ffff, width).unwrap_or(u32::MAX), 1))
+            }
             0x14 | 0x15 | 0x18 | 0x40 | 0x50 | 0xd0 => {
                 let (value, cycles) = self.read_register(address & !3, now);
                 let value = value >> (8 * (address & 3));
@@ -289,7 +298,7 @@ impl Bus for Rp2040 {
         }
     }
 
-    fn write(&mut self, address: u32, value: u32, width: Width, now: Now) -> Option<u64> {
+    fn write(&mut self, address: u32, value: u32, width: Width, now: InstructionPoint) -> Option<u64> {
         let offset = address.wrapping_sub(RAM_START) as usize;
         let size = width.bytes() as usize;
         if let Some(bytes) = self.ram.get_mut(offset..offset.wrapping_add(size)) {
@@ -308,33 +317,37 @@ impl Bus for Rp2040 {
         }
     }
 
-    fn settle(&mut self, cycle: u64) {
-        self.timer.settle(cycle);
-        self.settle_pwm(cycle);
-        self.settle_pios(cycle);
+    fn advance_to(&mut self, cycle: u64) {
+        self.timer.advance_to(cycle);
+        self.advance_pwm_to(cycle);
+        self.advance_pios_to(cycle);
         for stimulus in &mut self.stimuli {
-            while let Some((at, pin, high)) = stimulus.take(cycle, self.clocks.hz) {
-                self.pins.drive(pin.bit, high, at, &mut self.log);
+            while let Some((at, pin, high)) = stimulus.take_due_level(cycle, self.clocks.hz) {
+                self.pins.drive_from_outside(pin.bit, high, at, &mut self.log);
             }
         }
-        self.update_lines();
+        self.update_interrupt_lines();
     }
 
-    fn next(&self) -> u64 {
-        let outside = self.stimuli.iter().map(|stimulus| stimulus.next(self.clocks.hz)).min();
-        self.timer.next().min(outside.unwrap_or(u64::MAX)).min(self.pwm.next()).min(self.next_of_pios())
+    fn next_event_cycle(&self) -> u64 {
+        let outside = self.stimuli.iter().map(|stimulus| stimulus.next_change(self.clocks.hz)).min();
+        self.timer
+            .next_alarm_cycle()
+            .min(outside.unwrap_or(u64::MAX))
+            .min(self.pwm.next_event_cycle())
+            .min(self.next_pio_cycle())
     }
 
     fn drives_pins(&self) -> bool {
-        self.pwm.next() != u64::MAX || self.pios.iter().any(Pio::is_on)
+        self.pwm.next_event_cycle() != u64::MAX || self.pios.iter().any(Pio::is_any_machine_on)
     }
 
-    fn lines(&self) -> u32 {
+    fn interrupt_lines(&self) -> u32 {
         self.lines
     }
 
     fn interrupt_name(&self, line: u8) -> &'static str {
-        LINES.get(usize::from(line)).copied().unwrap_or("reserved")
+        LINE_NAMES.get(usize::from(line)).copied().unwrap_or("reserved")
     }
 
     fn log(&mut self) -> &mut Log {
@@ -343,7 +356,7 @@ impl Bus for Rp2040 {
 }
 
 /// Names of the interrupt lines (2.3.2).
-const LINES: [&str; 26] = [
+const LINE_NAMES: [&str; 26] = [
     "TIMER_IRQ_0",
     "TIMER_IRQ_1",
     "TIMER_IRQ_2",

@@ -1,6 +1,6 @@
 //! Pins: their drivers, levels and interrupts (data sheet, 2.19: IO_BANK0 and PADS_BANK0).
 
-use super::peripherals::Write;
+use super::peripherals::WriteKind;
 use crate::{Edge, Log, Pin};
 
 const PINS: u32 = 30;
@@ -14,7 +14,7 @@ const PULL_UP: u32 = 1 << 3;
 /// At reset: inputs on, 4 mA, pull-down, Schmitt trigger.
 const PAD: u32 = 0x56;
 /// Cycles of a level through the two stages of the synchroniser (2.19).
-const SYNCHRONISER: u64 = 2;
+const SYNCHRONISER_CYCLES: u64 = 2;
 
 /// The pins of bank 0.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Pins {
     /// Output levels of SIO, and the pins that it drives.
     out: u32,
     enabled: u32,
-    /// The same for the other functions, by FUNCSEL.
+    /// Output levels and driven pins of the other functions, by FUNCSEL.
     functions: [(u32, u32); 8],
     driven: u32,
     outside: u32,
@@ -65,40 +65,41 @@ impl Pins {
     }
 
     /// Returns GPIO_OUT.
-    pub fn out(&self) -> u32 {
+    pub fn output_levels(&self) -> u32 {
         self.out
     }
 
-    pub fn enabled(&self) -> u32 {
+    /// Returns GPIO_OE.
+    pub fn output_enables(&self) -> u32 {
         self.enabled
     }
 
     /// Returns GPIO_IN: the levels two cycles before.
-    pub fn read(&self, now: u64) -> u32 {
-        if now >= self.changed_at + SYNCHRONISER { self.level } else { self.before }
+    pub fn input_levels(&self, now: u64) -> u32 {
+        if now >= self.changed_at + SYNCHRONISER_CYCLES { self.level } else { self.before }
     }
 
-    pub fn set_out(&mut self, value: u32, now: u64, log: &mut Log) {
+    pub fn set_output_levels(&mut self, value: u32, now: u64, log: &mut Log) {
         self.out = value & ALL;
-        self.resolve(now, log);
+        self.update_levels(now, log);
     }
 
-    pub fn set_enabled(&mut self, value: u32, now: u64, log: &mut Log) {
+    pub fn set_output_enables(&mut self, value: u32, now: u64, log: &mut Log) {
         self.enabled = value & ALL;
-        self.resolve(now, log);
+        self.update_levels(now, log);
     }
 
     /// Sets the levels of a function, and the pins that it drives.
-    pub fn set_function(&mut self, function: u32, given: (u32, u32), now: u64, log: &mut Log) {
+    pub fn set_function_outputs(&mut self, function: u32, given: (u32, u32), now: u64, log: &mut Log) {
         let held = &mut self.functions[(function & 7) as usize];
         if *held != given {
             *held = given;
-            self.resolve(now, log);
+            self.update_levels(now, log);
         }
     }
 
-    /// Returns the level that the selected function of a pin outputs, and true if it drives the pin.
-    fn given(&self, bit: u32) -> (bool, bool) {
+    /// Returns the level that the selected function of a pin outputs, and true if it enables the output.
+    fn output_and_enable(&self, bit: u32) -> (bool, bool) {
         let (out, enabled) = match self.control[bit as usize] & 0x1f {
             SIO => (self.out, self.enabled),
             function @ ..8 => self.functions[function as usize],
@@ -107,23 +108,22 @@ impl Pins {
         (out >> bit & 1 != 0, enabled >> bit & 1 != 0)
     }
 
-    /// Sets a level from outside.
-    pub fn drive(&mut self, bit: u8, high: bool, now: u64, log: &mut Log) {
+    pub fn drive_from_outside(&mut self, bit: u8, high: bool, now: u64, log: &mut Log) {
         let mask = 1 << bit;
         self.driven |= mask;
         self.outside = if high { self.outside | mask } else { self.outside & !mask };
-        self.resolve(now, log);
+        self.update_levels(now, log);
     }
 
-    /// Computes the levels: an output has its value; an input the level from outside, else high with a
+    /// Computes and records the levels: an output has its value; an input the level from outside, else high with a
     /// pull-up, else low.
-    fn resolve(&mut self, now: u64, log: &mut Log) {
+    fn update_levels(&mut self, now: u64, log: &mut Log) {
         let mut level = 0;
         for (bit, (control, pad)) in (0..PINS).zip(self.control.iter().zip(&self.pads)) {
             let mask = 1 << bit;
-            let (value, enabled) = self.given(bit);
-            let value = over(control >> 8, value);
-            let drives = over(control >> 12, enabled) && pad & OUTPUT_DISABLE == 0;
+            let (value, enabled) = self.output_and_enable(bit);
+            let value = apply_override(control >> 8, value);
+            let drives = apply_override(control >> 12, enabled) && pad & OUTPUT_DISABLE == 0;
             let outside = if self.driven & mask != 0 { self.outside & mask != 0 } else { pad & PULL_UP != 0 };
             if if drives { value } else { outside } {
                 level |= mask;
@@ -146,8 +146,8 @@ impl Pins {
         }
     }
 
-    /// Returns INTR: edges that were seen, and current levels.
-    fn raw(&self, register: usize) -> u32 {
+    /// Returns an INTR register: edges that were seen, and current levels.
+    fn raw_interrupts(&self, register: usize) -> u32 {
         let levels = (0..8).map(|n| {
             let bit = register as u32 * 8 + n;
             let high = bit < PINS && self.level & 1 << bit != 0;
@@ -156,14 +156,16 @@ impl Pins {
         levels.sum::<u32>() | self.edges[register]
     }
 
-    fn status(&self, register: usize) -> u32 {
-        self.raw(register) & self.masks[register] | self.forced[register]
+    /// Returns a PROC0_INTS register: the enabled and forced interrupts.
+    fn masked_interrupts(&self, register: usize) -> u32 {
+        self.raw_interrupts(register) & self.masks[register] | self.forced[register]
     }
 
-    /// True if the bank requests an interrupt of the first core.
-    pub fn interrupts(&self) -> bool {
-        (0..4)
-            .any(|register| (self.masks[register] | self.forced[register]) != 0 && self.status(register) != 0)
+    /// True if a pin requests an interrupt of the first core.
+    pub fn is_interrupt_requested(&self) -> bool {
+        (0..4).any(|register| {
+            (self.masks[register] | self.forced[register]) != 0 && self.masked_interrupts(register) != 0
+        })
     }
 
     pub fn read_bank(&self, register: u32) -> u32 {
@@ -174,30 +176,30 @@ impl Pins {
             0x000..0x0f0 => {
                 let control = self.control[pin];
                 let high = self.level >> pin & 1 != 0;
-                let (value, enabled) = self.given(pin as u32);
+                let (value, enabled) = self.output_and_enable(pin as u32);
                 let bit = |on: bool, at: u32| u32::from(on) << at;
-                bit(over(control >> 8, value), 9)
-                    | bit(over(control >> 12, enabled), 13)
+                bit(apply_override(control >> 8, value), 9)
+                    | bit(apply_override(control >> 12, enabled), 13)
                     | bit(high, 17)
                     | bit(high, 19)
             }
-            0x0f0..0x100 => self.raw(group),
+            0x0f0..0x100 => self.raw_interrupts(group),
             0x100..0x110 => self.masks[group],
             0x110..0x120 => self.forced[group],
-            0x120..0x130 => self.status(group),
+            0x120..0x130 => self.masked_interrupts(group),
             _ => 0,
         }
     }
 
-    pub fn write_bank(&mut self, register: u32, how: Write, value: u32, now: u64, log: &mut Log) {
+    pub fn write_bank(&mut self, register: u32, kind: WriteKind, value: u32, now: u64, log: &mut Log) {
         let group = (register >> 2 & 3) as usize;
-        let onto = |old: &mut u32| *old = how.onto(*old, value);
+        let onto = |old: &mut u32| *old = kind.new_value(*old, value);
         match register {
             0x000..0x0f0 if register & 4 != 0 => {
                 onto(&mut self.control[(register >> 3) as usize]);
-                self.resolve(now, log);
+                self.update_levels(now, log);
             }
-            0x0f0..0x100 if how != Write::Flip => self.edges[group] &= !value,
+            0x0f0..0x100 if kind != WriteKind::Flip => self.edges[group] &= !value,
             0x100..0x110 => onto(&mut self.masks[group]),
             0x110..0x120 => onto(&mut self.forced[group]),
             _ => {}
@@ -208,16 +210,16 @@ impl Pins {
         (register as usize / 4).checked_sub(1).and_then(|pin| self.pads.get(pin)).copied().unwrap_or_default()
     }
 
-    pub fn write_pad(&mut self, register: u32, how: Write, value: u32, now: u64, log: &mut Log) {
+    pub fn write_pad(&mut self, register: u32, kind: WriteKind, value: u32, now: u64, log: &mut Log) {
         if let Some(pad) = (register as usize / 4).checked_sub(1).and_then(|pin| self.pads.get_mut(pin)) {
-            *pad = how.onto(*pad, value) & 0xff;
-            self.resolve(now, log);
+            *pad = kind.new_value(*pad, value) & 0xff;
+            self.update_levels(now, log);
         }
     }
 }
 
 /// Applies an override of two bits in the control register to a signal: unchanged, inverted, low, high.
-const fn over(bits: u32, signal: bool) -> bool {
+const fn apply_override(bits: u32, signal: bool) -> bool {
     match bits & 3 {
         0 => signal,
         1 => !signal,

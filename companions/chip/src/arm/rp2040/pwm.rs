@@ -2,7 +2,7 @@
 //!
 //! The free-running counter is simulated, with both slopes. Counting a pin's input (DIVMODE) is not.
 
-use super::peripherals::Write;
+use super::peripherals::WriteKind;
 
 const ENABLED: u32 = 1;
 const PHASE_CORRECT: u32 = 2;
@@ -17,9 +17,9 @@ struct Slice {
     divider: u32,
     /// Values written by the firmware, and those that the counter has taken over.
     compare: u32,
-    compare_taken: u32,
+    compare_in_use: u32,
     top: u32,
-    top_taken: u32,
+    top_in_use: u32,
     /// Counts within the lap at a cycle, and the elapsed sixteenths of a cycle of the next count.
     counts: u64,
     since: u64,
@@ -32,9 +32,9 @@ impl Slice {
             control: 0,
             divider: 16,
             compare: 0,
-            compare_taken: 0,
+            compare_in_use: 0,
             top: 0xffff,
-            top_taken: 0xffff,
+            top_in_use: 0xffff,
             counts: 0,
             since: 0,
             passed: 0,
@@ -45,26 +45,26 @@ impl Slice {
         self.control & ENABLED != 0
     }
 
-    fn sixteenths(&self) -> u64 {
+    fn sixteenths_per_count(&self) -> u64 {
         // A divider of 0 divides by 256.
         u64::from(if self.divider < 16 { self.divider + 256 * 16 } else { self.divider })
     }
 
     /// Returns the counts of a lap: up, or up and down (4.5.2.6).
-    fn lap(&self) -> u64 {
-        (u64::from(self.top_taken) + 1) * if self.control & PHASE_CORRECT != 0 { 2 } else { 1 }
+    fn counts_per_lap(&self) -> u64 {
+        (u64::from(self.top_in_use) + 1) * if self.control & PHASE_CORRECT != 0 { 2 } else { 1 }
     }
 
     /// Returns the counter's value at its position in the lap.
     fn value(&self) -> u32 {
-        let top = u64::from(self.top_taken);
+        let top = u64::from(self.top_in_use);
         (if self.counts <= top { self.counts } else { 2 * top + 1 - self.counts.min(2 * top + 1) }) as u32
     }
 
     /// Returns the counts until an output changes or the lap ends.
-    fn to_event(self) -> u64 {
-        let lap = self.lap();
-        let compares = [self.compare_taken & 0xffff, self.compare_taken >> 16].map(u64::from);
+    fn counts_to_event(self) -> u64 {
+        let lap = self.counts_per_lap();
+        let compares = [self.compare_in_use & 0xffff, self.compare_in_use >> 16].map(u64::from);
         let changes = compares.into_iter().flat_map(|compare| [compare, lap.saturating_sub(compare)]);
         let next = changes.filter(|at| *at > self.counts && *at < lap).min().unwrap_or(lap);
         next.saturating_sub(self.counts).max(1)
@@ -72,26 +72,25 @@ impl Slice {
 
     /// Returns the cycle in which it has made this many more counts.
     fn cycle_after(&self, counts: u64) -> u64 {
-        self.since + (counts * self.sixteenths()).saturating_sub(self.passed).div_ceil(16)
+        self.since + (counts * self.sixteenths_per_count()).saturating_sub(self.passed).div_ceil(16)
     }
 
-    /// Counts until a cycle; returns true if a lap ended.
+    /// Advances the counter to a cycle; returns true if a lap ended.
     fn count_until(&mut self, cycle: u64) -> bool {
         let passed = self.passed + (cycle - self.since) * 16;
-        let counts = passed / self.sixteenths();
-        (self.since, self.passed) = (cycle, passed % self.sixteenths());
+        let counts = passed / self.sixteenths_per_count();
+        (self.since, self.passed) = (cycle, passed % self.sixteenths_per_count());
         self.counts += counts;
-        let wraps = self.counts >= self.lap();
+        let wraps = self.counts >= self.counts_per_lap();
         if wraps {
-            self.counts -= self.lap();
-            (self.compare_taken, self.top_taken) = (self.compare, self.top);
+            self.counts -= self.counts_per_lap();
+            (self.compare_in_use, self.top_in_use) = (self.compare, self.top);
         }
         wraps
     }
 
-    /// True if an output is high.
-    fn output(&self, channel: usize) -> bool {
-        let compare = self.compare_taken >> (16 * channel) & 0xffff;
+    fn is_output_high(&self, channel: usize) -> bool {
+        let compare = self.compare_in_use >> (16 * channel) & 0xffff;
         (self.value() < compare) != (self.control & INVERTED[channel] != 0)
     }
 }
@@ -110,27 +109,27 @@ impl Pwm {
         Pwm { slices: [Slice::new(); 8], raised: 0, enabled: 0, forced: 0 }
     }
 
-    /// True if its interrupt line is high.
-    pub const fn interrupts(&self) -> bool {
+    pub const fn is_interrupt_requested(&self) -> bool {
         self.raised & self.enabled | self.forced != 0
     }
 
     /// Returns the levels of its outputs: two bits per slice.
     pub fn outputs(&self) -> u32 {
         let bits = |(number, slice): (u32, &Slice)| {
-            u32::from(slice.output(0)) << (2 * number) | u32::from(slice.output(1)) << (2 * number + 1)
+            u32::from(slice.is_output_high(0)) << (2 * number)
+                | u32::from(slice.is_output_high(1)) << (2 * number + 1)
         };
         (0..).zip(&self.slices).map(bits).sum()
     }
 
     /// Returns the cycle at which an output changes or a lap ends next.
-    pub fn next(&self) -> u64 {
+    pub fn next_event_cycle(&self) -> u64 {
         let on = self.slices.iter().filter(|slice| slice.is_on());
-        on.map(|slice| slice.cycle_after(slice.to_event())).min().unwrap_or(u64::MAX)
+        on.map(|slice| slice.cycle_after(slice.counts_to_event())).min().unwrap_or(u64::MAX)
     }
 
-    /// Counts until a cycle that is not beyond the next event.
-    pub fn settle(&mut self, cycle: u64) {
+    /// Advances all counters to a cycle that is not beyond the next event.
+    pub fn advance_to(&mut self, cycle: u64) {
         for (number, slice) in self.slices.iter_mut().enumerate().filter(|(_, slice)| slice.is_on()) {
             if slice.count_until(cycle) {
                 self.raised |= 1 << number;
@@ -158,36 +157,36 @@ impl Pwm {
         }
     }
 
-    /// Writes a register at a cycle to which it has been settled; returns false if the setting is not simulated.
-    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64) -> bool {
+    /// Writes a register at the cycle to which the counters were advanced; returns false if the setting is not simulated.
+    pub fn write(&mut self, register: u32, kind: WriteKind, value: u32, cycle: u64) -> bool {
         if let Some(slice) = self.slices.get_mut((register / 0x14) as usize) {
             let was_on = slice.is_on();
-            let onto = |old: &mut u32, mask: u32| *old = how.onto(*old, value) & mask;
+            let onto = |old: &mut u32, mask: u32| *old = kind.new_value(*old, value) & mask;
             match register % 0x14 {
                 // PH_RET and PH_ADV store nothing.
                 0x00 => onto(&mut slice.control, 0x3f),
                 0x04 => onto(&mut slice.divider, 0xfff),
-                0x08 => slice.counts = u64::from(how.onto(slice.value(), value) & 0xffff),
+                0x08 => slice.counts = u64::from(kind.new_value(slice.value(), value) & 0xffff),
                 0x0c => onto(&mut slice.compare, u32::MAX),
                 _ => onto(&mut slice.top, 0xffff),
             }
-            slice.begun(was_on, cycle);
-            let moves_phase = register.is_multiple_of(0x14) && value & 0xc0 != 0 && how != Write::Clear;
+            slice.take_over_if_stopped(was_on, cycle);
+            let moves_phase = register.is_multiple_of(0x14) && value & 0xc0 != 0 && kind != WriteKind::Clear;
             return slice.control & DIVIDER_MODE == 0 && !moves_phase;
         }
         match register {
             0xa0 => {
-                let on = how.onto(self.read(0xa0), value);
+                let on = kind.new_value(self.read(0xa0), value);
                 for (number, slice) in self.slices.iter_mut().enumerate() {
                     let was_on = slice.is_on();
                     slice.control = slice.control & !ENABLED | on >> number & ENABLED;
-                    slice.begun(was_on, cycle);
+                    slice.take_over_if_stopped(was_on, cycle);
                 }
             }
             // Ones clear.
-            0xa4 if how != Write::Flip => self.raised &= !value,
-            0xa8 => self.enabled = how.onto(self.enabled, value) & 0xff,
-            0xac => self.forced = how.onto(self.forced, value) & 0xff,
+            0xa4 if kind != WriteKind::Flip => self.raised &= !value,
+            0xa8 => self.enabled = kind.new_value(self.enabled, value) & 0xff,
+            0xac => self.forced = kind.new_value(self.forced, value) & 0xff,
             _ => {}
         }
         true
@@ -195,11 +194,11 @@ impl Pwm {
 }
 
 impl Slice {
-    /// Handles a write: while it is stopped, registers take effect at once; it counts from the cycle at which
+    /// Applies the written registers at once if the counter was stopped; it counts from the cycle at which
     /// it is turned on.
-    fn begun(&mut self, was_on: bool, cycle: u64) {
+    fn take_over_if_stopped(&mut self, was_on: bool, cycle: u64) {
         if !was_on {
-            (self.compare_taken, self.top_taken) = (self.compare, self.top);
+            (self.compare_in_use, self.top_in_use) = (self.compare, self.top);
             (self.since, self.passed) = (cycle, 0);
         }
     }
@@ -217,18 +216,18 @@ mod tests {
                 level = !level;
                 changes.push((pwm.slices[0].since, level));
             }
-            let next = pwm.next();
+            let next = pwm.next_event_cycle();
             if next > until {
                 return changes;
             }
-            pwm.settle(next);
+            pwm.advance_to(next);
         }
     }
 
     fn written(registers: &[(u32, u32)]) -> Pwm {
         let mut pwm = Pwm::new();
         for (register, value) in registers {
-            pwm.write(*register, Write::Plain, *value, 0);
+            pwm.write(*register, WriteKind::Plain, *value, 0);
         }
         pwm
     }
@@ -258,8 +257,8 @@ mod tests {
     #[test]
     fn a_value_waits_for_the_end_of_the_lap() {
         let mut pwm = written(&[(0x0c, 3), (0x10, 9), (0x00, 1)]);
-        pwm.settle(3);
-        pwm.write(0x0c, Write::Plain, 6, 3);
+        pwm.advance_to(3);
+        pwm.write(0x0c, WriteKind::Plain, 6, 3);
         assert_eq!(changes(&mut pwm, 30), [(10, true), (16, false), (20, true), (26, false), (30, true)]);
     }
 }

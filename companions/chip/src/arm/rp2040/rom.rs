@@ -3,7 +3,7 @@
 //!
 //! Floating-point functions are missing: a firmware that calls them jumps to an address without code.
 
-use super::{Width, little};
+use super::{Width, read_little_endian};
 
 /// From address 0x10 on: a mark, the addresses of the two tables and of the search function.
 const HEAD: [u16; 6] = [0x754d, 0x0301, 0x0040, 0x0070, 0x0101, 0];
@@ -57,7 +57,7 @@ const fn letters(pair: &[u8; 2]) -> u16 {
     u16::from_le_bytes(*pair)
 }
 
-/// Reads the ROM's 16 KiB.
+/// Reads from the ROM's 16 KiB; `None` beyond them.
 pub fn read(address: u32, width: Width) -> Option<u32> {
     const SIZE: u32 = 0x4000;
     let half = |at: u32| {
@@ -71,5 +71,5 @@ pub fn read(address: u32, width: Width) -> Option<u32> {
     }
     let word = address & !3;
     let ([a, b], [c, d]) = (half(word), half(word + 2));
-    little(&[a, b, c, d], address & 3, width)
+    read_little_endian(&[a, b, c, d], address & 3, width)
 }

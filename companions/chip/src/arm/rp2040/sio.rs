@@ -2,10 +2,10 @@
 
 use jitterlab_model::firmware::Part;
 
-use super::{Now, Rp2040};
+use super::{InstructionPoint, Rp2040};
 
 /// Cycles of a division (2.3.1.5).
-const DIVIDES: u64 = 8;
+const DIVISION_CYCLES: u64 = 8;
 
 /// The divider and the spin locks.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +20,7 @@ pub struct Sio {
 }
 
 impl Sio {
+    /// Starts a division, whose result is ready some cycles later.
     fn divide(&mut self, signed: bool, now: u64) {
         let (dividend, divisor) = (self.dividend, self.divisor);
         (self.quotient, self.remainder) = if divisor == 0 {
@@ -31,25 +32,25 @@ impl Sio {
         } else {
             (dividend / divisor, dividend % divisor)
         };
-        (self.ready_at, self.dirty) = (now + DIVIDES, true);
+        (self.ready_at, self.dirty) = (now + DIVISION_CYCLES, true);
     }
 }
 
 impl Rp2040 {
-    pub(super) fn read_sio(&mut self, register: u32, now: Now) -> u32 {
+    pub(super) fn read_sio(&mut self, register: u32, now: InstructionPoint) -> u32 {
         if register == 0x004 {
-            self.settle_pios(now.cycle);
+            self.advance_pios_to(now.cycle);
         }
         match register {
             0x000 => 0, // the first core
-            0x004 => self.pins.read(now.cycle),
+            0x004 => self.pins.input_levels(now.cycle),
             // The flash's pins: always read as 0.
             0x008 => 0,
-            0x010..0x020 => self.pins.out(),
-            0x020..0x030 => self.pins.enabled(),
+            0x010..0x020 => self.pins.output_levels(),
+            0x020..0x030 => self.pins.output_enables(),
             // Room to send to the second core, nothing from it.
             0x050 | 0x058 => {
-                self.not_simulated(Part::SecondCore, now);
+                self.report_not_simulated(Part::SecondCore, now);
                 if register == 0x050 { 2 } else { 0 }
             }
             0x05c => self.sio.locks,
@@ -62,7 +63,7 @@ impl Rp2040 {
             0x074 => self.sio.remainder,
             0x078 => u32::from(now.cycle >= self.sio.ready_at) | u32::from(self.sio.dirty) << 1,
             0x080..0x100 => {
-                self.not_simulated(Part::Interpolator, now);
+                self.report_not_simulated(Part::Interpolator, now);
                 0
             }
             0x100..0x180 => {
@@ -75,9 +76,9 @@ impl Rp2040 {
         }
     }
 
-    pub(super) fn write_sio(&mut self, register: u32, value: u32, now: Now) {
+    pub(super) fn write_sio(&mut self, register: u32, value: u32, now: InstructionPoint) {
         if (0x010..0x030).contains(&register) {
-            self.settle_pios(now.cycle);
+            self.advance_pios_to(now.cycle);
         }
         let Rp2040 { pins, sio, log, .. } = self;
         let changed = |old: u32| match register & 0xc {
@@ -87,9 +88,9 @@ impl Rp2040 {
             _ => old ^ value,
         };
         match register {
-            0x010..0x020 => pins.set_out(changed(pins.out()), now.cycle, log),
-            0x020..0x030 => pins.set_enabled(changed(pins.enabled()), now.cycle, log),
-            0x054 => self.not_simulated(Part::SecondCore, now),
+            0x010..0x020 => pins.set_output_levels(changed(pins.output_levels()), now.cycle, log),
+            0x020..0x030 => pins.set_output_enables(changed(pins.output_enables()), now.cycle, log),
+            0x054 => self.report_not_simulated(Part::SecondCore, now),
             0x060 | 0x068 => {
                 sio.dividend = value;
                 sio.divide(register == 0x068, now.cycle);
@@ -100,7 +101,7 @@ impl Rp2040 {
             }
             0x070 => (sio.quotient, sio.dirty) = (value, true),
             0x074 => (sio.remainder, sio.dirty) = (value, true),
-            0x080..0x100 => self.not_simulated(Part::Interpolator, now),
+            0x080..0x100 => self.report_not_simulated(Part::Interpolator, now),
             0x100..0x180 => sio.locks &= !(1 << (register >> 2 & 31)),
             _ => {}
         }

@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::peripherals::Write;
+use super::peripherals::WriteKind;
 
 /// Memory, flags and pins shared by the machines of a block.
 #[derive(Debug, Clone, Default)]
-pub struct PioBlock {
+pub struct PioSharedState {
     pub memory: [u16; 32],
-    /// The eight interrupt flags.
     pub flags: u8,
     /// Output levels, driven pins, and input levels.
     pub out: u32,
@@ -39,7 +38,7 @@ pub struct StateMachine {
     idle: bool,
     /// An instruction to execute before that at the program counter.
     forced: Option<u16>,
-    /// True while it waits for the clearing of a flag that it set itself.
+    /// The flag that it set itself, while it waits for that to be cleared.
     waits_for: Option<u8>,
     pub to_send: VecDeque<u32>,
     pub received: VecDeque<u32>,
@@ -84,66 +83,73 @@ impl StateMachine {
         self.on
     }
 
-    /// SM_RESTART: keeps the contents of its registers.
+    /// Executes SM_RESTART, which keeps the contents of the registers.
     pub fn restart(&mut self) {
         (self.input.1, self.output.1, self.delay) = (0, 32, 0);
         (self.forced, self.waits_for) = (None, None);
     }
 
     /// Resumes after a write at a cycle: it goes on with the first step from there.
-    pub fn wake(&mut self, cycle: u64) {
+    pub fn resume(&mut self, cycle: u64) {
         if std::mem::take(&mut self.idle) {
             self.steps = (cycle.saturating_sub(self.since) * 256).div_ceil(self.divider);
         }
     }
 
-    /// CLKDIV_RESTART, or a new divider: steps count from this cycle.
+    /// Restarts the clock divider: steps count from this cycle.
     pub fn restart_clock(&mut self, cycle: u64) {
         (self.since, self.steps) = (cycle, 0);
     }
 
-    pub fn switch(&mut self, on: bool, cycle: u64) {
+    /// Turns the machine on or off; its clock starts at this cycle.
+    pub fn set_on(&mut self, on: bool, cycle: u64) {
         if on && !self.on {
             self.restart_clock(cycle);
         }
         self.on = on;
     }
 
-    /// Returns the cycle of its next step.
-    pub fn next(&self) -> u64 {
+    pub fn next_step_cycle(&self) -> u64 {
         if self.on && !self.idle { self.since + self.steps * self.divider / 256 } else { u64::MAX }
     }
 
-    /// Returns the words that fit into the FIFO; its two directions can be joined.
-    pub fn send_room(&self) -> usize {
+    /// Returns the words that fit into the FIFO for sending; both FIFOs can be joined.
+    pub fn send_capacity(&self) -> usize {
         [4, 8, 0, 0][(self.shift >> 30 & 3) as usize]
     }
 
-    pub fn receive_room(&self) -> usize {
+    pub fn receive_capacity(&self) -> usize {
         [4, 0, 8, 0][(self.shift >> 30 & 3) as usize]
     }
 
-    pub fn read(&self, register: u32, around: &PioBlock) -> u32 {
+    pub fn read(&self, register: u32, shared: &PioSharedState) -> u32 {
         match register {
             0x00 => (self.divider as u32 & 0xff_ffff) << 8,
             0x04 => self.execution | u32::from(self.forced.is_some()) << 31,
             0x08 => self.shift,
             0x0c => self.pc,
-            0x10 => u32::from(around.memory[self.pc as usize & 31]),
+            0x10 => u32::from(shared.memory[self.pc as usize & 31]),
             _ => self.pins,
         }
     }
 
-    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64, around: &mut PioBlock) {
-        self.wake(cycle);
-        let value = how.onto(if register == 0x10 { 0 } else { self.read(register, around) }, value);
+    pub fn write(
+        &mut self,
+        register: u32,
+        kind: WriteKind,
+        value: u32,
+        cycle: u64,
+        shared: &mut PioSharedState,
+    ) {
+        self.resume(cycle);
+        let value = kind.new_value(if register == 0x10 { 0 } else { self.read(register, shared) }, value);
         match register {
             0x00 => {
                 // A whole part of 0 divides by 65536.
                 let divider = u64::from(value >> 8);
                 let divider = if divider < 256 { divider + (65_536 << 8) } else { divider };
                 if divider != self.divider {
-                    let next = self.next();
+                    let next = self.next_step_cycle();
                     self.restart_clock(if self.on { next.max(cycle) } else { cycle });
                     self.divider = divider;
                 }
@@ -159,33 +165,32 @@ impl StateMachine {
             // Executes an instruction at once.
             0x10 => {
                 self.delay = 0;
-                self.instruct(value as u16, true, around);
+                self.execute_word(value as u16, true, shared);
             }
             0x14 => self.pins = value,
             _ => {}
         }
     }
 
-    /// Executes one step.
-    pub fn step(&mut self, around: &mut PioBlock) {
+    pub fn step(&mut self, shared: &mut PioSharedState) {
         self.steps += 1;
         if self.delay > 0 {
             self.delay -= 1;
-            return self.refill(around.memory[self.pc as usize & 31]);
+            return self.autopull(shared.memory[self.pc as usize & 31]);
         }
         let (word, forced) = match self.forced.take() {
             Some(word) => (word, true),
-            None => (around.memory[self.pc as usize & 31], false),
+            None => (shared.memory[self.pc as usize & 31], false),
         };
-        self.instruct(word, forced, around);
+        self.execute_word(word, forced, shared);
     }
 
-    /// Executes an instruction of the program, or an inserted one.
-    fn instruct(&mut self, word: u16, forced: bool, around: &mut PioBlock) {
-        let delay = self.side_set(u32::from(word), around);
-        let (went, is_out) = (self.perform(u32::from(word), around), word >> 13 == 3);
+    /// Executes an instruction with its side-set and delay; `forced` is true for one that is not of the program.
+    fn execute_word(&mut self, word: u16, forced: bool, shared: &mut PioSharedState) {
+        let delay = self.apply_side_set(u32::from(word), shared);
+        let (went, is_out) = (self.execute_operation(u32::from(word), shared), word >> 13 == 3);
         if !is_out {
-            self.refill(word);
+            self.autopull(word);
         }
         match went {
             InstructionOutcome::Stalled => {
@@ -209,7 +214,7 @@ impl StateMachine {
     }
 
     /// Sets the side-set pins of an instruction, and returns its delay: both share five bits.
-    fn side_set(&self, word: u32, around: &mut PioBlock) -> u32 {
+    fn apply_side_set(&self, word: u32, shared: &mut PioSharedState) -> u32 {
         let count = self.pins >> 29;
         let field = word >> 8 & 31;
         let delay = field & ((1u32 << (5 - count.min(5))) - 1);
@@ -217,14 +222,14 @@ impl StateMachine {
         let bits = count - u32::from(optional && count > 0);
         if count > 0 && (!optional || field & 16 != 0) {
             let value = field >> (5 - count.min(5)) & ((1 << bits) - 1);
-            let target = if self.execution & 1 << 29 != 0 { &mut around.enabled } else { &mut around.out };
-            place(target, value, self.pins >> 10 & 31, bits);
+            let target = if self.execution & 1 << 29 != 0 { &mut shared.enabled } else { &mut shared.out };
+            write_pins(target, value, self.pins >> 10 & 31, bits);
         }
         delay
     }
 
     /// With autopull, refills an empty output register during every instruction but OUT (3.5.4).
-    fn refill(&mut self, word: u16) {
+    fn autopull(&mut self, word: u16) {
         let is_pull = word & 0xe080 == 0x8080;
         if self.shift & 1 << 17 != 0
             && !is_pull
@@ -236,42 +241,43 @@ impl StateMachine {
     }
 
     fn pull_threshold(&self) -> u32 {
-        threshold(self.shift >> 25)
+        bit_count(self.shift >> 25)
     }
 
     fn push_threshold(&self) -> u32 {
-        threshold(self.shift >> 20)
+        bit_count(self.shift >> 20)
     }
 
-    /// Returns its input levels, from its first pin on.
-    fn pin_levels(&self, around: &PioBlock) -> u32 {
-        around.input.rotate_right(self.pins >> 15 & 31)
+    /// Returns the input levels of the pins, rotated so that the machine's first pin is bit 0.
+    fn input_levels(&self, shared: &PioSharedState) -> u32 {
+        shared.input.rotate_right(self.pins >> 15 & 31)
     }
 
-    /// Returns a flag by its index, which may be relative to the machine's number.
-    fn flag(&self, index: u32) -> u8 {
+    /// Returns the mask of an interrupt flag; its index may be relative to the machine's number.
+    fn flag_mask(&self, index: u32) -> u8 {
         let low = index & 3;
         let of = if index & 16 != 0 { (low + self.number) & 3 | index & 4 } else { index & 7 };
         1 << of
     }
 
-    fn perform(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
+    /// Executes an instruction without its side-set and delay.
+    fn execute_operation(&mut self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let (what, low) = (word >> 5 & 7, word & 31);
         match word >> 13 {
-            0 => self.jump(what, low, around),
-            1 => self.wait(word, around),
-            2 => self.shift_in(what, bits(low), around),
-            3 => self.shift_out(what, bits(low), around),
-            4 => self.queue(word),
-            5 => self.copy(word, around),
-            6 => self.raise(word, around),
+            0 => self.execute_jmp(what, low, shared),
+            1 => self.execute_wait(word, shared),
+            2 => self.execute_in(what, bit_count(low), shared),
+            3 => self.execute_out(what, bit_count(low), shared),
+            4 => self.execute_push_or_pull(word),
+            5 => self.execute_mov(word, shared),
+            6 => self.execute_irq(word, shared),
             _ => {
                 let [base, count] = [self.pins >> 5 & 31, self.pins >> 26 & 7];
                 match what {
-                    0 => place(&mut around.out, low, base, count),
+                    0 => write_pins(&mut shared.out, low, base, count),
                     1 => self.x = low,
                     2 => self.y = low,
-                    4 => place(&mut around.enabled, low, base, count),
+                    4 => write_pins(&mut shared.enabled, low, base, count),
                     _ => {}
                 }
                 InstructionOutcome::On
@@ -279,7 +285,7 @@ impl StateMachine {
         }
     }
 
-    fn jump(&mut self, condition: u32, to: u32, around: &PioBlock) -> InstructionOutcome {
+    fn execute_jmp(&mut self, condition: u32, to: u32, shared: &PioSharedState) -> InstructionOutcome {
         let jumps = match condition {
             0 => true,
             1 => self.x == 0,
@@ -293,7 +299,7 @@ impl StateMachine {
                 self.y != u32::MAX
             }
             5 => self.x != self.y,
-            6 => around.input >> (self.execution >> 24 & 31) & 1 != 0,
+            6 => shared.input >> (self.execution >> 24 & 31) & 1 != 0,
             _ => self.output.1 < self.pull_threshold(),
         };
         if !jumps {
@@ -303,16 +309,16 @@ impl StateMachine {
         InstructionOutcome::Jumped
     }
 
-    fn wait(&self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
+    fn execute_wait(&self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let (wanted, low) = (word & 0x80 != 0, word & 31);
         let is = match word >> 5 & 3 {
-            0 => around.input >> low & 1 != 0,
-            1 => self.pin_levels(around) >> low & 1 != 0,
+            0 => shared.input >> low & 1 != 0,
+            1 => self.input_levels(shared) >> low & 1 != 0,
             2 => {
-                let flag = self.flag(low);
-                let is = around.flags & flag != 0;
+                let flag = self.flag_mask(low);
+                let is = shared.flags & flag != 0;
                 if is && wanted {
-                    around.flags &= !flag;
+                    shared.flags &= !flag;
                 }
                 is
             }
@@ -321,24 +327,24 @@ impl StateMachine {
         if is == wanted { InstructionOutcome::On } else { InstructionOutcome::Stalled }
     }
 
-    fn shift_in(&mut self, from: u32, count: u32, around: &PioBlock) -> InstructionOutcome {
+    fn execute_in(&mut self, from: u32, count: u32, shared: &PioSharedState) -> InstructionOutcome {
         let pushes = self.shift & 1 << 16 != 0;
-        let is_full = |machine: &Self| machine.received.len() >= machine.receive_room();
+        let is_full = |machine: &Self| machine.received.len() >= machine.receive_capacity();
         if pushes && self.input.1 >= self.push_threshold() {
             // It was full, and the push did not succeed.
             if is_full(self) {
                 return InstructionOutcome::Stalled;
             }
-            self.push();
+            self.push_received();
         }
         let value = match from {
-            0 => self.pin_levels(around),
+            0 => self.input_levels(shared),
             1 => self.x,
             2 => self.y,
             6 => self.input.0,
             7 => self.output.0,
             _ => 0,
-        } & ones(count);
+        } & low_bits_mask(count);
         let old = self.input.0;
         self.input.0 = match (self.shift & 1 << 18 != 0, count) {
             (_, 32) => value,
@@ -347,17 +353,18 @@ impl StateMachine {
         };
         self.input.1 = (self.input.1 + count).min(32);
         if pushes && self.input.1 >= self.push_threshold() && !is_full(self) {
-            self.push();
+            self.push_received();
         }
         InstructionOutcome::On
     }
 
-    fn push(&mut self) {
+    /// Moves the input shift register into the FIFO.
+    fn push_received(&mut self) {
         self.received.push_back(self.input.0);
         self.input = (0, 0);
     }
 
-    fn shift_out(&mut self, to: u32, count: u32, around: &mut PioBlock) -> InstructionOutcome {
+    fn execute_out(&mut self, to: u32, count: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let pulls = self.shift & 1 << 17 != 0;
         if pulls && self.output.1 >= self.pull_threshold() {
             if let Some(value) = self.to_send.pop_front() {
@@ -367,7 +374,7 @@ impl StateMachine {
         }
         let old = self.output.0;
         let value = if self.shift & 1 << 19 != 0 { old } else { old.checked_shr(32 - count).unwrap_or(old) }
-            & ones(count);
+            & low_bits_mask(count);
         self.output.0 = match (self.shift & 1 << 19 != 0, count) {
             (_, 32) => 0,
             (true, _) => old >> count,
@@ -382,10 +389,10 @@ impl StateMachine {
         }
         let [base, pins] = [self.pins & 31, self.pins >> 20 & 63];
         match to {
-            0 => place(&mut around.out, value, base, pins),
+            0 => write_pins(&mut shared.out, value, base, pins),
             1 => self.x = value,
             2 => self.y = value,
-            4 => place(&mut around.enabled, value, base, pins),
+            4 => write_pins(&mut shared.enabled, value, base, pins),
             5 => {
                 self.pc = value & 31;
                 return InstructionOutcome::Jumped;
@@ -397,8 +404,7 @@ impl StateMachine {
         InstructionOutcome::On
     }
 
-    /// Executes PUSH or PULL.
-    fn queue(&mut self, word: u32) -> InstructionOutcome {
+    fn execute_push_or_pull(&mut self, word: u32) -> InstructionOutcome {
         let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
         if pulls {
             // With autopull, PULL does nothing while the register is full.
@@ -415,18 +421,17 @@ impl StateMachine {
         if conditional && self.input.1 < self.push_threshold() {
             return InstructionOutcome::On;
         }
-        match self.received.len() < self.receive_room() {
-            true => self.push(),
+        match self.received.len() < self.receive_capacity() {
+            true => self.push_received(),
             false if blocks => return InstructionOutcome::Stalled,
             false => self.input = (0, 0),
         }
         InstructionOutcome::On
     }
 
-    /// Executes MOV.
-    fn copy(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
+    fn execute_mov(&mut self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
         let value = match word & 7 {
-            0 => self.pin_levels(around),
+            0 => self.input_levels(shared),
             1 => self.x,
             2 => self.y,
             5 => {
@@ -444,7 +449,7 @@ impl StateMachine {
             _ => value,
         };
         match word >> 5 & 7 {
-            0 => place(&mut around.out, value, self.pins & 31, self.pins >> 20 & 63),
+            0 => write_pins(&mut shared.out, value, self.pins & 31, self.pins >> 20 & 63),
             1 => self.x = value,
             2 => self.y = value,
             4 => return InstructionOutcome::Executes(value as u16),
@@ -459,42 +464,38 @@ impl StateMachine {
         InstructionOutcome::On
     }
 
-    /// Executes IRQ.
-    fn raise(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
-        let flag = self.flag(word & 31);
+    fn execute_irq(&mut self, word: u32, shared: &mut PioSharedState) -> InstructionOutcome {
+        let flag = self.flag_mask(word & 31);
         if word & 0x40 != 0 {
-            around.flags &= !flag;
+            shared.flags &= !flag;
             return InstructionOutcome::On;
         }
         if self.waits_for.is_none() {
-            around.flags |= flag;
+            shared.flags |= flag;
         }
         if word & 0x20 == 0 {
             return InstructionOutcome::On;
         }
-        let waits = self.waits_for.is_none() || around.flags & flag != 0;
+        let waits = self.waits_for.is_none() || shared.flags & flag != 0;
         self.waits_for = waits.then_some(flag);
         if waits { InstructionOutcome::Stalled } else { InstructionOutcome::On }
     }
 }
 
-/// Returns a number of bits, where 0 means 32.
-const fn bits(field: u32) -> u32 {
+/// Returns the number of bits in a field of five bits, where 0 means 32.
+const fn bit_count(field: u32) -> u32 {
     if field & 31 == 0 { 32 } else { field & 31 }
 }
 
-const fn threshold(field: u32) -> u32 {
-    bits(field)
-}
-
-fn ones(count: u32) -> u32 {
+/// Returns a mask of the lowest `count` bits, 1 to 32.
+fn low_bits_mask(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
 
-/// Puts the low bits of a value onto as many pins, from the first on, wrapping around after 32.
-fn place(target: &mut u32, value: u32, first: u32, count: u32) {
+/// Writes the low bits of a value to `count` pins of `target`, from the first on, wrapping around after 32.
+fn write_pins(target: &mut u32, value: u32, first: u32, count: u32) {
     if count > 0 {
-        let mask = ones(count.min(32)).rotate_left(first);
+        let mask = low_bits_mask(count.min(32)).rotate_left(first);
         *target = *target & !mask | value.rotate_left(first) & mask;
     }
 }

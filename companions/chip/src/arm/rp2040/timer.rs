@@ -3,9 +3,9 @@
 //! An alarm matches when the counter becomes equal to it, or is equal at the write (the data sheet states
 //! only the first).
 
-use super::Now;
+use super::InstructionPoint;
 use super::clocks::Clocks;
-use super::peripherals::Write;
+use super::peripherals::WriteKind;
 use crate::log::{FindingKind, Log};
 
 #[derive(Debug, Clone, Default)]
@@ -24,85 +24,83 @@ pub struct Timer {
     enabled: u32,
     forced: u32,
     /// Alarms set to a past time: cycle, instruction, and ticks since that time.
-    passed: [Option<(Now, u32)>; 4],
+    passed: [Option<(InstructionPoint, u32)>; 4],
     latched_high: u32,
     to_write_low: u32,
 }
 
 impl Timer {
-    /// Returns the count at a cycle.
-    fn count(&self, now: u64) -> u64 {
+    fn count_at(&self, now: u64) -> u64 {
         let Some((over, under)) = self.tick else { return self.base };
         let ticks = u128::from(now.saturating_sub(self.since)) * u128::from(under) / u128::from(over.max(1));
         self.base.wrapping_add(ticks as u64)
     }
 
-    /// Returns the cycle at which it reaches a future count.
-    fn cycle_of(&self, count: u64) -> u64 {
+    /// Returns the cycle at which the counter reaches a future count.
+    fn cycle_of_count(&self, count: u64) -> u64 {
         let Some((over, under)) = self.tick else { return u64::MAX };
         let cycles =
             (u128::from(count.wrapping_sub(self.base)) * u128::from(over)).div_ceil(u128::from(under.max(1)));
         u64::try_from(cycles).unwrap_or(u64::MAX).saturating_add(self.since)
     }
 
-    /// Takes over the length of a tick from the clocks; a tick in progress begins again.
-    pub fn rebase(&mut self, now: u64, clocks: &Clocks) {
-        let tick = clocks.tick().filter(|_| !self.paused);
+    /// Updates the length of a tick from the clocks; a tick in progress begins again.
+    pub fn update_tick(&mut self, now: u64, clocks: &Clocks) {
+        let tick = clocks.cycles_per_tick().filter(|_| !self.paused);
         if tick != self.tick {
-            (self.base, self.since, self.tick) = (self.count(now), now, tick);
+            (self.base, self.since, self.tick) = (self.count_at(now), now, tick);
         }
     }
 
     /// Arms an alarm for the next count with its value in the lower half, including the current one.
     fn arm(&mut self, alarm: usize, now: u64) {
-        let count = self.count(now);
+        let count = self.count_at(now);
         self.due[alarm] = count.wrapping_add(u64::from(self.alarms[alarm].wrapping_sub(count as u32)));
         self.armed |= 1 << alarm;
     }
 
-    fn armed(&self) -> impl Iterator<Item = usize> + use<> {
+    fn armed_alarms(&self) -> impl Iterator<Item = usize> + use<> {
         let armed = self.armed;
         (0..4).filter(move |alarm| armed & 1 << alarm != 0)
     }
 
-    /// Handles the alarms that match by a cycle.
-    pub fn settle(&mut self, now: u64) {
-        for alarm in self.armed() {
-            if self.cycle_of(self.due[alarm]) <= now {
+    /// Advances to a cycle: alarms that match by then interrupt.
+    pub fn advance_to(&mut self, now: u64) {
+        for alarm in self.armed_alarms() {
+            if self.cycle_of_count(self.due[alarm]) <= now {
                 self.armed &= !(1 << alarm);
                 self.interrupts |= 1 << alarm;
             }
         }
     }
 
-    /// Returns the cycle of the next alarm.
-    pub fn next(&self) -> u64 {
-        self.armed().map(|alarm| self.cycle_of(self.due[alarm])).min().unwrap_or(u64::MAX)
+    pub fn next_alarm_cycle(&self) -> u64 {
+        self.armed_alarms().map(|alarm| self.cycle_of_count(self.due[alarm])).min().unwrap_or(u64::MAX)
     }
 
-    /// Returns its four interrupt lines.
-    pub fn lines(&self) -> u32 {
+    /// Returns the four interrupt lines, one bit each.
+    pub fn interrupt_lines(&self) -> u32 {
         self.interrupts & self.enabled | self.forced
     }
 
     /// Reports an alarm that was set to a past time and not disarmed for a while.
-    fn tell_passed(&mut self, alarm: usize, now: u64, log: &mut Log) {
+    fn report_past_alarm(&mut self, alarm: usize, now: u64, log: &mut Log) {
         /// Ticks within which a firmware that checks for a missed alarm disarms it.
         const SOON: u64 = 100;
         if let Some((at, late)) = self.passed[alarm].take()
-            && self.count(now).saturating_sub(self.count(at.cycle)) > SOON
+            && self.count_at(now).saturating_sub(self.count_at(at.cycle)) > SOON
         {
-            log.find(FindingKind::AlarmPast { alarm: alarm as u8, late }, at.cycle, at.address);
+            log.report_finding(FindingKind::AlarmPast { alarm: alarm as u8, late }, at.cycle, at.address);
         }
     }
 
-    /// Ends the simulation.
-    pub fn finish(&mut self, now: u64, log: &mut Log) {
-        (0..4).for_each(|alarm| self.tell_passed(alarm, now, log));
+    /// Reports the alarms in the past that are still armed at the end.
+    pub fn report_past_alarms(&mut self, now: u64, log: &mut Log) {
+        (0..4).for_each(|alarm| self.report_past_alarm(alarm, now, log));
     }
 
     pub fn read(&mut self, register: u32, now: u64) -> u32 {
-        let count = self.count(now);
+        let count = self.count_at(now);
         match register {
             0x08 => self.latched_high,
             0x0c => {
@@ -118,28 +116,36 @@ impl Timer {
             0x34 => self.interrupts,
             0x38 => self.enabled,
             0x3c => self.forced,
-            0x40 => self.lines(),
+            0x40 => self.interrupt_lines(),
             _ => 0,
         }
     }
 
-    pub fn write(&mut self, register: u32, how: Write, value: u32, at: Now, clocks: &Clocks, log: &mut Log) {
+    pub fn write(
+        &mut self,
+        register: u32,
+        kind: WriteKind,
+        value: u32,
+        at: InstructionPoint,
+        clocks: &Clocks,
+        log: &mut Log,
+    ) {
         let now = at.cycle;
         match register {
             0x00 => {
                 let count = u64::from(value) << 32 | u64::from(self.to_write_low);
                 (self.base, self.since) = (count, now);
-                for alarm in self.armed() {
+                for alarm in self.armed_alarms() {
                     self.arm(alarm, now);
                 }
             }
             0x04 => self.to_write_low = value,
             0x10..0x20 => {
                 let alarm = (register >> 2 & 3) as usize;
-                self.tell_passed(alarm, now, log);
-                self.alarms[alarm] = how.onto(self.alarms[alarm], value);
+                self.report_past_alarm(alarm, now, log);
+                self.alarms[alarm] = kind.new_value(self.alarms[alarm], value);
                 self.arm(alarm, now);
-                let late = (self.count(now) as u32).wrapping_sub(self.alarms[alarm]);
+                let late = (self.count_at(now) as u32).wrapping_sub(self.alarms[alarm]);
                 self.passed[alarm] = (late > 0 && late < 1 << 31).then_some((at, late));
             }
             // Ones disarm: a firmware that checks whether the time has passed does this.
@@ -148,13 +154,13 @@ impl Timer {
                 (0..4).filter(|alarm| value & 1 << alarm != 0).for_each(|alarm| self.passed[alarm] = None);
             }
             0x30 => {
-                self.paused = how.onto(u32::from(self.paused), value) & 1 != 0;
-                self.rebase(now, clocks);
+                self.paused = kind.new_value(u32::from(self.paused), value) & 1 != 0;
+                self.update_tick(now, clocks);
             }
             // Ones clear, also by the aliases.
-            0x34 if how != Write::Flip => self.interrupts &= !value,
-            0x38 => self.enabled = how.onto(self.enabled, value) & 15,
-            0x3c => self.forced = how.onto(self.forced, value) & 15,
+            0x34 if kind != WriteKind::Flip => self.interrupts &= !value,
+            0x38 => self.enabled = kind.new_value(self.enabled, value) & 15,
+            0x3c => self.forced = kind.new_value(self.forced, value) & 15,
             _ => {}
         }
     }

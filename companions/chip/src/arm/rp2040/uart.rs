@@ -1,6 +1,6 @@
 //! The serial ports, sending only (data sheet, 4.2). Sent data is recorded; the pin does not move.
 
-use super::peripherals::Write;
+use super::peripherals::WriteKind;
 
 const BAUD_WHOLE: u32 = 0x24;
 const BAUD_FRACTION: u32 = 0x28;
@@ -23,16 +23,16 @@ pub struct Uart {
 
 impl Uart {
     /// Returns the number of frames not yet sent, including the current one.
-    fn waiting(&self, now: u64) -> u64 {
+    fn unsent_frames(&self, now: u64) -> u64 {
         self.busy_until.saturating_sub(now).div_ceil(self.frame.max(1))
     }
 
-    fn room(&self) -> u64 {
+    /// Returns the frames that wait besides the current one at most: the size of the FIFO.
+    fn fifo_frames(&self) -> u64 {
         if self.line & 0x10 != 0 { 32 } else { 1 }
     }
 
-    /// True if its interrupts are enabled.
-    pub fn interrupts(&self) -> bool {
+    pub fn is_any_interrupt_enabled(&self) -> bool {
         self.mask & 0x7ff != 0
     }
 
@@ -40,9 +40,9 @@ impl Uart {
         match register {
             // Nothing was received; for sending: full, empty, busy.
             0x18 => {
-                let waiting = self.waiting(now);
+                let waiting = self.unsent_frames(now);
                 let bit = |on: bool, at: u32| u32::from(on) << at;
-                1 << 4 | bit(waiting > self.room(), 5) | bit(waiting <= 1, 7) | bit(waiting > 0, 3)
+                1 << 4 | bit(waiting > self.fifo_frames(), 5) | bit(waiting <= 1, 7) | bit(waiting > 0, 3)
             }
             BAUD_WHOLE => self.baud_whole,
             BAUD_FRACTION => self.baud_fraction,
@@ -56,18 +56,18 @@ impl Uart {
         }
     }
 
-    /// Writes a register, with the processor's clock and its own in Hz; returns the byte that this sends.
+    /// Writes a register, with the processor's clock and its own in Frequency; returns the byte that this sends.
     pub fn write(
         &mut self,
         register: u32,
-        how: Write,
+        kind: WriteKind,
         value: u32,
         now: u64,
         (hz, own_hz): (u32, u64),
     ) -> Option<u8> {
-        let onto = |old: &mut u32| *old = how.onto(*old, value);
+        let onto = |old: &mut u32| *old = kind.new_value(*old, value);
         match register {
-            0x00 if self.control & 0x101 == 0x101 && self.waiting(now) <= self.room() => {
+            0x00 if self.control & 0x101 == 0x101 && self.unsent_frames(now) <= self.fifo_frames() => {
                 // A frame has a start bit, the data bits, parity, and one or two stop bits; a bit is 16
                 // periods of the divided clock.
                 let bits = 1

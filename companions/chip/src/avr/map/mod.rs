@@ -2,16 +2,16 @@
 
 use jitterlab_model::firmware::Part;
 
-use super::chips::{Chip, Family, numbered};
-use super::external::{External, Int, PinChange};
+use super::chips::{Chip, Family, split_at_number};
+use super::external::{External, ExternalInterrupt, PinChange};
 use super::io::Io;
-use super::sources::{Bit, Id, Source, Sources};
+use super::sources::{Bit, Source, SourceId, Sources};
 use super::{eeprom, spi, timer, usart};
 use crate::Pin;
 
-/// Function of an address.
+/// Role of the register at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum Role {
     /// A byte that stores the written value, and has no effect here.
     Plain,
     Pin(u8),
@@ -27,9 +27,7 @@ pub enum Unit {
     Watchdog,
     /// Flags that are cleared by writing ones.
     Flags,
-    /// Enables of interrupts.
     Enables,
-    /// Sense bits of pin interrupts.
     Senses,
     Prescaler,
     Asynchronous,
@@ -43,44 +41,46 @@ pub enum Unit {
     Missing(Part),
 }
 
-/// Registers and interrupts of a chip.
-pub struct Parts {
-    /// Registers, by address.
-    pub units: Vec<Unit>,
-    /// All interrupts.
+/// Registers and interrupt sources of a chip.
+pub struct ChipLayout {
+    /// Roles of the registers, by address.
+    pub units: Vec<Role>,
     pub sources: Vec<Source>,
 }
 
-const NO_REGISTER: Unit = Unit::Missing(Part::Reserved);
+const NO_REGISTER: Role = Role::Missing(Part::Reserved);
 
-/// Lays out the registers and the interrupts of a chip.
-pub fn parts(chip: &'static Chip) -> Parts {
+pub fn chip_layout(chip: &'static Chip) -> ChipLayout {
     let mut units = vec![NO_REGISTER; usize::from(chip.ram_start)];
-    let mut put = |address: u16, unit: Unit| units[usize::from(address)] = unit;
-    let (timers, usarts): (Vec<u8>, Vec<u8>) = (chip.timers().collect(), chip.usarts().collect());
+    let mut put = |address: u16, unit: Role| units[usize::from(address)] = unit;
+    let (timers, usarts): (Vec<u8>, Vec<u8>) =
+        (chip.timer_numbers().collect(), chip.usart_numbers().collect());
     for (address, name) in chip.registers() {
-        unit(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
+        register_role(chip, &timers, &usarts, name).into_iter().for_each(|unit| put(address, unit));
     }
-    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, Unit::PowerReduction));
-    chip.plain.iter().for_each(|address| put(*address, Unit::Plain));
+    chip.power_reduction.iter().for_each(|(_, address, _)| put(*address, Role::PowerReduction));
+    chip.plain.iter().for_each(|address| put(*address, Role::Plain));
     for (part, first, last) in &chip.not_simulated {
-        (*first..=*last).for_each(|address| put(address, Unit::Missing(*part)));
+        (*first..=*last).for_each(|address| put(address, Role::Missing(*part)));
     }
     // Timers that are not simulated do not interrupt.
     let is_simulated = |(_, name): &(u8, &str)| {
-        let (kind, number, _) = numbered(name);
+        let (kind, number, _) = split_at_number(name);
         kind != "TIMER" || number.is_some_and(|number| timers.contains(&number))
     };
     let sources = chip.vectors().filter(is_simulated);
-    Parts { units, sources: sources.filter_map(|(vector, name)| source(chip, vector, name)).collect() }
+    ChipLayout {
+        units,
+        sources: sources.filter_map(|(vector, name)| interrupt_source(chip, vector, name)).collect(),
+    }
 }
 
-/// Returns the function of a register; `None` if it is of a part that the chip lacks.
-fn unit(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Unit> {
-    let (kind, number, rest) = numbered(name);
+/// Returns the function of a register by its name; `None` if it is of a part that the chip lacks.
+fn register_role(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Role> {
+    let (kind, number, rest) = split_at_number(name);
     let index = |all: &[u8]| all.iter().position(|n| Some(*n) == number).map(|index| index as u8);
-    let timer = |reg| Some(Unit::Timer(index(timers)?, reg));
-    let usart = |reg| Some(Unit::Usart(index(usarts)?, reg));
+    let timer = |reg| Some(Role::Timer(index(timers)?, reg));
+    let usart = |reg| Some(Role::Usart(index(usarts)?, reg));
     match (kind, rest.as_bytes()) {
         ("TCCR", []) => timer(timer::Reg::Control),
         ("TCCR", b"A") => timer(timer::Reg::ControlA),
@@ -95,73 +95,86 @@ fn unit(chip: &Chip, timers: &[u8], usarts: &[u8], name: &str) -> Option<Unit> {
         ("OCR", [unit, b'H']) => timer(timer::Reg::CompareHigh(unit - b'A')),
         ("OCR", [unit, ..]) => timer(timer::Reg::Compare(unit - b'A')),
         ("TIFR" | "TIMSK", _) if number.is_some() && index(timers).is_none() => None,
-        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(Unit::Flags),
-        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(Unit::Enables),
-        ("EICRA" | "EICRB", _) => Some(Unit::Senses),
+        ("TIFR" | "ETIFR" | "EIFR" | "PCIFR", _) => Some(Role::Flags),
+        ("TIMSK" | "ETIMSK" | "EIMSK" | "PCICR", _) => Some(Role::Enables),
+        ("EICRA" | "EICRB", _) => Some(Role::Senses),
         ("UCSR", b"A") => usart(usart::Reg::Status),
         ("UCSR", b"B") => usart(usart::Reg::Enable),
         ("UCSR", b"C") => usart(usart::Reg::Format),
         ("UBRR", b"H") => usart(usart::Reg::BaudHigh),
         ("UBRR", _) => usart(usart::Reg::Baud),
         ("UDR", _) => usart(usart::Reg::Data),
-        ("EECR", _) => Some(Unit::Eeprom(eeprom::Reg::Control)),
-        ("EEDR", _) => Some(Unit::Eeprom(eeprom::Reg::Data)),
-        ("EEARL", _) => Some(Unit::Eeprom(eeprom::Reg::Address)),
-        ("EEARH", _) => Some(Unit::Eeprom(eeprom::Reg::AddressHigh)),
-        ("SPCR", _) => Some(Unit::Spi(spi::Reg::Control)),
-        ("SPSR", _) => Some(Unit::Spi(spi::Reg::Status)),
-        ("SPDR", _) => Some(Unit::Spi(spi::Reg::Data)),
-        ("ADCSRA", _) => Some(Unit::Adc),
-        ("TWCR", _) => Some(Unit::Twi),
-        ("WDTCSR" | "WDTCR", _) => Some(Unit::Watchdog),
-        ("GTCCR" | "SFIOR", _) => Some(Unit::Prescaler),
-        ("ASSR", _) => Some(Unit::Asynchronous),
-        ("CLKPR", _) => Some(Unit::Divider),
-        ("PLLCSR", _) => Some(Unit::Pll),
-        ("SREG", _) => Some(Unit::Status),
-        ("SPL", _) => Some(Unit::StackLow),
-        ("SPH", _) => Some(Unit::StackHigh),
-        ("SPMCSR", _) => Some(Unit::Missing(Part::WritingFlash)),
-        ("XMCRA" | "XMCRB", _) => Some(Unit::Missing(Part::ExternalMemory)),
-        ("XDIV", _) => Some(Unit::Missing(Part::ClockDivision)),
-        _ => port(chip, kind),
+        ("EECR", _) => Some(Role::Eeprom(eeprom::Reg::Control)),
+        ("EEDR", _) => Some(Role::Eeprom(eeprom::Reg::Data)),
+        ("EEARL", _) => Some(Role::Eeprom(eeprom::Reg::Address)),
+        ("EEARH", _) => Some(Role::Eeprom(eeprom::Reg::AddressHigh)),
+        ("SPCR", _) => Some(Role::Spi(spi::Reg::Control)),
+        ("SPSR", _) => Some(Role::Spi(spi::Reg::Status)),
+        ("SPDR", _) => Some(Role::Spi(spi::Reg::Data)),
+        ("ADCSRA", _) => Some(Role::Adc),
+        ("TWCR", _) => Some(Role::Twi),
+        ("WDTCSR" | "WDTCR", _) => Some(Role::Watchdog),
+        ("GTCCR" | "SFIOR", _) => Some(Role::Prescaler),
+        ("ASSR", _) => Some(Role::Asynchronous),
+        ("CLKPR", _) => Some(Role::Divider),
+        ("PLLCSR", _) => Some(Role::Pll),
+        ("SREG", _) => Some(Role::Status),
+        ("SPL", _) => Some(Role::StackLow),
+        ("SPH", _) => Some(Role::StackHigh),
+        ("SPMCSR", _) => Some(Role::Missing(Part::WritingFlash)),
+        ("XMCRA" | "XMCRB", _) => Some(Role::Missing(Part::ExternalMemory)),
+        ("XDIV", _) => Some(Role::Missing(Part::ClockDivision)),
+        _ => port_role(chip, kind),
     }
 }
 
-/// Returns the function of a register of a port, and of one that only stores what is written.
-fn port(chip: &Chip, name: &str) -> Option<Unit> {
-    type Kind = (&'static str, fn(u8) -> Unit);
-    let kinds: [Kind; 3] = [("PIN", Unit::Pin), ("DDR", Unit::Direction), ("PORT", Unit::Out)];
+/// Returns the function of a register of a port, or `Plain` for a register that only stores what is written.
+fn port_role(chip: &Chip, name: &str) -> Option<Role> {
+    type Kind = (&'static str, fn(u8) -> Role);
+    let kinds: [Kind; 3] = [("PIN", Role::Pin), ("DDR", Role::Direction), ("PORT", Role::Out)];
     let of_port = |(kind, unit): &Kind| {
         let letter = *name.strip_prefix(kind)?.as_bytes().first()?;
         Some(chip.ports.contains(char::from(letter)).then(|| unit(letter - b'A')))
     };
-    kinds.iter().find_map(of_port).unwrap_or(Some(Unit::Plain))
+    kinds.iter().find_map(of_port).unwrap_or(Some(Role::Plain))
 }
 
-/// Returns the source of an interrupt; `None` if it is not simulated.
-fn source(chip: &Chip, vector: u8, name: &'static str) -> Option<Source> {
+/// Returns the source of an interrupt by its vector's name; `None` if it is not simulated.
+fn interrupt_source(chip: &Chip, vector: u8, name: &'static str) -> Option<Source> {
     // The flag in its register is inverted, so both bits are kept at unused addresses (see `eeprom.rs`).
     if name == "EE_READY" {
-        return Some(Source { name, vector, flag: Bit::new(0, 0), enable: Bit::new(1, 3), cleared: false });
+        return Some(Source {
+            name,
+            vector,
+            flag: Bit::new(0, 0),
+            enable: Bit::new(1, 3),
+            cleared_on_entry: false,
+        });
     }
-    let line = chip.interrupt(name)?;
+    let line = chip.interrupt_bits(name)?;
     let words: Vec<&str> = line.split(' ').collect();
     let [flag, enable, bits @ ..] = &words[..] else { return None };
     let flag_bit = bits.first()?.parse().ok()?;
     let enable_bit = bits.get(1).and_then(|bit| bit.parse().ok()).unwrap_or(flag_bit);
-    let (flag, enable) = (Bit::new(chip.address(flag), flag_bit), Bit::new(chip.address(enable), enable_bit));
-    Some(Source { name, vector, flag, enable, cleared: !bits.contains(&"lasts") })
+    let (flag, enable) = (
+        Bit::new(chip.register_address(flag), flag_bit),
+        Bit::new(chip.register_address(enable), enable_bit),
+    );
+    Some(Source { name, vector, flag, enable, cleared_on_entry: !bits.contains(&"lasts") })
 }
 
-/// Returns a timer of the chip, by its number.
-pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
-    let id = |what: &str| sources.named(&format!("TIMER{number}_{what}"));
-    let pin = |text: String| chip.pin(&text);
+/// Returns the description of a timer of the chip, by its number.
+pub fn timer_spec(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
+    let id = |what: &str| sources.by_name(&format!("TIMER{number}_{what}"));
+    let pin = |text: String| chip.pin_of_function(&text);
     let old = chip.family == Family::Atmega128;
     let wide = !matches!(number, 0 | 2);
     let single = old && !wide;
-    let matches = if single { [id("COMP"), Id::NONE, Id::NONE] } else { ["COMPA", "COMPB", "COMPC"].map(id) };
+    let matches = if single {
+        [id("COMP"), SourceId::NONE, SourceId::NONE]
+    } else {
+        ["COMPA", "COMPB", "COMPC"].map(id)
+    };
     let outputs = match single {
         true => [pin(format!("OC{number}")), None, None],
         false => ['A', 'B', 'C'].map(|unit| pin(format!("OC{number}{unit}"))),
@@ -171,7 +184,7 @@ pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
         wide,
         fine: number == if old { 0 } else { 2 },
         overflow: id("OVF"),
-        units: matches.iter().filter(|m| **m != Id::NONE).count(),
+        units: matches.iter().filter(|m| **m != SourceId::NONE).count(),
         matches,
         capture: id("CAPT"),
         outputs,
@@ -180,14 +193,15 @@ pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
     }
 }
 
-/// Returns a serial port of the chip, by its number.
-pub fn usart(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
+/// Returns the description of a serial port of the chip, by its number.
+pub fn usart_spec(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     let name = if chip.has_vector("USART_RX") { "USART".into() } else { format!("USART{number}") };
-    let id = |what: &str| io.sources.named(&format!("{name}_{what}"));
-    let pin = |what: &str| chip.pin(&format!("{what}{number}")).unwrap_or(Pin { port: 4, bit: 0 });
+    let id = |what: &str| io.sources.by_name(&format!("{name}_{what}"));
+    let pin =
+        |what: &str| chip.pin_of_function(&format!("{what}{number}")).unwrap_or(Pin { port: 4, bit: 0 });
     usart::Spec {
-        status: chip.address(&format!("UCSR{number}A")),
-        enable: chip.address(&format!("UCSR{number}B")),
+        status: chip.register_address(&format!("UCSR{number}A")),
+        enable: chip.register_address(&format!("UCSR{number}B")),
         received: id("RX"),
         empty: id("UDRE"),
         sent: id("TX"),
@@ -196,11 +210,10 @@ pub fn usart(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     }
 }
 
-/// Returns the interrupts of pins.
-pub fn external(chip: &Chip, sources: &Sources) -> External {
+pub fn external_interrupts(chip: &Chip, sources: &Sources) -> External {
     let newer = chip.family == Family::Newer;
     let ints = (0..8).filter_map(|n| {
-        let pin = chip.pin(&format!("INT{n}"))?;
+        let pin = chip.pin_of_function(&format!("INT{n}"))?;
         let name = format!("INT{n}");
         let register = match (newer, n < 4) {
             (true, true) => 0x69,
@@ -208,16 +221,23 @@ pub fn external(chip: &Chip, sources: &Sources) -> External {
             _ => 0x6a,
         };
         // On chips with more than three, INT3 to 0 do (ATmega2560, section 15.1; ATmega128, "External Interrupts").
-        let asynchronous = n < 4 && chip.pin("INT3").is_some();
-        Some(Int { id: sources.named(&name), pin, asynchronous, sense: (register, n % 4 * 2) })
+        let asynchronous = n < 4 && chip.pin_of_function("INT3").is_some();
+        Some(ExternalInterrupt {
+            id: sources.by_name(&name),
+            pin,
+            asynchronous,
+            sense: (register, n % 4 * 2),
+        })
     });
     let changes = (0u8..4).filter_map(|group| {
-        let id = sources.named(&format!("PCINT{group}"));
-        let pins = std::array::from_fn(|bit| chip.pin(&format!("PCINT{}", usize::from(group) * 8 + bit)));
+        let id = sources.by_name(&format!("PCINT{group}"));
+        let pins = std::array::from_fn(|bit| {
+            chip.pin_of_function(&format!("PCINT{}", usize::from(group) * 8 + bit))
+        });
         let mask = if group == 3 { 0x73 } else { 0x6b + u16::from(group) };
-        (id != Id::NONE).then_some(PinChange { id, pins, mask })
+        (id != SourceId::NONE).then_some(PinChange { id, pins, mask })
     });
-    External { ints: ints.collect(), changes: changes.collect(), coming: Vec::new() }
+    External { ints: ints.collect(), changes: changes.collect(), pending_flags: Vec::new() }
 }
 
 #[cfg(test)]

@@ -28,15 +28,15 @@ fn address(text: &str) -> Option<u16> {
 }
 
 /// Names of a unit's registers in avr-libc.
-fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
+fn names(unit: Role, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
     let both = |name: String| vec![name.clone() + "L", name];
     match unit {
-        Unit::Pin(port) => vec![format!("PIN{}", letter(port))],
-        Unit::Direction(port) => vec![format!("DDR{}", letter(port))],
-        Unit::Out(port) => vec![format!("PORT{}", letter(port))],
-        Unit::Timer(index, reg) => {
+        Role::Pin(port) => vec![format!("PIN{}", letter(port))],
+        Role::Direction(port) => vec![format!("DDR{}", letter(port))],
+        Role::Out(port) => vec![format!("PORT{}", letter(port))],
+        Role::Timer(index, reg) => {
             let n = timers[usize::from(index)];
             match reg {
                 timer::Reg::ControlA => vec![format!("TCCR{n}A")],
@@ -53,7 +53,7 @@ fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 timer::Reg::CaptureHigh => vec![format!("ICR{n}H")],
             }
         }
-        Unit::Usart(index, reg) => {
+        Role::Usart(index, reg) => {
             let n = usarts[usize::from(index)];
             vec![match reg {
                 usart::Reg::Data => format!("UDR{n}"),
@@ -64,28 +64,28 @@ fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
                 usart::Reg::BaudHigh => format!("UBRR{n}H"),
             }]
         }
-        Unit::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
-        Unit::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
-        Unit::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
-        Unit::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
-        Unit::Spi(spi::Reg::Control) => vec!["SPCR".into()],
-        Unit::Spi(spi::Reg::Status) => vec!["SPSR".into()],
-        Unit::Spi(spi::Reg::Data) => vec!["SPDR".into()],
-        Unit::Adc => vec!["ADCSRA".into()],
-        Unit::Twi => vec!["TWCR".into()],
-        Unit::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
-        Unit::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
-        Unit::Asynchronous => vec!["ASSR".into()],
-        Unit::Divider => vec!["CLKPR".into()],
-        Unit::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
-        Unit::Pll => vec!["PLLCSR".into()],
-        Unit::Status => vec!["SREG".into()],
-        Unit::StackLow => vec!["SPL".into(), "SP".into()],
-        Unit::StackHigh => vec!["SPH".into()],
-        Unit::Senses => vec!["EICRA".into(), "EICRB".into()],
-        Unit::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
-        Unit::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
-        Unit::Plain | Unit::Missing(_) => Vec::new(),
+        Role::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
+        Role::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
+        Role::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
+        Role::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
+        Role::Spi(spi::Reg::Control) => vec!["SPCR".into()],
+        Role::Spi(spi::Reg::Status) => vec!["SPSR".into()],
+        Role::Spi(spi::Reg::Data) => vec!["SPDR".into()],
+        Role::Adc => vec!["ADCSRA".into()],
+        Role::Twi => vec!["TWCR".into()],
+        Role::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
+        Role::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
+        Role::Asynchronous => vec!["ASSR".into()],
+        Role::Divider => vec!["CLKPR".into()],
+        Role::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
+        Role::Pll => vec!["PLLCSR".into()],
+        Role::Status => vec!["SREG".into()],
+        Role::StackLow => vec!["SPL".into(), "SP".into()],
+        Role::StackHigh => vec!["SPH".into()],
+        Role::Senses => vec!["EICRA".into(), "EICRB".into()],
+        Role::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
+        Role::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
+        Role::Plain | Role::Missing(_) => Vec::new(),
     }
 }
 
@@ -94,8 +94,9 @@ fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
 fn registers_and_vectors_are_where_avr_libc_has_them() {
     for chip in Chip::all() {
         let Some(macros) = macros(&chip.name) else { return };
-        let Parts { units, .. } = parts(chip);
-        let (timers, usarts): (Vec<u8>, Vec<u8>) = (chip.timers().collect(), chip.usarts().collect());
+        let ChipLayout { units, .. } = chip_layout(chip);
+        let (timers, usarts): (Vec<u8>, Vec<u8>) =
+            (chip.timer_numbers().collect(), chip.usart_numbers().collect());
         let at: BTreeMap<&str, u16> =
             macros.iter().filter_map(|(name, value)| Some((name.as_str(), address(value)?))).collect();
         let (mut found, mut left_out) = (0, Vec::new());
@@ -150,8 +151,8 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
 fn flags_and_enables_are_the_bits_avr_libc_names() {
     for chip in Chip::all() {
         let Some(macros) = macros(&chip.name) else { return };
-        for source in parts(chip).sources {
-            let bits: &[(&str, String, bool)] = &match numbered(source.name) {
+        for source in chip_layout(chip).sources {
+            let bits: &[(&str, String, bool)] = &match split_at_number(source.name) {
                 ("TIMER", Some(n), "_OVF") => {
                     [("TOV", format!("TOV{n}"), true), ("TOIE", format!("TOIE{n}"), false)]
                 }

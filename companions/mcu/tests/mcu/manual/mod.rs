@@ -32,7 +32,7 @@ fn compare(elf: &Path, mcu: &str, pins: &[&str], cycles: u64) -> (usize, usize) 
 
 fn build(name: &str, mcu: &str, program: &Program) -> Option<jitterlab_mcu::Firmware> {
     let compiler = bench()?;
-    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on(mcu, 16_000_000);
+    let board = Board::with_ideal_timing(Strategy::Anchored, 64, 1_000).with_chip(mcu, 16_000_000);
     let firmware = match compiler.build_file(&test_source(name), program, &board) {
         Err(error) if is_missing(&error) => return skip(&error.to_string()),
         other => other.unwrap(),
