@@ -89,7 +89,7 @@ impl Workplace<'_> {
     fn progress(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
-                (self.tell)(&progress::left(&now.step, now.remaining_ns));
+                (self.tell)(&progress::step_with_time_left(&now.step, now.remaining_ns));
             }
         }
     }
@@ -112,7 +112,7 @@ impl Workplace<'_> {
     fn finish<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
         self.draw(&results.figures())?;
         let reproduction = Reproduction::new(self.directory, results, evidence)?;
-        let json = json::result(&reproduction)?;
+        let json = json::to_json(&reproduction)?;
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }
@@ -129,5 +129,5 @@ fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
 
 fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
-    page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)
+    page::read_page_runs(&runs.collect::<Result<Vec<_>, _>>()?, None)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output;
 use jitterlab_fleet::adding::{self, Added, Intake};
 use jitterlab_fleet::engine::Engine;
@@ -49,28 +49,28 @@ pub struct PackArgs {
 }
 
 /// Takes all of it in; what cannot be is named, and the rest is taken in.
-pub fn add(args: &AddArgs) -> Ending {
+pub fn add(args: &AddArgs) -> CommandResult {
     let mut intake = Intake::new(&args.folder, args.machine.as_deref())?;
     let hosts = intake.add_all(&args.from)?;
     intake.settle()?;
     let ending = say_added(&intake.finish());
     if let Some((host, runs)) = hosts.only() {
-        output::note(&words::one_host(host, runs));
+        output::print_note(&words::one_host(host, runs));
     }
     if let Err(missing) = Engine::find(None) {
-        output::warn(&missing.to_string());
+        output::print_warning(&missing.to_string());
     }
     ending
 }
 
 /// Checks all files.
-pub fn check(args: &CheckArgs) -> Ending {
+pub fn check(args: &CheckArgs) -> CommandResult {
     let (whole, left_out) = adding::check(&args.folder, args.repair)?;
     say(&left_out, &words::checked(whole, left_out.len()))
 }
 
 /// Copies, compares with the hashes, and gets it to the disk.
-pub fn pack(args: &PackArgs) -> Ending {
+pub fn pack(args: &PackArgs) -> CommandResult {
     let inbox = args.folder.join(IN);
     if !inbox.is_dir() {
         return Err(Error::bad_use(format!("{} is no folder of a fleet", args.folder.display())));
@@ -83,12 +83,12 @@ pub fn pack(args: &PackArgs) -> Ending {
     say_added(&intake.finish())
 }
 
-fn say_added(added: &Added) -> Ending {
+fn say_added(added: &Added) -> CommandResult {
     say(&added.left_out, &words::added(added))
 }
 
-fn say(left_out: &[LeftOut], words: &str) -> Ending {
-    left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
+fn say(left_out: &[LeftOut], words: &str) -> CommandResult {
+    left_out.iter().for_each(|file| output::print_warning(&words::left_out(file)));
     output::print(&format!("{words}\n"))?;
     Ok(status(left_out))
 }

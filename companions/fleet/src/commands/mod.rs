@@ -4,7 +4,7 @@ pub mod ask;
 mod keep;
 
 use clap::Subcommand;
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::CommandResult;
 use jitterlab_fleet::results::{CauseList, DayList, KernelList};
 
 /// What is done with a fleet.
@@ -25,7 +25,7 @@ pub enum Action {
 }
 
 /// Does it; without a command it answers about the fleet.
-pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> Ending {
+pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> CommandResult {
     match action {
         Some(Action::Add(args)) => keep::add(args),
         Some(Action::Worst(args)) => ask::worst(args),

@@ -6,7 +6,7 @@ mod status;
 pub mod watch;
 
 use clap::Subcommand;
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::CommandResult;
 
 /// What is done with what was measured, and with the service.
 #[derive(Subcommand)]
@@ -18,7 +18,7 @@ pub enum Action {
 }
 
 /// Does it.
-pub fn execute(action: &Action) -> Ending {
+pub fn execute(action: &Action) -> CommandResult {
     match action {
         Action::Status(args) => status::execute(args),
         Action::Pack(args) => status::pack(args),

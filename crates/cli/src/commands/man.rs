@@ -9,7 +9,7 @@ use clap::Command;
 use clap_mangen::Man;
 use jitterlab_model::Error;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
 
 /// Print the manual page, or write one for each command
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Prints or writes it from the definition of all commands.
-pub fn execute(args: &Args, mut command: Command) -> Ending {
+pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     command.build();
     match &args.directory {
         None => show(&page("jitterlab", command)?)?,

@@ -7,7 +7,7 @@ use jitterlab_analysis::compare::{
 
 use super::{figure, refusal};
 use crate::section::{Cell, Table};
-use crate::words::{MANY, list};
+use crate::words::{MANY_TASKS, list};
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
@@ -60,7 +60,7 @@ pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
     let row = |n: usize| {
         let run = &runs[n];
         let mut cells = vec![Cell::from(run.name.as_str())];
-        cells.extend(shown.iter().map(|of| Cell::new(value(run, *of), |value| figure(*of, value))));
+        cells.extend(shown.iter().map(|of| Cell::optional(value(run, *of), |value| figure(*of, value))));
         cells.push(
             difference(compared, n, rank)
                 .map_or_else(|| "the first".into(), |of| change(of, of.difference).into()),
@@ -91,7 +91,7 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     };
     let pairs = || tasks.iter().filter_map(|of| Some((&of.task, of.comparison.as_ref()?)));
     let are_pairs = pairs().all(|(_, compared)| compared.runs.len() == 2);
-    if tasks.len() < MANY || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
+    if tasks.len() < MANY_TASKS || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
         return None;
     }
     let rank = |of: &Difference| (of.real, size(of));
@@ -184,7 +184,7 @@ fn cell(compared: &Comparison, n: usize, statistic: Statistic) -> Cell {
     if n == 0 || compared.runs.len() == 2 {
         return cell;
     }
-    let text = cell.written();
+    let text = cell.to_text();
     match difference(compared, n, statistic) {
         Some(of) if of.real => format!("{text} {}", change(of, of.difference)).into(),
         _ => format!("({text})").into(),
