@@ -68,6 +68,7 @@ impl Run {
         if self.process == origin::process() { Ok(()) } else { Err(forked_process_error()) }
     }
 
+    /// Text of the refused request of this number, at an address that stays valid until the run is closed.
     fn refusal(&self, number: usize) -> Result<Option<*const c_char>, Error> {
         let refused = self.with(|recording| Ok(recording.refused()))?;
         let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,7 @@ pub fn open(command: &str, read: &impl Serialize) -> FinishedParts {
     }
 }
 
-/// Ends it: when it is `complete`, and no signal cut it short, the kept parts go.
+/// Closes kept parts: they are removed if the measurement is `complete` and no signal cut it short.
 pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, Error>) {
     match close(complete && interrupt::received_signal().is_none()) {
         Ok(0) => {}

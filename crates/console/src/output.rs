@@ -203,7 +203,7 @@ fn write_to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> 
     if is_terminal() {
         let mut shown = EscapingWriter { out, line: Vec::new() };
         let filled = fill(&mut shown)?;
-        shown.end()?;
+        shown.write_rest()?;
         return Ok(filled);
     }
     let filled = fill(&mut out)?;
@@ -224,7 +224,7 @@ impl<W: Write> EscapingWriter<W> {
         self.out.write_all(printable_lines(&String::from_utf8_lossy(&lines)).as_bytes())
     }
 
-    fn end(mut self) -> io::Result<()> {
+    fn write_rest(mut self) -> io::Result<()> {
         self.show(self.line.len())?;
         self.out.flush()
     }
@@ -326,7 +326,7 @@ mod tests {
             shown.write_all(first).unwrap();
             shown.write_all(rest).unwrap();
         }
-        shown.end().unwrap();
+        shown.write_rest().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "task\na\\u001b]0;µ\n\nb\\u000dc");
     }
 }

@@ -7,7 +7,7 @@ use jitterlab_analysis::causes::{ListedEvents, RunWhy};
 use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent};
-use jitterlab_report::export::{Asked, Format};
+use jitterlab_report::export::{ExportOptions, Format};
 use jitterlab_report::{json, page};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunFileWriter;
@@ -47,7 +47,7 @@ fn through_a_file(folder: &Path, causes: &RunCauses, info: &RunInfo) {
     let Ok(run) = Run::open(&path, &Hints::default()) else { return };
     let _ = run.why(None, ListedEvents::Rank(1));
     let _ =
-        Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &Asked::default(), &mut sink());
+        Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &ExportOptions::default(), &mut sink());
     if let Ok(runs) = page::read_page_runs(std::slice::from_ref(&run), None) {
         page::render(&runs, &[]).expect("every run has a page");
     }

@@ -265,7 +265,8 @@ mod tests {
         let text = document::terminal_text(&reproduction, Extent::Details, TERMINAL);
         assert!(text.contains("Run files and figures: here\n"), "{text}");
         let read = Document::read(&json::to_json(&reproduction).unwrap()).unwrap();
-        let texts = [read.clone(), Document::new(&reproduction)].map(|d| d.terminal_text(Extent::Details, TERMINAL));
+        let texts =
+            [read.clone(), Document::new(&reproduction)].map(|d| d.terminal_text(Extent::Details, TERMINAL));
         assert_eq!(texts[0], texts[1]);
         assert!(read.sections.len() == 1 && !read.sections[0].lead.is_empty());
         assert!(!read.head.unwrap().next.is_empty());

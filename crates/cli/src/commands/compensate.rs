@@ -63,7 +63,7 @@ pub struct Args {
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 
 impl Args {
-    fn task(&self) -> Result<TaskSpec, Error> {
+    fn task_spec(&self) -> Result<TaskSpec, Error> {
         let usual = TaskSpec { name: "compensated".into(), period_ns: 500_000, ..TaskSpec::default() };
         let task = self.task.single_task(usual)?;
         let chooses = task.compensate == Compensation::None;
@@ -113,7 +113,7 @@ impl Args {
 
 /// Measures, recommends and proves.
 pub fn execute(args: &Args) -> CommandResult {
-    let (task, plan) = (args.task()?, args.plan());
+    let (task, plan) = (args.task_spec()?, args.plan());
     args.check(&task, &plan)?;
     let open = || match args.no_file {
         true => FinishedParts::without_file(),

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(value_name = "RUN")]
     file: PathBuf,
     /// What to write
-    #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_parser())]
     format: Format,
     /// The file to write; replaced if it exists, unless it holds a measurement
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -45,7 +45,7 @@ pub struct Args {
     run: RunArgs,
 }
 
-fn formats() -> impl TypedValueParser<Value = Format> {
+fn format_parser() -> impl TypedValueParser<Value = Format> {
     let each = Format::all().map(|format| PossibleValue::new(format.name()).help(export::about(format)));
     PossibleValuesParser::new(each).try_map(|word| word.parse::<Format>())
 }
@@ -54,7 +54,7 @@ fn formats() -> impl TypedValueParser<Value = Format> {
 pub fn execute(args: &Args) -> CommandResult {
     let Args { format, output, .. } = args;
     output::check_not_input(output, std::slice::from_ref(&args.file))?;
-    let asked = args.asked()?;
+    let asked = args.export_options()?;
     let run = args.run.open(&args.file)?;
     let tasks = run.tasks(args.run.task.as_deref())?;
     let mut worst_fitness = None;
@@ -68,7 +68,7 @@ pub fn execute(args: &Args) -> CommandResult {
 
 impl Args {
     /// Questions for the format, beyond the data of the run.
-    fn asked(&self) -> Result<ExportOptions, Error> {
+    fn export_options(&self) -> Result<ExportOptions, Error> {
         let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
         for (option, given, taken) in [
             ("--require and --for", decides, self.format.has_verdicts()),

@@ -26,7 +26,7 @@ pub struct Args {
 pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     command.build();
     match &args.directory {
-        None => show(&page("jitterlab", command)?)?,
+        None => show_page(&page("jitterlab", command)?)?,
         Some(directory) => {
             fs::create_dir_all(directory)?;
             for (name, command) in pages(&command, "jitterlab") {
@@ -38,7 +38,7 @@ pub fn execute(args: &Args, mut command: Command) -> CommandResult {
 }
 
 /// Shows the page to a person by `man`, or prints it as it is where that is not wanted or not there.
-fn show(page: &str) -> Result<(), Error> {
+fn show_page(page: &str) -> Result<(), Error> {
     let reader = || {
         let mut man = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok()?;
         // A reader that is left early needs no more of it.

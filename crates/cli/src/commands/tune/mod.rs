@@ -110,7 +110,8 @@ impl Args {
         Ok(Some(tuning.measure(experiment)?))
     }
 
-    fn show(&self, result: &TuneResult) -> CommandResult {
+    /// Shows the result, and writes what helped below the directory of --keep.
+    fn show_and_keep(&self, result: &TuneResult) -> CommandResult {
         let status = Status::from_fitness(self.output.show(result)?);
         if let Some(folder) = &self.keep {
             kept_files::keep_settings(folder, &words::kept::files(result))?;
@@ -126,5 +127,5 @@ pub fn execute(args: &Args) -> CommandResult {
         return boots::execute(args);
     }
     let open = || kept_parts::open("tune-causes", &());
-    run_experiment(open, args.quiet, |experiment| args.measure(experiment), |result| args.show(&result))
+    run_experiment(open, args.quiet, |experiment| args.measure(experiment), |result| args.show_and_keep(&result))
 }
