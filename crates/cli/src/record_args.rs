@@ -24,7 +24,7 @@ pub struct RecordArgs {
     #[arg(long, conflicts_with_all = ["output", "keep"])]
     no_file: bool,
     /// A name and a value that the file and its exports carry, such as line=3; may be given several times
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = parse_label)]
     labels: Vec<(String, String)>,
     /// Print nothing while measuring
     #[arg(short, long)]
@@ -60,7 +60,7 @@ impl RecordArgs {
     /// Prints a note next to the result, unless nothing is to be printed.
     pub fn note(&self, write: impl FnOnce() -> String) {
         if !self.quiet {
-            output::print_note(self.show.to_text(write).trim_end());
+            output::print_note(self.show.fit_to_terminal(write).trim_end());
         }
     }
 

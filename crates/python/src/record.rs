@@ -97,11 +97,11 @@ impl Drop for Recording {
 #[pyclass(frozen, module = "jitterlab")]
 pub(crate) struct Probed {
     /// Nobody waits for it but who uses one probe from several threads.
-    probed: Mutex<Option<recording::Probed>>,
+    probed: Mutex<Option<recording::TaskProbe>>,
 }
 
 impl Probed {
-    fn with(&self, call: impl FnOnce(&mut recording::Probed)) -> PyResult<()> {
+    fn with(&self, call: impl FnOnce(&mut recording::TaskProbe)) -> PyResult<()> {
         let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
         probed.as_mut().map(call).ok_or_else(closed_error).or_raise()
     }
@@ -124,7 +124,7 @@ impl Probed {
 
     /// The activation ends: its work is done, and the loop goes to wait.
     fn end(&self) -> PyResult<()> {
-        self.with(recording::Probed::end)
+        self.with(recording::TaskProbe::end)
     }
 
     fn __enter__(own: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {

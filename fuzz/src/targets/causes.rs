@@ -46,8 +46,12 @@ fn through_a_file(folder: &Path, causes: &RunCauses, info: &RunInfo) {
     writer.finish(info).expect("room");
     let Ok(run) = Run::open(&path, &Hints::default()) else { return };
     let _ = run.why(None, ListedEvents::Rank(1));
-    let _ =
-        Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &ExportOptions::default(), &mut sink());
+    let _ = Format::Perfetto.write(
+        &run,
+        &run.tasks(None).unwrap_or_default(),
+        &ExportOptions::default(),
+        &mut sink(),
+    );
     if let Ok(runs) = page::read_page_runs(std::slice::from_ref(&run), None) {
         page::render(&runs, &[]).expect("every run has a page");
     }

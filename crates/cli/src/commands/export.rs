@@ -46,7 +46,8 @@ pub struct Args {
 }
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let each = Format::all().map(|format| PossibleValue::new(format.name()).help(export::about(format)));
+    let each =
+        Format::all().map(|format| PossibleValue::new(format.name()).help(export::format_help(format)));
     PossibleValuesParser::new(each).try_map(|word| word.parse::<Format>())
 }
 
@@ -61,7 +62,7 @@ pub fn execute(args: &Args) -> CommandResult {
     output::write_result_by(output, args.force.force, |out| {
         let (exported, warnings) = format.write(&run, &tasks, &asked, out)?.into_parts();
         worst_fitness = exported.worst_fitness;
-        Ok::<_, Error>(export::text(*format, &exported, &warnings))
+        Ok::<_, Error>(export::summary_text(*format, &exported, &warnings))
     })?;
     Ok(Status::from_fitness(worst_fitness))
 }

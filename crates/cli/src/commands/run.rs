@@ -50,7 +50,7 @@ pub fn execute(args: &Args) -> CommandResult {
     if args.measure.asks_for_loads() {
         let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
         let help = || jitterlab_report::loads::load_help(load::kinds(), presets);
-        output::print(&args.record.show.to_text(help))?;
+        output::print(&args.record.show.fit_to_terminal(help))?;
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::listen_for_interrupt()?;

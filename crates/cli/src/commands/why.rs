@@ -53,7 +53,7 @@ pub fn execute(args: &Args) -> CommandResult {
         let tasks = run.tasks(args.run.task.as_deref())?;
         let (exported, warnings) =
             format.write(&run, &tasks, &ExportOptions::default(), &mut io::stdout().lock())?.into_parts();
-        output::print_note(&export::text(format, &exported, &warnings));
+        output::print_note(&export::summary_text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
     let listed = args.event.map_or(ListedEvents::Worst(LISTED), |rank| ListedEvents::Rank(rank as usize));

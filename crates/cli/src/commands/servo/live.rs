@@ -52,7 +52,7 @@ impl LiveArgs {
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
         let ways = wake_up_variants(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
-        let loads = loads(&self.load)?;
+        let loads = parse_loads(&self.load)?;
         let (mut seen, closed) = ServoLive::begin(question, references, self.duration)?;
         let refused =
             |task: &TaskSpec, loads: &[LoadSpec]| Measurement::prepare(self.request(task, loads)).err();

@@ -127,5 +127,10 @@ pub fn execute(args: &Args) -> CommandResult {
         return boots::execute(args);
     }
     let open = || kept_parts::open("tune-causes", &());
-    run_experiment(open, args.quiet, |experiment| args.measure(experiment), |result| args.show_and_keep(&result))
+    run_experiment(
+        open,
+        args.quiet,
+        |experiment| args.measure(experiment),
+        |result| args.show_and_keep(&result),
+    )
 }
