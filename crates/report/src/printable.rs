@@ -66,7 +66,7 @@ pub fn printable_name(text: &str) -> String {
 /// A text in plain ASCII; characters without an equivalent become `?`.
 ///
 /// ```
-/// # use jitterlab_report::printable::ascii;
+/// # use jitterlab_report::printable::to_ascii;
 /// assert_eq!(to_ascii("−3 µs ± 1 µs of ß"), "-3 us +- 1 us of ?");
 /// ```
 pub fn to_ascii(text: &str) -> String {

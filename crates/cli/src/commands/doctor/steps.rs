@@ -76,7 +76,8 @@ impl Examination<'_> {
         let request = self.request(self.asked.plan.measure_ns);
         let mut writer = |info: &RunInfo| self.writer(what, info);
         let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
-        let recording = Recording { writer: &mut writer, watch: &mut |now| progress.update(now), interrupted };
+        let recording =
+            Recording { writer: &mut writer, watch: &mut |now| progress.update(now), interrupted };
         let (run, problems) = record_with_settings(settings, request, recording)?;
         problems.iter().for_each(|what| output::print_note(&words::not_restored(what)));
         Ok(run)
