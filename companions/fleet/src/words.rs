@@ -9,8 +9,8 @@ use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
 use jitterlab_report::document::Present;
-use jitterlab_report::head::{Head, shown, verdict_of_several, word};
-use jitterlab_report::purpose::{decision, measure, value};
+use jitterlab_report::head::{Head, file_argument, joint_verdict, verdict_word};
+use jitterlab_report::purpose::{decision_sentence, measure_cell, measure_name};
 use jitterlab_report::section::{Cell, Piece, Section};
 use jitterlab_report::why;
 use jitterlab_report::words::{change, count, known_count, list_some, plural, sentence, share, time};
@@ -233,7 +233,7 @@ impl Present for DayList {
                 Cell::from(day_name(of.day_s)),
                 Cell::Count(to_u64(of.machines)),
                 Cell::Count(to_u64(of.count)),
-                Cell::new(of.missed.map(to_u64), Cell::Count),
+                Cell::optional(of.missed.map(to_u64), Cell::Count),
                 time_cell(of.p999_ns),
                 time_cell(of.p9999_ns),
                 time_cell(of.max_ns),
@@ -272,7 +272,7 @@ impl Present for OneMachine {
 
     fn head(&self) -> Option<Head> {
         let machine = &self.machine;
-        let name = shown(&machine.machine);
+        let name = file_argument(&machine.machine);
         let next = match (machine.fitness, &machine.leading) {
             (Fitness::Good | Fitness::Limited, _) => "nothing".to_owned(),
             (Fitness::Unfit, Some(cause)) => leading_text(cause),
@@ -283,12 +283,12 @@ impl Present for OneMachine {
         let latest = || latest.map(|ns| format!("its latest start was {} late", time(ns as f64)));
         let decides = || {
             let of = machine.decided.as_ref()?;
-            Some(decision(&of.purpose, of.decided_by.as_ref()?, machine.tasks.len()))
+            Some(decision_sentence(&of.purpose, of.decided_by.as_ref()?, machine.tasks.len()))
         };
         Some(Head {
             fitness: machine.fitness,
             asked: self.purpose.is_some(),
-            verdict: format!("{} for {}: {name}.", word(machine.fitness), purposes_text([machine])),
+            verdict: format!("{} for {}: {name}.", verdict_word(machine.fitness), purposes_text([machine])),
             number: late_shifts_text(machine)
                 .or_else(decides)
                 .or_else(latest)
@@ -317,7 +317,7 @@ impl Present for OneMachine {
                     Cell::from(quantity::name(kind)),
                     Cell::Count(of.count),
                     time_cell(of.min_ns),
-                    Cell::new(of.mean_ns, Cell::time),
+                    Cell::optional(of.mean_ns, Cell::time),
                     at(P50),
                     at(P99),
                     at(P99_9),
@@ -333,7 +333,7 @@ impl Present for OneMachine {
 }
 
 fn time_cell(time: Option<i64>) -> Cell {
-    Cell::new(time, |ns| Cell::time(ns as f64))
+    Cell::optional(time, |ns| Cell::time(ns as f64))
 }
 
 /// Sentence with the numbers of machines that are fit, not fit, undecided.
@@ -342,7 +342,7 @@ fn verdict_text(answer: &FleetAnswer) -> String {
     let of_worst = answer.machines.iter().filter(|machine| machine.fitness == worst);
     let purpose = answer.purpose.clone().unwrap_or_else(|| purposes_text(of_worst));
     let each: Vec<Fitness> = answer.machines.iter().map(|machine| machine.fitness).collect();
-    verdict_of_several(worst, Some(&purpose), &each, "machine")
+    joint_verdict(worst, Some(&purpose), &each, "machine")
 }
 
 /// Sentence about the largest effect of a change on a class of machines.
@@ -395,17 +395,19 @@ fn next_step(answer: &FleetAnswer) -> String {
     let Some(first) = answer.machines.first() else { return "take in more runs".into() };
     if first.fitness != Fitness::Unfit {
         return match answer.machines.iter().find(|machine| machine.fitness == Fitness::CannotTell) {
-            Some(open) => format!("measure {} longer: what it serves cannot be told", shown(&open.machine)),
+            Some(open) => {
+                format!("measure {} longer: what it serves cannot be told", file_argument(&open.machine))
+            }
             None => "nothing; every machine is good or usable".into(),
         };
     }
     let mut why = late_shifts_text(first)
         .or_else(|| deciding_figure_text(first))
-        .unwrap_or_else(|| purpose::word(first.fitness).into());
+        .unwrap_or_else(|| purpose::fitness_word(first.fitness).into());
     if let Some(cause) = &first.leading {
         why += &format!(", {}", leading_text(cause));
     }
-    let (folder, name) = (shown(&answer.folder), shown(&first.machine));
+    let (folder, name) = (file_argument(&answer.folder), file_argument(&first.machine));
     format!("jitterlab fleet machine {folder} {name} (the worst: {why})")
 }
 
@@ -440,7 +442,7 @@ fn deciding_figure_text(machine: &MachineAnswer) -> Option<String> {
     let DecidingFigure { measured, limit, .. } = machine.decided.as_ref()?.decided_by.as_ref()?;
     Some(match limit.measure {
         Measure::Missed => format!("{} missed", plural(to_u64(*measured), "due time")),
-        of => format!("{} {}", measure(of), time(*measured as f64)),
+        of => format!("{} {}", measure_name(of), time(*measured as f64)),
     })
 }
 
@@ -457,14 +459,16 @@ fn machines_section(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
         let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
         let mut row = vec![
             Cell::from(machine.machine.as_str()),
-            Cell::Verdict { fitness: machine.fitness, text: purpose::word(machine.fitness).into() },
-            Cell::new(decides.map(|by| measure(by.limit.measure)), Cell::from),
-            Cell::new(decides.map(|by| (by.limit.measure, by.measured)), |(of, seen)| value(of, seen)),
-            Cell::new(decides.map(|by| by.limit), |limit| value(limit.measure, limit.limited)),
+            Cell::Verdict { fitness: machine.fitness, text: purpose::fitness_word(machine.fitness).into() },
+            Cell::optional(decides.map(|by| measure_name(by.limit.measure)), Cell::from),
+            Cell::optional(decides.map(|by| (by.limit.measure, by.measured)), |(of, seen)| {
+                measure_cell(of, seen)
+            }),
+            Cell::optional(decides.map(|by| by.limit), |limit| measure_cell(limit.measure, limit.limited)),
             largest(|task| task.p999_ns),
-            Cell::new(missed, Cell::Count),
+            Cell::optional(missed, Cell::Count),
             Cell::from(name_or_unknown(&machine.kernel)),
-            Cell::new(Some(labels_text(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
+            Cell::optional(Some(labels_text(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
         ];
         row.truncate(columns);
         row
@@ -472,7 +476,7 @@ fn machines_section(answer: &FleetAnswer, lead: &str, most: usize) -> Section {
     let mut pieces = vec![Piece::table("Times in µs; p99.9 is of the latency", &header[..columns], rows)];
     let more = answer.machines.len().saturating_sub(most) as u64;
     if more > 0 {
-        let folder = shown(&answer.folder);
+        let folder = file_argument(&answer.folder);
         pieces.push(Piece::text(format!("{} more: jitterlab fleet worst {folder}", count(more))));
     }
     pieces.extend(remark_notes(answer));

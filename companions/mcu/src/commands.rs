@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::require::Requirement;
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_mcu::recommend::{self, ChipRequirements, McuRecommendation};
@@ -67,7 +67,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TEXT")]
     serial: Vec<String>,
     /// When the first of them begins
-    #[arg(long, default_value = "100ms", requires = "serial", value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(long, default_value = "100ms", requires = "serial", value_parser = mistakes::parse_duration, value_name = "TIME")]
     serial_at: i64,
     /// Bits in a second of --serial
     #[arg(long, default_value_t = 115_200, requires = "serial", value_name = "BAUD")]
@@ -82,7 +82,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", requires = "wanted")]
     junit: Option<PathBuf>,
     /// Simulated time at most, of your own programs [default: 10s]
-    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::parse_duration, value_name = "TIME")]
     duration: Option<i64>,
     /// How the time services use the timer: periodic, single-shot, anchored
     #[arg(long, default_value = "anchored")]
@@ -100,7 +100,7 @@ pub struct RunArgs {
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(3..=10_000))]
     events: u32,
     /// The run file to write [default: none]
-    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
+    #[arg(short, long, value_name = "FILE", value_parser = output::parse_run_file)]
     output: Option<PathBuf>,
     /// Write the pins' edges as a value change dump, for the programs of logic analysers
     #[arg(long, value_name = "FILE")]
@@ -122,10 +122,10 @@ pub struct RecommendArgs {
     #[arg(long, default_value = "8MHz", value_parser = parse_clock_hz, value_name = "FREQUENCY")]
     clock: u32,
     /// The longest stretch with interrupts off outside of the alarms' handlers; other interrupts' handlers count as such
-    #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
+    #[arg(long, default_value = "0", value_parser = mistakes::parse_duration, value_name = "LENGTH")]
     lock: i64,
     /// The longest handler of an alarm, from its call to its return
-    #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
+    #[arg(long, default_value = "0", value_parser = mistakes::parse_duration, value_name = "LENGTH")]
     handler: i64,
     #[command(flatten)]
     output: OutputArgs,
@@ -163,14 +163,14 @@ fn parse_need(text: &str) -> Result<Need, Error> {
 }
 
 /// Runs the requested simulation.
-pub fn execute(action: &Action) -> Ending {
+pub fn execute(action: &Action) -> CommandResult {
     match action {
         Action::Run(args) => run(args),
         Action::Recommend(args) => recommend(args),
     }
 }
 
-fn run(args: &RunArgs) -> Ending {
+fn run(args: &RunArgs) -> CommandResult {
     let measured = mcu_request(args).measure().inspect_err(print_silent_pin_warnings)?;
     if let Some(path) = &args.vcd {
         output::write_file(path, &value_change_dump(&measured)?)?;
@@ -196,7 +196,7 @@ fn run(args: &RunArgs) -> Ending {
 fn print_silent_pin_warnings(error: &Error) {
     let Some(FailureCase::Silent(warnings)) = error.case_of() else { return };
     for warning in warnings {
-        output::warn(&warnings::sentence(warning));
+        output::print_warning(&warnings::warning_sentence(warning));
     }
 }
 
@@ -227,11 +227,12 @@ fn mcu_request(args: &RunArgs) -> McuRequest {
     }
 }
 
-fn recommend(args: &RecommendArgs) -> Ending {
+fn recommend(args: &RecommendArgs) -> CommandResult {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
     let wanted = ChipRequirements { mcu, clock_hz, needs, lock_ns, handler_ns };
-    let choices = recommend::recommend(&wanted, &Compiler::new()?, &output::progress(args.output.is_json()))?;
+    let choices =
+        recommend::recommend(&wanted, &Compiler::new()?, &output::progress_line(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
     Ok(Status::from_fitness(args.output.show(&found)?))
 }

@@ -55,7 +55,7 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     // The same answer comes first wherever the file is read.
     let analysed = Document::new(&run.analysis(None, Vec::new(), false, None).unwrap()).head.unwrap();
     assert!(text.contains(&analysed.verdict) && text.contains(&analysed.number), "{analysed:?}\n{text}");
-    let shown = page::render(&page::read(&[run], None).unwrap(), &[]).unwrap();
+    let shown = page::render(&page::read_page_runs(&[run], None).unwrap(), &[]).unwrap();
     assert!(shown.contains("<p class=\"verdict "), "{shown}");
     let again = mcu(&["run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(again.status.code(), Some(2), "a measurement is never overwritten: {}", said(&again));

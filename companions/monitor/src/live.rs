@@ -12,7 +12,7 @@ use jitterlab_fleet::limit_counts::StartLimit;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::histogram::upper_edge;
 use jitterlab_model::{Distribution, Fitness, RunInfo, TimingStats};
-use jitterlab_report::export::exposition::{Dialect, Exposition, Family};
+use jitterlab_report::export::exposition::{Dialect, Exposition, MetricType};
 
 use crate::alarms::other_causes;
 use crate::words::metrics as words;
@@ -109,8 +109,8 @@ impl LiveFigures {
             let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.as_deref());
             let labels =
                 [("machine", machine), ("kernel", kernel.unwrap_or_default()), ("version", &*info.tool)];
-            text.family("jitterlab", Family::Info, words::INFO)?;
-            text.sample("jitterlab_info", &labels, 1.0)?;
+            text.begin_family("jitterlab", MetricType::Info, words::INFO)?;
+            text.write_sample("jitterlab_info", &labels, 1.0)?;
         }
         write_counters(text, machine, &state.tasks)?;
         write_histogram(text, "jitterlab_latency_seconds", words::LATENCY, machine, &state.tasks, |stats| {
@@ -142,13 +142,13 @@ fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) 
         ("jitterlab_lost", words::LOST, |task| task.lost),
     ];
     for (name, help, count) in counts {
-        text.family(name, Family::Counter, help)?;
+        text.begin_family(name, MetricType::Counter, help)?;
         for task in tasks {
             let labels = [("machine", machine), ("task", &*task.name)];
-            text.sample(&format!("{name}_total"), &labels, count(task) as f64)?;
+            text.write_sample(&format!("{name}_total"), &labels, count(task) as f64)?;
         }
     }
-    text.family("jitterlab_above_limit", Family::Counter, words::ABOVE)?;
+    text.begin_family("jitterlab_above_limit", MetricType::Counter, words::ABOVE)?;
     for task in tasks {
         for (limit, above) in
             task.limits.iter().zip(&task.above).filter(|(limit, _)| limit.measure != Measure::Missed)
@@ -156,16 +156,16 @@ fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) 
             let edge = format_seconds(limit.limit_ns);
             let labels =
                 [("machine", machine), ("task", &*task.name), ("purpose", limit.purpose), ("limit", &*edge)];
-            text.sample("jitterlab_above_limit_total", &labels, *above as f64)?;
+            text.write_sample("jitterlab_above_limit_total", &labels, *above as f64)?;
         }
     }
-    text.family("jitterlab_late_by_cause", Family::Counter, words::CAUSES)?;
+    text.begin_family("jitterlab_late_by_cause", MetricType::Counter, words::CAUSES)?;
     for task in tasks {
         for (cause, times) in &task.causes {
             let class = crate::words::class_id(cause.as_ref());
             let who = cause.as_ref().and_then(|cause| cause.who.as_deref()).unwrap_or_default();
             let labels = [("machine", machine), ("task", &*task.name), ("class", &*class), ("who", who)];
-            text.sample("jitterlab_late_by_cause_total", &labels, *times as f64)?;
+            text.write_sample("jitterlab_late_by_cause_total", &labels, *times as f64)?;
         }
     }
     type Value = fn(&LiveTask) -> Option<f64>;
@@ -176,9 +176,9 @@ fn write_counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) 
         }),
     ];
     for (name, help, value) in gauges {
-        text.family(name, Family::Gauge, help)?;
+        text.begin_family(name, MetricType::Gauge, help)?;
         for (task, value) in tasks.iter().filter_map(|task| Some((task, value(task)?))) {
-            text.sample(name, &[("machine", machine), ("task", &*task.name)], value)?;
+            text.write_sample(name, &[("machine", machine), ("task", &*task.name)], value)?;
         }
     }
     Ok(())
@@ -199,7 +199,7 @@ fn write_histogram(
     tasks: &[LiveTask],
     of: impl Fn(&TimingStats) -> Distribution,
 ) -> io::Result<()> {
-    text.family(name, Family::Histogram, help)?;
+    text.begin_family(name, MetricType::Histogram, help)?;
     for task in tasks {
         let distribution = of(&task.stats);
         let labels = [("machine", machine), ("task", &*task.name)];
@@ -220,19 +220,23 @@ fn write_histogram(
         let bucket = format!("{name}_bucket");
         for (edge_ns, below) in counts {
             let edge = format_seconds(edge_ns);
-            text.sample(&bucket, &[&labels[..], &[("le", &*edge)]].concat(), below as f64)?;
+            text.write_sample(&bucket, &[&labels[..], &[("le", &*edge)]].concat(), below as f64)?;
         }
         let all = distribution.count() as f64;
-        text.sample(&bucket, &[&labels[..], &[("le", "+Inf")]].concat(), all)?;
-        text.sample(&format!("{name}_sum"), &labels, distribution.mean_ns().unwrap_or(0.0) * all / 1e9)?;
-        text.sample(&format!("{name}_count"), &labels, all)?;
+        text.write_sample(&bucket, &[&labels[..], &[("le", "+Inf")]].concat(), all)?;
+        text.write_sample(
+            &format!("{name}_sum"),
+            &labels,
+            distribution.mean_ns().unwrap_or(0.0) * all / 1e9,
+        )?;
+        text.write_sample(&format!("{name}_count"), &labels, all)?;
     }
     Ok(())
 }
 
 /// Writes how well the machine serves each purpose, as far as that can be told.
 fn write_verdicts(text: &mut Exposition<'_>, machine: &str, state: &LiveState) -> io::Result<()> {
-    text.family("jitterlab_verdict", Family::Gauge, words::VERDICT)?;
+    text.begin_family("jitterlab_verdict", MetricType::Gauge, words::VERDICT)?;
     let Some(info) = &state.info else { return Ok(()) };
     let stats: Vec<TimingStats> = info
         .tasks
@@ -250,7 +254,11 @@ fn write_verdicts(text: &mut Exposition<'_>, machine: &str, state: &LiveState) -
             Fitness::Unfit => 0.0,
             Fitness::CannotTell => continue,
         };
-        text.sample("jitterlab_verdict", &[("machine", machine), ("purpose", &*purpose.purpose)], value)?;
+        text.write_sample(
+            "jitterlab_verdict",
+            &[("machine", machine), ("purpose", &*purpose.purpose)],
+            value,
+        )?;
     }
     Ok(())
 }

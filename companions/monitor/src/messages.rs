@@ -107,7 +107,7 @@ fn send_to_journal(fields: &[(&str, &str)]) {
     let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(&journal_bytes(fields), JOURNAL));
     if sent.is_err() {
         let message = fields.iter().find(|(name, _)| *name == "MESSAGE");
-        message.iter().for_each(|(_, message)| output::note(message));
+        message.iter().for_each(|(_, message)| output::print_note(message));
     }
 }
 

@@ -103,7 +103,7 @@ pub fn unix_now_ns() -> i64 {
 /// Writes an HTML page of the hour in a journal.
 pub fn write_page(journal: &std::path::Path, page: &std::path::Path) -> Result<(), Error> {
     let run = jitterlab_runs::Run::open(journal, &Default::default())?;
-    let runs = jitterlab_report::page::read(std::slice::from_ref(&run), None)?;
+    let runs = jitterlab_report::page::read_page_runs(std::slice::from_ref(&run), None)?;
     let html = jitterlab_report::page::render(&runs, &[])?;
     folder::write_durably(page, html.as_bytes())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
 use jitterlab_host::facts::{self, Root};
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["duration", "directory", "in_virtual_time"])]
     list: bool,
     /// How long each measurement takes; not for epos, which is simulated [default: 5s, athlon --virtual 100ms]
-    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::parse_duration, value_name = "TIME")]
     duration: Option<i64>,
     /// Where the run files, figures and the result go; made if it does not exist [default: the document's name]
     #[arg(short = 'o', long = "output", value_name = "DIRECTORY")]
@@ -43,7 +43,7 @@ pub struct Args {
 const DURATION_NS: i64 = 5_000_000_000;
 
 /// Repeats the document's experiments, and writes figures and `result.json` to the folder of the run files.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let (Some(paper), false) = (args.document, args.list) else {
         args.output.show(&PaperContents::for_document(args.document).with_results(Path::new(".")))?;
         return Ok(Status::Fine);
@@ -54,7 +54,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     let usual = || paper.folder(args.in_virtual_time).into();
     let directory = args.directory.clone().unwrap_or_else(usual);
-    let interrupted = interrupt::requested()?;
+    let interrupted = interrupt::listen_for_interrupt()?;
     let usual_ns = match (paper, args.in_virtual_time) {
         (Paper::Athlon, true) => athlon::VIRTUAL_CELL_NS,
         _ => DURATION_NS,
@@ -67,13 +67,13 @@ pub fn execute(args: &Args) -> Ending {
         kernels,
         duration_ns: args.duration.unwrap_or(usual_ns),
         interrupted: &interrupted,
-        announce: &mut |words| output::note(words),
+        announce: &mut |words| output::print_note(words),
     };
     fs::create_dir_all(&directory).map_err(Error::file("make", &directory))?;
     let reproduction = match (paper, kernels) {
         (Paper::Athlon, None) => athlon::reproduce(&mut at),
         (Paper::Athlon, Some(kernels)) => athlon::reproduce_in_virtual_time(&mut at, kernels),
-        (Paper::Epos, None) => epos::reproduce(&at, &output::progress(false)),
+        (Paper::Epos, None) => epos::reproduce(&at, &output::progress_line(false)),
         (Paper::Epos, Some(kernels)) => time_management::reproduce_in_virtual_time(&mut at, kernels),
         (Paper::Nist, _) => nist::reproduce(&mut at),
         (Paper::Twente, _) => twente::reproduce(&mut at),

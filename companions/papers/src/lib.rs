@@ -89,7 +89,7 @@ impl Workplace<'_> {
     fn announce_steps(&mut self) -> impl FnMut(&Progress) {
         |now: &Progress| {
             if now.begins {
-                (self.announce)(&progress::left(&now.step, now.remaining_ns));
+                (self.announce)(&progress::step_with_time_left(&now.step, now.remaining_ns));
             }
         }
     }
@@ -113,7 +113,7 @@ impl Workplace<'_> {
     fn write_results<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
         self.write_figures(&results.figures())?;
         let reproduction = Reproduction::new(self.directory, results, evidence)?;
-        let json = json::result(&reproduction)?;
+        let json = json::to_json(&reproduction)?;
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }
@@ -130,5 +130,5 @@ fn scratch_file(name: &str, text: &str) -> Result<(Scratch, PathBuf), Error> {
 
 fn read_runs(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
-    page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)
+    page::read_page_runs(&runs.collect::<Result<Vec<_>, _>>()?, None)
 }

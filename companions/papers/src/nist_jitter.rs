@@ -23,7 +23,7 @@ use jitterlab_host::experiment::compensate::{
 };
 use jitterlab_host::{Block, DmaLatency, Experiment, TaskMeasurer};
 use jitterlab_model::{Activation, ClockFit, Compensation, Error, ReadClock, TaskSpec};
-use jitterlab_report::compensation::note;
+use jitterlab_report::compensation::note_sentence;
 use jitterlab_trace::FinishedParts;
 
 pub const PERIOD_NS: i64 = 500_000;
@@ -209,7 +209,7 @@ pub fn measure(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         bench.save(spec, blocks, file)?;
     }
     drop(progress);
-    missing.iter().for_each(|part| (at.announce)(&note(part)));
+    missing.iter().for_each(|part| (at.announce)(&note_sentence(part)));
     Ok(result)
 }
 

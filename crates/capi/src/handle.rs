@@ -8,24 +8,28 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use jitterlab_recording::{Error, origin};
 
-use crate::error::{broken, elsewhere, freed, not_one, note, noted};
+use crate::error::{freed_error, note, ok_or_note, other_thread_error, panic_error, wrong_kind_error};
 use crate::kind::Kind;
 
 /// A loop or probe, and the only thread that may use it.
 #[repr(C)]
 pub struct Handle<T> {
-    /// Its kind, and the thread: 0 before the first that uses it.
+    /// Kind and thread that may use it: thread 0 before the first use.
     key: AtomicUsize,
     /// Activations that another thread began.
     refused: AtomicU64,
-    held: UnsafeCell<Option<Box<T>>>,
+    content: UnsafeCell<Option<Box<T>>>,
 }
 
 impl<T> Handle<T> {
     /// For C, of this thread, or of the first that uses it.
-    pub(crate) fn new(kind: Kind, thread: Option<usize>, held: T) -> *mut Self {
+    pub(crate) fn new(kind: Kind, thread: Option<usize>, content: T) -> *mut Self {
         let key = AtomicUsize::new(thread.unwrap_or(0) | kind as usize);
-        Box::into_raw(Box::new(Handle { key, refused: AtomicU64::new(0), held: Some(Box::new(held)).into() }))
+        Box::into_raw(Box::new(Handle {
+            key,
+            refused: AtomicU64::new(0),
+            content: Some(Box::new(content)).into(),
+        }))
     }
 
     /// The content of a handle of this kind and of the calling thread; NULL has none. An activation that another thread `begins`
@@ -34,7 +38,7 @@ impl<T> Handle<T> {
     /// # Safety
     /// `at` is NULL or may be read; the thread that may use the content has no other reference to it.
     #[inline]
-    pub(crate) unsafe fn held<'a>(at: *mut Self, kind: Kind, begins: bool) -> Option<&'a mut T> {
+    pub(crate) unsafe fn content<'a>(at: *mut Self, kind: Kind, begins: bool) -> Option<&'a mut T> {
         let owner = origin::thread() | kind as usize;
         // SAFETY: as the caller promises, where it is not NULL.
         let is_ours =
@@ -42,9 +46,9 @@ impl<T> Handle<T> {
         // SAFETY: as the caller promises.
         if is_ours || unsafe { Self::is_first(at, kind, owner, begins) } {
             // SAFETY: as the caller promises.
-            let held = unsafe { &*at }.held.get();
+            let content = unsafe { &*at }.content.get();
             // SAFETY: only the thread whose key it is comes here.
-            return unsafe { &mut *held }.as_deref_mut();
+            return unsafe { &mut *content }.as_deref_mut();
         }
         None
     }
@@ -52,14 +56,14 @@ impl<T> Handle<T> {
     /// Returns true if the calling thread is the first; otherwise notes the reason why it may not use the content.
     #[cold]
     unsafe fn is_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
-        // SAFETY: as the caller of `held` promises.
+        // SAFETY: as the caller of `content` promises.
         let Some(handle) = (unsafe { Self::of_kind(at, kind) }) else { return false };
         match handle.key.compare_exchange(kind as usize, owner, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return true,
-            Err(key) if key == kind.freed() => note(&freed(kind)),
+            Err(key) if key == kind.freed_key() => note(&freed_error(kind)),
             Err(_) => {
                 handle.refused.fetch_add(u64::from(begins), Ordering::Relaxed);
-                note(&elsewhere(kind));
+                note(&other_thread_error(kind));
             }
         }
         false
@@ -76,7 +80,7 @@ impl<T> Handle<T> {
         // SAFETY: as the caller promises.
         let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
         if handle.is_none() {
-            note(&not_one(kind));
+            note(&wrong_kind_error(kind));
         }
         handle
     }
@@ -85,33 +89,33 @@ impl<T> Handle<T> {
     /// ended.
     ///
     /// # Safety
-    /// As for [`Handle::held`].
+    /// As for [`Handle::content`].
     pub(crate) unsafe fn free(at: *mut Self, kind: Kind) -> Option<(Box<T>, u64)> {
         // SAFETY: as the caller promises.
         let handle = unsafe { Self::of_kind(at, kind) }?;
-        let key = kind.freed();
+        let key = kind.freed_key();
         if handle.key.swap(key, Ordering::AcqRel) == key {
-            note(&freed(kind));
+            note(&freed_error(kind));
             return None;
         }
         // SAFETY: no thread has the key any more.
-        let held = unsafe { &mut *handle.held.get() }.take();
-        held.map(|held| (held, handle.refused.load(Ordering::Relaxed)))
+        let content = unsafe { &mut *handle.content.get() }.take();
+        content.map(|content| (content, handle.refused.load(Ordering::Relaxed)))
     }
 }
 
-/// The pointer to a new handle, or NULL and a note.
-pub(crate) fn made<T>(
+/// Makes a handle for C: its pointer, or NULL and a noted error.
+pub(crate) fn make_handle<T>(
     kind: Kind,
     thread: Option<usize>,
     make: impl FnOnce() -> Result<T, Error>,
 ) -> *mut Handle<T> {
-    let made = caught(|| noted(make())).flatten();
+    let made = catch_panic(|| ok_or_note(make())).flatten();
     made.map_or(ptr::null_mut(), |made| Handle::new(kind, thread, made))
 }
 
 /// Runs a call; a panic ends here, and is noted.
 #[inline]
-pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| note(&broken())).ok()
+pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| note(&panic_error())).ok()
 }

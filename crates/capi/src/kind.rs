@@ -16,7 +16,7 @@ impl Kind {
     /// These bits of a thread's address are 0.
     const MASK: usize = 7;
     /// The key of one that was freed: no thread has it.
-    pub(crate) fn freed(self) -> usize {
+    pub(crate) fn freed_key(self) -> usize {
         usize::MAX & !Self::MASK | self as usize
     }
 
@@ -35,10 +35,11 @@ impl Kind {
     pub(crate) unsafe fn is_at<T>(self, at: *const T) -> bool {
         let key = at.cast::<AtomicUsize>();
         // SAFETY: not NULL, and as the caller promises.
-        key.is_aligned() && unsafe { key.as_ref() }.is_some_and(|key| self.is_of(key.load(Ordering::Relaxed)))
+        key.is_aligned()
+            && unsafe { key.as_ref() }.is_some_and(|key| self.matches_key(key.load(Ordering::Relaxed)))
     }
 
-    fn is_of(self, key: usize) -> bool {
+    fn matches_key(self, key: usize) -> bool {
         key & Self::MASK == self as usize
     }
 }

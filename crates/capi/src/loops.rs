@@ -3,12 +3,12 @@
 
 use std::ffi::c_char;
 
-use jitterlab_recording::{Begun, Loop, origin};
+use jitterlab_recording::{BegunActivation, Loop, origin};
 
-use crate::handle::{Handle, caught, made};
+use crate::handle::{Handle, catch_panic, make_handle};
 use crate::kind::Kind;
 use crate::runs::Run;
-use crate::text::text;
+use crate::text::read_text;
 
 /// Sets the calling thread up and makes a loop for it.
 ///
@@ -16,11 +16,11 @@ use crate::text::text;
 /// `run` was made by `jitterlab_run_new`, or is NULL; `task` is NULL or a string with a zero at its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_loop_new(run: *const Run, task: *const c_char) -> *mut Handle<Loop> {
-    made(Kind::Loop, Some(origin::thread()), || {
+    make_handle(Kind::Loop, Some(origin::thread()), || {
         // SAFETY: as the caller promises.
         let run = unsafe { Run::at(run) }?;
         // SAFETY: as the caller promises.
-        let task = unsafe { text(task, "task") }?;
+        let task = unsafe { read_text(task, "task") }?;
         run.with(|recording| recording.task_loop(task))
     })
 }
@@ -30,9 +30,10 @@ pub unsafe extern "C" fn jitterlab_loop_new(run: *const Run, task: *const c_char
 /// # Safety
 /// `on` is NULL, or was made by `jitterlab_loop_new`; `begun` is NULL or an address to write to.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_loop_wait(on: *mut Handle<Loop>, begun: *mut Begun) -> bool {
+pub unsafe extern "C" fn jitterlab_loop_wait(on: *mut Handle<Loop>, begun: *mut BegunActivation) -> bool {
     // SAFETY: as the caller promises.
-    let next = caught(|| unsafe { Handle::held(on, Kind::Loop, false) }.and_then(Loop::wait)).flatten();
+    let next =
+        catch_panic(|| unsafe { Handle::content(on, Kind::Loop, false) }.and_then(Loop::wait)).flatten();
     // SAFETY: as the caller promises.
     if let (Some(next), Some(begun)) = (next, unsafe { begun.as_mut() }) {
         *begun = next;
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn jitterlab_loop_wait(on: *mut Handle<Loop>, begun: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_loop_done(on: *mut Handle<Loop>) {
     // SAFETY: as the caller promises.
-    caught(|| unsafe { Handle::held(on, Kind::Loop, false) }.map(Loop::done));
+    catch_panic(|| unsafe { Handle::content(on, Kind::Loop, false) }.map(Loop::done));
 }
 
 /// Ends the loop and hands its result to its run.
@@ -57,5 +58,5 @@ pub unsafe extern "C" fn jitterlab_loop_done(on: *mut Handle<Loop>) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_loop_free(on: *mut Handle<Loop>) {
     // SAFETY: as the caller promises.
-    caught(|| drop(unsafe { Handle::free(on, Kind::Loop) }));
+    catch_panic(|| drop(unsafe { Handle::free(on, Kind::Loop) }));
 }

@@ -3,24 +3,24 @@
 
 use std::ffi::c_char;
 
-use jitterlab_recording::Probed;
+use jitterlab_recording::TaskProbe;
 
-use crate::handle::{Handle, caught, made};
+use crate::handle::{Handle, catch_panic, make_handle};
 use crate::kind::Kind;
 use crate::runs::Run;
-use crate::text::text;
+use crate::text::read_text;
 
 /// Makes a probe for the loop of the first thread that uses it.
 ///
 /// # Safety
 /// `run` was made by `jitterlab_run_new`, or is NULL; `task` is NULL or a string with a zero at its end.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_probe_new(run: *const Run, task: *const c_char) -> *mut Handle<Probed> {
-    made(Kind::Probe, None, || {
+pub unsafe extern "C" fn jitterlab_probe_new(run: *const Run, task: *const c_char) -> *mut Handle<TaskProbe> {
+    make_handle(Kind::Probe, None, || {
         // SAFETY: as the caller promises.
         let run = unsafe { Run::at(run) }?;
         // SAFETY: as the caller promises.
-        let task = unsafe { text(task, "task") }?;
+        let task = unsafe { read_text(task, "task") }?;
         run.with(|recording| recording.probe(task))
     })
 }
@@ -30,9 +30,9 @@ pub unsafe extern "C" fn jitterlab_probe_new(run: *const Run, task: *const c_cha
 /// # Safety
 /// `on` is NULL, or was made by `jitterlab_probe_new`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_probe_begin(on: *mut Handle<Probed>) {
+pub unsafe extern "C" fn jitterlab_probe_begin(on: *mut Handle<TaskProbe>) {
     // SAFETY: as the caller promises.
-    caught(|| unsafe { Handle::held(on, Kind::Probe, true) }.map(Probed::begin));
+    catch_panic(|| unsafe { Handle::content(on, Kind::Probe, true) }.map(TaskProbe::begin));
 }
 
 /// An activation begins that was due at this time of CLOCK_MONOTONIC.
@@ -40,9 +40,9 @@ pub unsafe extern "C" fn jitterlab_probe_begin(on: *mut Handle<Probed>) {
 /// # Safety
 /// As for `jitterlab_probe_begin`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_probe_begin_at(on: *mut Handle<Probed>, due_ns: i64) {
+pub unsafe extern "C" fn jitterlab_probe_begin_at(on: *mut Handle<TaskProbe>, due_ns: i64) {
     // SAFETY: as the caller promises.
-    caught(|| unsafe { Handle::held(on, Kind::Probe, true) }.map(|on| on.begin_at(due_ns)));
+    catch_panic(|| unsafe { Handle::content(on, Kind::Probe, true) }.map(|on| on.begin_at(due_ns)));
 }
 
 /// The activation ends.
@@ -50,9 +50,9 @@ pub unsafe extern "C" fn jitterlab_probe_begin_at(on: *mut Handle<Probed>, due_n
 /// # Safety
 /// As for `jitterlab_probe_begin`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_probe_end(on: *mut Handle<Probed>) {
+pub unsafe extern "C" fn jitterlab_probe_end(on: *mut Handle<TaskProbe>) {
     // SAFETY: as the caller promises.
-    caught(|| unsafe { Handle::held(on, Kind::Probe, false) }.map(Probed::end));
+    catch_panic(|| unsafe { Handle::content(on, Kind::Probe, false) }.map(TaskProbe::end));
 }
 
 /// Ends the probe and hands its result to its run.
@@ -60,11 +60,11 @@ pub unsafe extern "C" fn jitterlab_probe_end(on: *mut Handle<Probed>) {
 /// # Safety
 /// As for `jitterlab_probe_begin`; its thread does not use it meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_probe_free(on: *mut Handle<Probed>) {
-    caught(|| {
+pub unsafe extern "C" fn jitterlab_probe_free(on: *mut Handle<TaskProbe>) {
+    catch_panic(|| {
         // SAFETY: as the caller promises.
         if let Some((mut probe, refused)) = unsafe { Handle::free(on, Kind::Probe) } {
-            probe.misses_records(refused);
+            probe.add_missing(refused);
         }
     });
 }

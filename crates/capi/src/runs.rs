@@ -7,19 +7,21 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use jitterlab_recording::{Error, Figures, Recording, forked, origin};
+use jitterlab_recording::{Error, Figures, Recording, forked_process_error, origin};
 
-use crate::error::{freed, last, not_one, noted, null, remember_begin_error};
-use crate::handle::caught;
+use crate::error::{
+    freed_error, last_error_text, null_error, ok_or_note, remember_begin_error, wrong_kind_error,
+};
+use crate::handle::catch_panic;
 use crate::kind::Kind;
-use crate::text::text;
+use crate::text::read_text;
 
 const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
 
 /// A run that goes on, or was closed: it stays, so that a later use returns an error.
 #[repr(C)]
 pub struct Run {
-    /// Its kind, at the place where loops and probes have theirs.
+    /// Kind of object, at the place where loops and probes have theirs.
     kind: AtomicUsize,
     /// Ends its loops, without a lock: signal handlers may do that.
     stop: Arc<AtomicBool>,
@@ -44,28 +46,29 @@ impl Run {
     /// The run at this address.
     ///
     /// # Safety
-    /// It may be read, or is NULL.
+    /// The address may be read, or is NULL.
     pub(crate) unsafe fn at<'a>(at: *const Run) -> Result<&'a Run, Error> {
         if at.is_null() {
-            return Err(null("run"));
+            return Err(null_error("run"));
         }
         // SAFETY: as the caller promises.
         let is_run = unsafe { Kind::Run.is_at(at) };
         // SAFETY: runs stay for good.
-        is_run.then(|| unsafe { &*at }).ok_or_else(|| not_one(Kind::Run))
+        is_run.then(|| unsafe { &*at }).ok_or_else(|| wrong_kind_error(Kind::Run))
     }
 
     /// Returns the run's answer, unless it is closed, or another process's.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&Recording) -> Result<T, Error>) -> Result<T, Error> {
         self.check_process()?;
         let recording = self.recording.read().unwrap_or_else(PoisonError::into_inner);
-        ask(recording.as_ref().ok_or_else(|| freed(Kind::Run))?)
+        ask(recording.as_ref().ok_or_else(|| freed_error(Kind::Run))?)
     }
 
     fn check_process(&self) -> Result<(), Error> {
-        if self.process == origin::process() { Ok(()) } else { Err(forked()) }
+        if self.process == origin::process() { Ok(()) } else { Err(forked_process_error()) }
     }
 
+    /// Text of the refused request of this number, at an address that stays valid until the run is closed.
     fn refusal(&self, number: usize) -> Result<Option<*const c_char>, Error> {
         let refused = self.with(|recording| Ok(recording.refused()))?;
         let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +81,7 @@ impl Run {
     fn close(&self) -> Result<(), Error> {
         self.check_process()?;
         let recording = self.recording.write().unwrap_or_else(PoisonError::into_inner).take();
-        recording.ok_or_else(|| freed(Kind::Run))?.close()?;
+        recording.ok_or_else(|| freed_error(Kind::Run))?.close()?;
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
     }
@@ -93,7 +96,7 @@ pub extern "C" fn jitterlab_version() -> *const c_char {
 /// Returns the error of this thread's last failed call.
 #[unsafe(no_mangle)]
 pub extern "C" fn jitterlab_error() -> *const c_char {
-    last()
+    last_error_text()
 }
 
 /// Begins a run.
@@ -102,12 +105,12 @@ pub extern "C" fn jitterlab_error() -> *const c_char {
 /// Both are NULL or strings with a zero at their end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_char) -> *mut Run {
-    let begun = caught(|| {
+    let begun = catch_panic(|| {
         // SAFETY: as the caller promises.
-        let tasks = unsafe { text(tasks, "tasks") };
+        let tasks = unsafe { read_text(tasks, "tasks") };
         // SAFETY: as the caller promises.
-        let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
-        noted(remember_begin_error(
+        let file = (!file.is_null()).then(|| unsafe { read_text(file, "file") }).transpose();
+        ok_or_note(remember_begin_error(
             tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks)),
         ))
     });
@@ -133,7 +136,7 @@ pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Run, number: usize) -> *const c_char {
     // SAFETY: as the caller promises.
-    let found = caught(|| noted(unsafe { Run::at(run) }.and_then(|run| run.refusal(number))));
+    let found = catch_panic(|| ok_or_note(unsafe { Run::at(run) }.and_then(|run| run.refusal(number))));
     found.flatten().flatten().unwrap_or(ptr::null())
 }
 
@@ -147,12 +150,12 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     task: *const c_char,
     figures: *mut Figures,
 ) -> c_int {
-    let found = caught(|| {
+    let found = catch_panic(|| {
         // SAFETY: as the caller promises.
         let run = unsafe { Run::at(run) };
         // SAFETY: as the caller promises.
-        let task = unsafe { text(task, "task") };
-        noted(run.and_then(|run| run.with(|recording| recording.figures(task?))))
+        let task = unsafe { read_text(task, "task") };
+        ok_or_note(run.and_then(|run| run.with(|recording| recording.figures(task?))))
     });
     // SAFETY: as the caller promises.
     let (Some(found), Some(figures)) = (found.flatten(), unsafe { figures.as_mut() }) else { return -1 };
@@ -168,6 +171,6 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
     // SAFETY: as the caller promises.
-    let closed = caught(|| noted(unsafe { Run::at(run) }.and_then(Run::close)));
+    let closed = catch_panic(|| ok_or_note(unsafe { Run::at(run) }.and_then(Run::close)));
     if closed.flatten().is_some() { 0 } else { -1 }
 }

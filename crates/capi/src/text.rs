@@ -5,15 +5,15 @@ use std::ffi::{CStr, c_char};
 
 use jitterlab_recording::Error;
 
-use crate::error::null;
+use crate::error::null_error;
 
 /// Returns the text at this address; `what` is its name in the error.
 ///
 /// # Safety
 /// NULL, or the address of a string with a zero at its end that stays as it is while the answer is used.
-pub(crate) unsafe fn text<'a>(at: *const c_char, what: &'static str) -> Result<&'a str, Error> {
+pub(crate) unsafe fn read_text<'a>(at: *const c_char, what: &'static str) -> Result<&'a str, Error> {
     if at.is_null() {
-        return Err(null(what));
+        return Err(null_error(what));
     }
     // SAFETY: not NULL, and as the caller promises.
     let text = unsafe { CStr::from_ptr(at) };

@@ -15,7 +15,7 @@ use jitterlab_console::description::Description;
 use jitterlab_host::programs::is_privileged;
 use jitterlab_model::Error;
 
-use crate::exit::Ending;
+use crate::exit::CommandResult;
 use crate::output;
 
 /// A command that is a program of its own.
@@ -55,7 +55,7 @@ pub struct Args {
 
 impl Companion {
     /// Becomes the companion, with the same terminal and environment; comes back only where that fails.
-    pub fn execute(&self, args: &Args) -> Ending {
+    pub fn execute(&self, args: &Args) -> CommandResult {
         let program = self.find().ok_or_else(|| {
             Error::bad_use(format!(
                 "jitterlab {} is a package of its own that is not installed: cargo build \
@@ -70,10 +70,12 @@ impl Companion {
     fn find(&self) -> Option<PathBuf> {
         let own = env::current_exe().ok();
         let path = env::var_os("PATH").filter(|_| !is_privileged()).unwrap_or_default();
-        folders(own.as_deref(), &path).map(|folder| folder.join(self.program)).find(|path| is_program(path))
+        companion_folders(own.as_deref(), &path)
+            .map(|folder| folder.join(self.program))
+            .find(|path| is_program(path))
     }
 
-    /// Its commands, as it describes them.
+    /// Asks the companion for the definition of its commands.
     fn describe(&self, program: &Path) -> Result<Command, Error> {
         let failed = || {
             Error::damaged(format!(
@@ -107,7 +109,7 @@ pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The definition of all commands, with those of the companions that are here.
-pub fn described(command: Command) -> Command {
+pub fn with_companion_commands(command: Command) -> Command {
     command.mut_subcommands(|listed| {
         let companion = ALL.iter().find(|companion| listed.get_name() == companion.command);
         let found = companion.and_then(|companion| Some((companion, companion.find()?)));
@@ -115,7 +117,7 @@ pub fn described(command: Command) -> Command {
             None => listed,
             Some(Ok(own)) => own.display_order(listed.get_display_order()),
             Some(Err(error)) => {
-                output::warn(&error.to_string());
+                output::print_warning(&error.to_string());
                 listed
             }
         }
@@ -123,7 +125,7 @@ pub fn described(command: Command) -> Command {
 }
 
 /// Folders of companions: that of the program, that of packages, and those in `path`.
-fn folders(own: Option<&Path>, path: &OsStr) -> impl Iterator<Item = PathBuf> {
+fn companion_folders(own: Option<&Path>, path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let beside = own.and_then(Path::parent).map(Path::to_owned);
     let in_path: Vec<PathBuf> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
     beside.into_iter().chain([PathBuf::from(INSTALLED)]).chain(in_path)
@@ -140,7 +142,8 @@ mod tests {
     #[test]
     fn a_companion_is_looked_for_beside_the_program_first_and_never_in_the_current_folder() {
         let found: Vec<PathBuf> =
-            folders(Some(Path::new("/opt/bin/jitterlab")), OsStr::new("/usr/bin::.:/bin")).collect();
+            companion_folders(Some(Path::new("/opt/bin/jitterlab")), OsStr::new("/usr/bin::.:/bin"))
+                .collect();
         let expected = ["/opt/bin", INSTALLED, "/usr/bin", "/bin"].map(PathBuf::from);
         assert_eq!(found, expected);
     }

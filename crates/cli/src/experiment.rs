@@ -7,21 +7,22 @@ use jitterlab_model::Error;
 use jitterlab_report::progress;
 use jitterlab_trace::FinishedParts;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::status_line::StatusLine;
 use crate::{interrupt, kept_parts};
 
 /// Measures, continuing after the parts that an earlier call of the command kept, and shows the result;
 /// `None` if it was interrupted before there was anything to show. `open` opens the parts; from then on
 /// Ctrl-C ends it in order.
-pub fn conduct<T>(
+pub fn run_experiment<T>(
     open: impl FnOnce() -> FinishedParts,
     quiet: bool,
     measure: impl FnOnce(&mut Experiment<'_>) -> Result<Option<T>, Error>,
-    show: impl FnOnce(T) -> Ending,
-) -> Ending {
-    let interrupted = interrupt::requested()?;
-    let (measured, kept) = measured(open(), (!quiet).then(StatusLine::new), &interrupted, measure);
+    show: impl FnOnce(T) -> CommandResult,
+) -> CommandResult {
+    let interrupted = interrupt::listen_for_interrupt()?;
+    let (measured, kept) =
+        measure_with_progress(open(), (!quiet).then(StatusLine::new), &interrupted, measure);
     let (complete, ending) = match measured {
         Ok(Some(found)) => {
             let ending = show(found);
@@ -36,7 +37,7 @@ pub fn conduct<T>(
 
 /// Measures, with its steps in this line, if in any: on a terminal each part of a step, else where one begins. Returns the
 /// answer and the parts that were kept, once the line has ended.
-pub fn measured<T, E>(
+pub fn measure_with_progress<T, E>(
     parts: FinishedParts,
     line: Option<StatusLine>,
     interrupted: &AtomicBool,
@@ -44,7 +45,7 @@ pub fn measured<T, E>(
 ) -> (Result<T, E>, KeptParts) {
     let mut tell = |now: &Progress| {
         if let Some(line) = line.as_ref().filter(|line| now.begins || line.is_redrawn()) {
-            line.show(&progress::left(&now.step, now.remaining_ns));
+            line.show(&progress::step_with_time_left(&now.step, now.remaining_ns));
         }
     };
     let mut experiment = Experiment::new(parts, &mut tell, interrupted);

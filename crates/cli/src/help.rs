@@ -25,27 +25,27 @@ const INDENT: usize = 19;
 pub const WIDEST: usize = 100;
 
 /// The command with its help in groups.
-pub fn in_groups(command: Command) -> Command {
-    let list = list(&command);
+pub fn with_grouped_commands(command: Command) -> Command {
+    let list = command_list(&command);
     let header = *command.get_styles().get_header();
     command.help_template(StyledStr::from(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     )))
 }
 
-fn list(command: &Command) -> String {
+fn command_list(command: &Command) -> String {
     let header = command.get_styles().get_header();
     // The parser adds its own command once it is built, which is not worth it for every call.
     let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
         Some(about) => about.to_string(),
         None => first_steps::HELP.into(),
     };
-    let columns = output::columns().clamp(INDENT + 20, WIDEST) - INDENT;
+    let columns = output::terminal_columns().clamp(INDENT + 20, WIDEST) - INDENT;
     let mut text = String::new();
     for (heading, names) in GROUPS {
         let _ = writeln!(text, "\n{header}{heading}:{header:#}");
         for name in names {
-            let lines = wrap::lines(&about(name), columns).join(&format!("\n{:INDENT$}", ""));
+            let lines = wrap::break_lines(&about(name), columns).join(&format!("\n{:INDENT$}", ""));
             let _ = writeln!(text, "  {name:width$}{lines}", width = INDENT - 2);
         }
     }

@@ -25,9 +25,9 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
     let mut runs = Vec::new();
     for path in paths {
         let document = if path.is_dir() {
-            Some(directory(path))
+            Some(read_matrix_directory(path))
         } else if path.extension().is_some_and(|extension| extension == "json") {
-            Some(result(path))
+            Some(read_result(path))
         } else {
             None
         };
@@ -49,7 +49,7 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Result that another command printed with `--json`.
-fn result(path: &Path) -> Result<Document, Error> {
+fn read_result(path: &Path) -> Result<Document, Error> {
     let text = source::read_text(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let document = Document::read(&text).map_err(|error| error.within(path.display()))?;
     if document.sections.is_empty() {
@@ -60,7 +60,7 @@ fn result(path: &Path) -> Result<Document, Error> {
 }
 
 /// Result that `matrix` left in a directory.
-fn directory(folder: &Path) -> Result<Document, Error> {
+fn read_matrix_directory(folder: &Path) -> Result<Document, Error> {
     let index = matrix::read_index(folder)?.ok_or_else(|| {
         Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))
             .remedy("name run files, or such a directory")

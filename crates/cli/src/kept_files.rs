@@ -18,27 +18,29 @@ use crate::output;
 const LARGEST_BYTES: u64 = 16 << 20;
 
 /// Error of a file with results that cannot be read.
-pub fn broken(file: &str, why: &impl std::fmt::Display) -> Error {
+pub fn unreadable_file(file: &str, why: &impl std::fmt::Display) -> Error {
     Error::damaged(format!("{file}: {why}")).remedy("remove it to begin anew")
 }
 
 /// Results that an earlier call left in this directory, if one did.
-pub fn earlier<T: DeserializeOwned>(file: &str) -> Result<Option<T>, Error> {
+pub fn read_earlier_results<T: DeserializeOwned>(file: &str) -> Result<Option<T>, Error> {
     match source::read_text(Path::new(file), LARGEST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(broken(file, &error)),
-        Ok(text) => serde_json::from_slice(text.as_bytes()).map(Some).map_err(|error| broken(file, &error)),
+        Err(error) => Err(unreadable_file(file, &error)),
+        Ok(text) => {
+            serde_json::from_slice(text.as_bytes()).map(Some).map_err(|error| unreadable_file(file, &error))
+        }
     }
 }
 
-/// Leaves results for a later call.
-pub fn leave(path: &Path, results: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string(results).map_err(json::not_written)?;
+/// Saves results for a later call.
+pub fn save_results(path: &Path, results: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(results).map_err(json::json_error)?;
     atomic_file::write(path, text.as_bytes(), false)
 }
 
-/// True if a file exists and is ours, false if it is not ours; `None` without a file.
-fn is_ours(path: &Path) -> io::Result<Option<bool>> {
+/// True if a file begins with this program's mark; `None` without a file.
+fn has_mark(path: &Path) -> io::Result<Option<bool>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(Some(fs::read(path)?.starts_with(MARK.as_bytes()))),
         Ok(_) => Ok(Some(false)),
@@ -47,7 +49,7 @@ fn is_ours(path: &Path) -> io::Result<Option<bool>> {
     }
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
+fn access_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path: PathBuf = path.into();
     move |error| {
         Error::refused(path.display().to_string())
@@ -57,22 +59,22 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
 }
 
 /// Writes the files below a folder, each in one step, and prints the steps that are left to do.
-pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
+pub fn keep_settings(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     if files.is_empty() {
-        output::note(words::NOTHING_TO_KEEP);
+        output::print_note(words::NOTHING_TO_KEEP);
     }
-    write(folder, files)?;
+    write_settings(folder, files)?;
     for (place, _) in files {
-        output::note(&words::kept_message(&folder.join(place), place));
+        output::print_note(&words::kept_message(&folder.join(place), place));
     }
     Ok(())
 }
 
 /// Writes the files below a folder, in place of earlier ones that were kept there.
-pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
+pub fn write_settings(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, _) in files {
         let path = folder.join(place);
-        if is_ours(&path).map_err(failed(&path))? == Some(false) {
+        if has_mark(&path).map_err(access_error(&path))? == Some(false) {
             return Err(Error::refused(format!("{} is not from jitterlab", path.display()))
                 .remedy("move it away, or keep below another directory"));
         }
@@ -80,26 +82,26 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, text) in files {
         let path = folder.join(place);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed(&path))?;
+            fs::create_dir_all(parent).map_err(access_error(&path))?;
         }
         atomic_file::write(&path, text.as_bytes(), false)?;
     }
     Ok(())
 }
 
-/// Removes the files that [`keep`] wrote below a folder.
-pub fn take_back(folder: &Path) -> Result<(), Error> {
+/// Removes the files that [`keep_settings`] wrote below a folder.
+pub fn remove_settings(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for (place, _, ended_by) in PLACES {
         let path = folder.join(place);
-        if is_ours(&path).map_err(failed(&path))? == Some(true) {
-            fs::remove_file(&path).map_err(failed(&path))?;
-            output::note(&words::removed_message(&path, ended_by));
+        if has_mark(&path).map_err(access_error(&path))? == Some(true) {
+            fs::remove_file(&path).map_err(access_error(&path))?;
+            output::print_note(&words::removed_message(&path, ended_by));
             removed += 1;
         }
     }
     if removed == 0 {
-        output::note(words::NOTHING_KEPT);
+        output::print_note(words::NOTHING_KEPT);
     }
     Ok(())
 }

@@ -18,12 +18,12 @@ use jitterlab_console::{
     BUILT, exit, interrupt, kept_parts, measure_args, memory, mistakes, output, purpose_args, task_args,
 };
 
-use crate::exit::Ending;
+use crate::exit::CommandResult;
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST, after_help = jitterlab_report::first_steps::EVERYWHERE)]
+#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST, after_help = jitterlab_report::first_steps::COMMON_RULES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -71,23 +71,23 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
-    memory::answer_for_threads();
+    memory::exit_where_threads_lack_memory();
     interrupt::outlive_file_limits();
     let arguments = companions::with_own_help(std::env::args_os().collect());
-    let parsed = help::in_groups(Cli::command()).try_get_matches_from(arguments);
+    let parsed = help::with_grouped_commands(Cli::command()).try_get_matches_from(arguments);
     let Cli { command } = parsed
         .and_then(|matches| Cli::from_arg_matches(&matches))
-        .unwrap_or_else(|error| mistakes::end(error));
-    let Some(command) = command else { return exit::report(commands::usual()) };
+        .unwrap_or_else(|error| mistakes::print_and_exit(error));
+    let Some(command) = command else { return exit::print_failure(commands::print_first_steps()) };
     if !matches!(command, Command::Restore(_)) {
-        commands::restore::offer();
+        commands::restore::print_restore_hint();
     }
-    let ending: Ending = match command {
+    let ending: CommandResult = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
         Command::Completions(args) => {
-            commands::completions::execute(&args, companions::described(Cli::command()))
+            commands::completions::execute(&args, companions::with_companion_commands(Cli::command()))
         }
         Command::CompareWakeups(args) => commands::compare_wakeups::execute(&args),
         Command::Compensate(args) => commands::compensate::execute(&args),
@@ -97,7 +97,9 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::execute(&args),
         Command::Judge(args) => commands::judge::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
-        Command::Man(args) => commands::man::execute(&args, companions::described(Cli::command())),
+        Command::Man(args) => {
+            commands::man::execute(&args, companions::with_companion_commands(Cli::command()))
+        }
         Command::Monitor(args) => companions::MONITOR.execute(&args),
         Command::Mcu(args) => companions::MCU.execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),
@@ -114,5 +116,5 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),
     };
-    exit::report(ending)
+    exit::print_failure(ending)
 }

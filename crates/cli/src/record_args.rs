@@ -18,13 +18,13 @@ use crate::status_line::StatusLine;
 #[command(next_help_heading = "Run file")]
 pub struct RecordArgs {
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
-    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
+    #[arg(short, long, value_name = "FILE", value_parser = output::parse_run_file)]
     output: Option<PathBuf>,
     /// Write no run file
     #[arg(long, conflicts_with_all = ["output", "keep"])]
     no_file: bool,
     /// A name and a value that the file and its exports carry, such as line=3; may be given several times
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = parse_label)]
     labels: Vec<(String, String)>,
     /// Print nothing while measuring
     #[arg(short, long)]
@@ -41,7 +41,7 @@ impl RecordArgs {
             Some(path) => Some(RunWriter::create(path, info)?),
             None => host::writer(info)
                 .map_err(|error| {
-                    output::warn(
+                    output::print_warning(
                         &Error::refused("no run file")
                             .because(error)
                             .remedy("name another place with --output")
@@ -60,7 +60,7 @@ impl RecordArgs {
     /// Prints a note next to the result, unless nothing is to be printed.
     pub fn note(&self, write: impl FnOnce() -> String) {
         if !self.quiet {
-            output::note(self.show.written(write).trim_end());
+            output::print_note(self.show.fit_to_terminal(write).trim_end());
         }
     }
 
@@ -68,14 +68,14 @@ impl RecordArgs {
     ///
     /// # Errors
     /// The file holds only a part of the run.
-    pub fn saved(&self, run: &MeasuredRun) -> Result<(), Error> {
+    pub fn report_saved(&self, run: &MeasuredRun) -> Result<(), Error> {
         let Some(file) = &run.file else {
             if !self.no_file {
-                output::warn(jitterlab_report::summary::NOT_SAVED);
+                output::print_warning(jitterlab_report::summary::NOT_SAVED);
             }
             return Ok(());
         };
-        self.note(|| jitterlab_report::summary::saved(file));
+        self.note(|| jitterlab_report::summary::saved_note(file));
         let ended = run.run.warnings.iter().find_map(|warning| match warning {
             Warning::RecordingEnded { reason } => Some(reason),
             _ => None,
@@ -90,13 +90,13 @@ impl RecordArgs {
     /// Progress display of a measurement, unless nothing is to be printed; `beside_prints` if another program
     /// prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
-        let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
-        Progress::begin((!self.quiet).then_some(line), self.show, info.duration_ns)
+        let line = if beside_prints { StatusLine::line_by_line() } else { StatusLine::new() };
+        Progress::new((!self.quiet).then_some(line), self.show, info.duration_ns)
     }
 }
 
 /// A label as it is written on the command line.
-fn label(text: &str) -> Result<(String, String), Error> {
+fn parse_label(text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(Error::bad_use(format!("{text:?} is no label")).remedy("write NAME=VALUE, such as line=3")),
@@ -110,32 +110,32 @@ pub struct Progress {
     every: Duration,
     next: Instant,
     recording_ended: bool,
-    closing: Closing,
+    closing: ClosingProgress,
     /// Purpose whose limit is shown.
     pub purpose: Option<&'static Purpose>,
 }
 
 /// Progress display of writing a run file that takes long; silent for the first ten seconds.
-pub struct Closing {
+pub struct ClosingProgress {
     /// Begin of the writing; `None` before it.
     begun: Option<Instant>,
     next: Duration,
 }
 
-impl Closing {
+impl ClosingProgress {
     /// Time below which writing is not displayed.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
     pub fn new() -> Self {
-        Closing { begun: None, next: Closing::PATIENCE }
+        ClosingProgress { begun: None, next: ClosingProgress::PATIENCE }
     }
 
     /// Text to be shown now, if any.
-    pub fn look(&mut self, every: Duration, (done, of): (u64, u64)) -> Option<String> {
+    pub fn update(&mut self, every: Duration, (done, of): (u64, u64)) -> Option<String> {
         let taken = self.begun.get_or_insert_with(Instant::now).elapsed();
         (taken >= self.next).then(|| {
             self.next = taken + every;
-            progress::closing(done, of)
+            progress::closing_line(done, of)
         })
     }
 }
@@ -148,7 +148,7 @@ impl Progress {
     const LINE_EVERY_UNPLANNED: Duration = Duration::from_secs(10);
 
     /// Shows a measurement of this length in this line, if in any.
-    pub fn begin(line: Option<StatusLine>, show: OutputArgs, duration_ns: Option<i64>) -> Self {
+    pub fn new(line: Option<StatusLine>, show: OutputArgs, duration_ns: Option<i64>) -> Self {
         let tenth = Duration::from_nanos(duration_ns.map_or(0, |ns| ns.unsigned_abs() / 10));
         let every = match duration_ns {
             _ if line.as_ref().is_some_and(StatusLine::is_redrawn) => Progress::REDRAW_EVERY,
@@ -161,36 +161,36 @@ impl Progress {
             every,
             next: Instant::now() + every,
             recording_ended: false,
-            closing: Closing::new(),
+            closing: ClosingProgress::new(),
             purpose: None,
         }
     }
 
-    /// The same where a person watches, and nothing elsewhere.
+    /// Shows a measurement if standard error is a terminal, else nothing.
     pub fn for_people(show: OutputArgs, duration_ns: i64) -> Self {
-        Progress::begin(StatusLine::for_people(), show, Some(duration_ns))
+        Progress::new(StatusLine::for_people(), show, Some(duration_ns))
     }
 
     /// Shows the progress if it is time to, and reports once that recording has ended.
-    pub fn look(&mut self, underway: &RunInProgress<'_>) {
+    pub fn update(&mut self, underway: &RunInProgress<'_>) {
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;
             self.line.iter().for_each(StatusLine::clear);
-            output::warn(
+            output::print_warning(
                 &Error::refused(format!("recording ended, the measurement goes on: {why}")).to_string(),
             );
         }
         if let Some(bytes) = underway.closing() {
-            let text = self.closing.look(self.every, bytes);
+            let text = self.closing.update(self.every, bytes);
             self.line.as_ref().zip(text).inspect(|(line, text)| line.show(text));
             return;
         }
         let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
         self.next += self.every;
         let terminal = self.show.terminal();
-        let mut text = progress::measured(&underway.so_far(), self.purpose);
+        let mut text = progress::measurement_line(&underway.so_far(), self.purpose);
         if line.is_redrawn() {
-            text = progress::fitting(&text, terminal.columns - 1);
+            text = progress::fit_line(&text, terminal.columns - 1);
         }
         line.show(&terminal.printable(text));
     }

@@ -118,18 +118,18 @@ impl RunArgs {
 fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
     let run = Run::open(path, hints).map_err(|error| {
         let meant =
-            path.to_str().filter(|_| !path.exists()).and_then(|name| first_steps::option_of(name, ""));
+            path.to_str().filter(|_| !path.exists()).and_then(|name| first_steps::suggest_option(name, ""));
         match meant {
             Some(meant) => error.remedy(meant),
             None => error,
         }
     })?;
-    Ok(run.on_progress(show))
+    Ok(run.on_progress(show_read_progress))
 }
 
 /// Runs as a page or a figure shows them, of one task or of all.
 pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
-    let mut runs = page::read(runs, task)?;
+    let mut runs = page::read_page_runs(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)
 }
@@ -138,7 +138,7 @@ pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shows the progress of reading, on standard error if that is a terminal.
-fn show(progress: Progress) {
+fn show_read_progress(progress: Progress) {
     if progress.taken < PATIENCE || !io::stderr().is_terminal() {
         return;
     }

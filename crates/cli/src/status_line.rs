@@ -18,18 +18,18 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// Redrawn where standard error is a terminal.
+    /// A line that is redrawn where standard error is a terminal.
     pub fn new() -> Self {
         StatusLine::start(io::stderr().is_terminal())
     }
 
-    /// Where a person watches, and none elsewhere.
+    /// A line if standard error is a terminal, else `None`.
     pub fn for_people() -> Option<Self> {
         Some(StatusLine::new()).filter(StatusLine::is_redrawn)
     }
 
-    /// Never redrawn: something else writes to the terminal.
-    pub fn of_lines() -> Self {
+    /// A status line that is never redrawn, since something else writes to the terminal.
+    pub fn line_by_line() -> Self {
         StatusLine::start(false)
     }
 

@@ -3,7 +3,7 @@
 use jitterlab_model::Error;
 
 /// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
-pub fn share(text: &str) -> Result<f64, Error> {
+pub fn parse_share(text: &str) -> Result<f64, Error> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
@@ -16,7 +16,7 @@ pub fn share(text: &str) -> Result<f64, Error> {
 }
 
 /// A NEMA frame size: 23, also as nema23.
-pub fn frame(text: &str) -> Result<u32, Error> {
+pub fn parse_frame_size(text: &str) -> Result<u32, Error> {
     let lower = text.trim().to_ascii_lowercase();
     let number = lower.strip_prefix("nema").unwrap_or(&lower).trim_start_matches([' ', '-']);
     // The widths of their flanges, by which they are sold, too.
@@ -31,8 +31,8 @@ pub fn frame(text: &str) -> Result<u32, Error> {
 }
 
 /// A motor's name or file; a frame size is refused.
-pub fn motor(text: &str) -> Result<String, Error> {
-    let is_frame = text.to_ascii_lowercase().starts_with("nema") && frame(text).is_ok();
+pub fn parse_motor(text: &str) -> Result<String, Error> {
+    let is_frame = text.to_ascii_lowercase().starts_with("nema") && parse_frame_size(text).is_ok();
     if is_frame {
         Err(Error::bad_use(format!("{text:?} is a frame size, no motor"))
             .remedy(format!("say --frame {text} and its holding torque, such as --torque 1.9Nm")))

@@ -76,7 +76,7 @@ impl CommandDescription {
     }
 
     fn command(self) -> Command {
-        let mut command = Command::new(leaked(self.name))
+        let mut command = Command::new(leak(self.name))
             .hide(self.is_hidden)
             .subcommand_required(self.needs_command)
             .args(self.arguments.into_iter().map(ArgumentDescription::arg))
@@ -127,17 +127,17 @@ impl ArgumentDescription {
             (true, false) => ArgAction::Set,
             (true, true) => ArgAction::Append,
         };
-        let mut arg = Arg::new(leaked(self.id))
+        let mut arg = Arg::new(leak(self.id))
             .short(self.short)
-            .long(self.long.map(leaked))
+            .long(self.long.map(leak))
             .action(action)
             .value_hint(if self.is_path { ValueHint::AnyPath } else { ValueHint::Unknown })
             .required(self.is_required)
             .hide(self.is_hidden)
-            .help_heading(self.heading.map(leaked))
+            .help_heading(self.heading.map(leak))
             .value_delimiter(self.delimiter)
-            .default_values(self.default.into_iter().map(leaked))
-            .conflicts_with_all(self.conflicts.into_iter().map(leaked));
+            .default_values(self.default.into_iter().map(leak))
+            .conflicts_with_all(self.conflicts.into_iter().map(leak));
         if let Some(help) = self.help {
             arg = arg.help(help);
         }
@@ -145,7 +145,7 @@ impl ArgumentDescription {
             arg = arg.long_help(help);
         }
         if !self.value_names.is_empty() {
-            arg = arg.value_names(self.value_names.into_iter().map(leaked));
+            arg = arg.value_names(self.value_names.into_iter().map(leak));
         }
         if !self.values.is_empty() {
             let values = self.values.into_iter().map(ValueDescription::value);
@@ -161,7 +161,7 @@ impl ValueDescription {
     }
 
     fn value(self) -> PossibleValue {
-        let value = PossibleValue::new(leaked(self.name));
+        let value = PossibleValue::new(leak(self.name));
         match self.help {
             Some(help) => value.help(help),
             None => value,
@@ -170,6 +170,6 @@ impl ValueDescription {
 }
 
 /// A name that lasts as long as the program, as clap wants it: they are read once, before the program ends.
-fn leaked(text: String) -> &'static str {
+fn leak(text: String) -> &'static str {
     text.leak()
 }

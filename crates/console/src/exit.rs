@@ -40,7 +40,7 @@ impl Status {
 }
 
 /// Result of a command's `execute`.
-pub type Ending = Result<Status, Error>;
+pub type CommandResult = Result<Status, Error>;
 
 impl From<ErrorKind> for Status {
     fn from(kind: ErrorKind) -> Self {
@@ -53,9 +53,9 @@ impl From<ErrorKind> for Status {
 
 /// Prints the failure, if any, on standard error and returns the exit status. A measurement that a signal ended early
 /// returns 128 plus the signal's number, as shells do, unless its own status is 1 or 2.
-pub fn report(ending: Ending) -> ExitCode {
+pub fn print_failure(ending: CommandResult) -> ExitCode {
     const EIO: i32 = 5;
-    let signal = interrupt::signal();
+    let signal = interrupt::received_signal();
     let status = match ending {
         Ok(status) => status,
         // The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
@@ -65,7 +65,7 @@ pub fn report(ending: Ending) -> ExitCode {
             Status::Fine
         }
         Err(error) => {
-            output::note(&format!("error: {error}"));
+            output::print_note(&format!("error: {error}"));
             error.kind().into()
         }
     };

@@ -10,19 +10,19 @@ use signal_hook::flag;
 use jitterlab_model::Error;
 
 /// The last signal that asked for an end, 0 if none did.
-static ASKED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// The signal that asked this program to end, if one did.
-pub fn signal() -> Option<u8> {
-    u8::try_from(ASKED.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
+pub fn received_signal() -> Option<u8> {
+    u8::try_from(LAST_SIGNAL.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
 }
 
 /// A flag that Ctrl-C, SIGTERM and a lost terminal set.
 ///
 /// A terminal that is closed sends several signals (the system, then the shell), so only a person who presses Ctrl-C
 /// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
-pub fn requested() -> Result<Arc<AtomicBool>, Error> {
-    listen().map_err(|cause| Error::refused("cannot listen for Ctrl-C").because(cause))
+pub fn listen_for_interrupt() -> Result<Arc<AtomicBool>, Error> {
+    register_signals().map_err(|cause| Error::refused("cannot listen for Ctrl-C").because(cause))
 }
 
 /// Makes a file that may not grow any more (`ulimit -f`) an error like a full disk, where it would end the program. It is no
@@ -32,7 +32,7 @@ pub fn outlive_file_limits() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-fn listen() -> std::io::Result<Arc<AtomicBool>> {
+fn register_signals() -> std::io::Result<Arc<AtomicBool>> {
     let requested = Arc::new(AtomicBool::new(false));
     let pressed = Arc::new(AtomicBool::new(false));
     flag::register_conditional_shutdown(SIGINT, 128 + SIGINT, pressed.clone())?;
@@ -41,7 +41,7 @@ fn listen() -> std::io::Result<Arc<AtomicBool>> {
         if signal == SIGHUP && is_ignored(SIGHUP) {
             continue;
         }
-        flag::register_usize(signal, ASKED.clone(), signal.unsigned_abs() as usize)?;
+        flag::register_usize(signal, LAST_SIGNAL.clone(), signal.unsigned_abs() as usize)?;
         flag::register(signal, requested.clone())?;
     }
     Ok(requested)

@@ -16,34 +16,34 @@ pub fn open(command: &str, read: &impl Serialize) -> FinishedParts {
     match FinishedParts::new(Path::new("."), command, &(words, read)) {
         Ok(parts) => {
             if let (found @ 1.., Some(path)) = (parts.found_count(), parts.path()) {
-                output::note(&progress::goes_on(found, path));
+                output::print_note(&progress::continuation_note(found, path));
             }
             parts
         }
         Err(error) => {
-            not_kept(error);
+            warn_not_kept(error);
             FinishedParts::without_file()
         }
     }
 }
 
-/// Ends it: when it is `complete`, and no signal cut it short, the kept parts go.
+/// Closes kept parts: they are removed if the measurement is `complete` and no signal cut it short.
 pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, Error>) {
-    match close(complete && interrupt::signal().is_none()) {
+    match close(complete && interrupt::received_signal().is_none()) {
         Ok(0) => {}
-        Ok(_) => output::note(progress::GOES_ON_LATER),
-        Err(error) => not_kept(error),
+        Ok(_) => output::print_note(progress::CONTINUES_LATER),
+        Err(error) => warn_not_kept(error),
     }
 }
 
 /// Keeps a part, or prints a note that no more can be kept.
 pub fn keep(parts: &mut FinishedParts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
-        not_kept(error);
+        warn_not_kept(error);
     }
 }
 
-fn not_kept(error: Error) {
+fn warn_not_kept(error: Error) {
     let warning = Error::refused("what is measured is not kept for another call, should this one be stopped");
-    output::warn(&warning.because(error).to_string());
+    output::print_warning(&warning.because(error).to_string());
 }

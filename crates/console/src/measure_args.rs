@@ -15,7 +15,7 @@ pub struct MeasureArgs {
     task: TaskArgs,
 
     /// Stop after this time [default: 10s, unless --count is given]
-    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::parse_duration, value_name = "TIME")]
     duration: Option<i64>,
     /// Stop each task after this many activations [default: any number]
     #[arg(short = 'n', long)]
@@ -57,7 +57,7 @@ impl MeasureArgs {
 
     /// Returns the requested loads.
     pub fn loads(&self) -> Result<Vec<LoadSpec>, Error> {
-        loads(&self.load)
+        parse_loads(&self.load)
     }
 
     /// Returns true if only a list of loads is wanted.
@@ -97,7 +97,7 @@ impl MeasureArgs {
     }
 
     /// Returns the request as options of another `jitterlab run`.
-    pub fn words(&self) -> Vec<String> {
+    pub fn to_options(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut option = |name: &str, value: Option<String>| {
             words.extend(value.map(|value| format!("--{name}={value}")));
@@ -119,7 +119,7 @@ impl MeasureArgs {
     }
 }
 
-pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Error> {
+pub fn parse_loads(options: &[String]) -> Result<Vec<LoadSpec>, Error> {
     if let Some(number) = options.iter().find(|text| text.parse::<u32>().is_ok()) {
         return Err(Error::bad_use(format!("{number:?} is no load"))
             .remedy(format!("did you mean cpu:{number}? (--load help describes them)")));

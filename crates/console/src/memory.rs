@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jitterlab_report::progress::NO_MEMORY;
+use jitterlab_report::progress::OUT_OF_MEMORY;
 use jitterlab_trace::atomic_file;
 
 use crate::exit::Status;
@@ -23,17 +23,17 @@ static MEMORY: AbortingAllocator = AbortingAllocator;
 unsafe impl GlobalAlloc for AbortingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        given(|| unsafe { System.alloc(layout) })
+        allocate_or_exit(|| unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        given(|| unsafe { System.alloc_zeroed(layout) })
+        allocate_or_exit(|| unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        given(|| unsafe { System.realloc(at, layout, size) })
+        allocate_or_exit(|| unsafe { System.realloc(at, layout, size) })
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -42,11 +42,12 @@ unsafe impl GlobalAlloc for AbortingAllocator {
     }
 }
 
+/// The allocated address; ends the program if there is no memory.
 #[inline]
-fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
-    let at = if fault_injection::this_one_fails() { std::ptr::null_mut() } else { ask() };
+fn allocate_or_exit(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let at = if fault_injection::is_failing_allocation() { std::ptr::null_mut() } else { ask() };
     if at.is_null() {
-        end();
+        exit_without_memory();
     }
     at
 }
@@ -54,25 +55,25 @@ fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
 /// Removes unfinished files and ends the program: by the system's own calls, since the thread that asked for memory may
 /// hold any lock. Very long file names take memory themselves, and are tried once.
 #[cold]
-fn end() -> ! {
+fn exit_without_memory() -> ! {
     static ENDS: AtomicBool = AtomicBool::new(false);
     if !ENDS.swap(true, Ordering::Relaxed) {
         atomic_file::remove_unfinished();
         // SAFETY: the text is there for good.
-        unsafe { libc::write(libc::STDERR_FILENO, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len()) };
+        unsafe { libc::write(libc::STDERR_FILENO, OUT_OF_MEMORY.as_ptr().cast(), OUT_OF_MEMORY.len()) };
     }
     // SAFETY: nothing of the program runs after it.
     unsafe { libc::_exit(Status::CouldNotMeasure as i32) }
 }
 
-/// Answers for threads, too: where none of their own stacks for signals can be had, the standard library panics before they begin.
-pub fn answer_for_threads() {
+/// Ends the program where a thread gets no stack for its signals: the standard library panics before the thread begins.
+pub fn exit_where_threads_lack_memory() {
     let before = take_hook();
     set_hook(Box::new(move |panic| {
         let payload = panic.payload();
         let text = payload.downcast_ref::<String>().map(String::as_str);
         if text.or(payload.downcast_ref::<&str>().copied()).is_some_and(|text| text.contains(NO_STACK)) {
-            end();
+            exit_without_memory();
         }
         before(panic);
     }));
@@ -88,7 +89,7 @@ mod fault_injection {
     const UNKNOWN: u64 = u64::MAX;
     static LEFT: AtomicU64 = AtomicU64::new(UNKNOWN);
 
-    pub(super) fn this_one_fails() -> bool {
+    pub(super) fn is_failing_allocation() -> bool {
         match LEFT.load(Ordering::Relaxed) {
             0 => false,
             UNKNOWN => {
@@ -106,7 +107,7 @@ mod fault_injection {
 #[cfg(not(debug_assertions))]
 mod fault_injection {
     #[inline]
-    pub(super) fn this_one_fails() -> bool {
+    pub(super) fn is_failing_allocation() -> bool {
         false
     }
 }

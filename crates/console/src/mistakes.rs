@@ -9,15 +9,15 @@ use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
 use jitterlab_report::dictionary::word;
 use jitterlab_report::first_steps::{
-    DOCUMENTS, FORMATS, MEASURE_FIRST, for_file, one_word, option_of, thread_by_name,
+    DOCUMENTS, FORMATS, MEASURE_FIRST, file_hint, suggest_option, thread_name_hint, unit_hint,
 };
 
 use crate::exit::Status;
 use crate::output;
 
 /// Prints requested help, or the error in the arguments with the likely intention, and ends the program.
-pub fn end(error: clap::Error) -> ! {
-    let error = answered(error);
+pub fn print_and_exit(error: clap::Error) -> ! {
+    let error = with_suggestion(error);
     let terminal = output::terminal(false);
     let said = terminal.printable(error.render().to_string());
     match error.use_stderr() {
@@ -28,13 +28,13 @@ pub fn end(error: clap::Error) -> ! {
     }
     // The usage shows that there is help.
     let message = said.split("\n\nFor more information").next().unwrap_or_default();
-    output::note(message.trim_end());
+    output::print_note(message.trim_end());
     process::exit(Status::BadUse as i32)
 }
 
 /// Returns the error with the likely intention, where that is known, instead of a suggestion that is merely spelt
 /// alike.
-fn answered(mut error: clap::Error) -> clap::Error {
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -42,21 +42,21 @@ fn answered(mut error: clap::Error) -> clap::Error {
     let meant = match error.kind() {
         ErrorKind::UnknownArgument => {
             let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-            given(ContextKind::InvalidArg).and_then(|argument| meant_argument(&argument, &usage))
+            given(ContextKind::InvalidArg).and_then(|argument| suggest_for_argument(&argument, &usage))
         }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
             let tool = word("tool", &name).map(str::to_owned);
-            tool.or_else(|| meant_file(&name))
-                .or_else(|| option_of(&name, ""))
-                .or_else(|| in_another_order(&name))
+            tool.or_else(|| suggest_for_file(&name))
+                .or_else(|| suggest_option(&name, ""))
+                .or_else(|| suggest_reordered_command(&name))
         }),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let option = given(ContextKind::InvalidArg).unwrap_or_default();
             let option = option.split(' ').next().unwrap_or_default().to_owned();
-            given(ContextKind::InvalidValue).and_then(|value| meant_value(&option, &value))
+            given(ContextKind::InvalidValue).and_then(|value| suggest_for_value(&option, &value))
         }
         ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::Strings(missing)) => meant_missing(missing),
+            Some(ContextValue::Strings(missing)) => suggest_for_missing(missing),
             _ => None,
         },
         _ => None,
@@ -76,7 +76,7 @@ fn answered(mut error: clap::Error) -> clap::Error {
 }
 
 /// A short command whose letters came in another order: of three letters clap finds none alike.
-fn in_another_order(name: &str) -> Option<String> {
+fn suggest_reordered_command(name: &str) -> Option<String> {
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.chars().collect();
         letters.sort_unstable();
@@ -86,14 +86,16 @@ fn in_another_order(name: &str) -> Option<String> {
     meant.map(|command| format!("did you mean {command}?"))
 }
 
-fn meant_file(name: &str) -> Option<String> {
+/// Suggests a command for a name that is a file.
+fn suggest_for_file(name: &str) -> Option<String> {
     fs::metadata(name).ok().filter(fs::Metadata::is_file)?;
     let mut begin = [0; 4];
     let read = File::open(name).and_then(|mut file| file.read(&mut begin)).unwrap_or(0);
-    Some(for_file(name, begin[..read] == *b"\x7fELF" || begin.starts_with(b"#!")))
+    Some(file_hint(name, begin[..read] == *b"\x7fELF" || begin.starts_with(b"#!")))
 }
 
-fn meant_missing(missing: &[String]) -> Option<String> {
+/// Suggests how to get a required argument that is missing.
+fn suggest_for_missing(missing: &[String]) -> Option<String> {
     let is_run = |name: &String| ["<RUN", "<FILE"].iter().any(|begin| name.starts_with(begin));
     match () {
         () if missing.iter().any(is_run) => Some(MEASURE_FIRST.to_owned()),
@@ -104,7 +106,7 @@ fn meant_missing(missing: &[String]) -> Option<String> {
 }
 
 /// Returns the likely intention of an argument that the command of this usage does not take.
-fn meant_argument(argument: &str, usage: &str) -> Option<String> {
+fn suggest_for_argument(argument: &str, usage: &str) -> Option<String> {
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
     let command =
         usage.split_once("jitterlab ").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or_default());
@@ -112,27 +114,27 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
     match word("option", argument) {
         Some(ours) => Some(ours.to_owned()),
         None if argument.starts_with('-') => None,
-        None if !argument.starts_with(|c: char| c.is_ascii_digit()) && unit() => Some(one_word(argument)),
+        None if !argument.starts_with(|c: char| c.is_ascii_digit()) && unit() => Some(unit_hint(argument)),
         None if of("watch") && argument.parse::<u32>().is_ok() => {
             Some(format!("did you mean --pid {argument}?"))
         }
         None if of("watch") => {
-            let own = option_of(argument, command).filter(|meant| meant.contains(" watch "));
+            let own = suggest_option(argument, command).filter(|meant| meant.contains(" watch "));
             own.or_else(|| Some(format!("did you mean -- {argument}?")))
         }
-        None => meant_file(argument).or_else(|| option_of(argument, command)),
+        None => suggest_for_file(argument).or_else(|| suggest_option(argument, command)),
     }
 }
 
 /// Returns the likely intention of a value that an option does not take.
-fn meant_value(option: &str, value: &str) -> Option<String> {
+fn suggest_for_value(option: &str, value: &str) -> Option<String> {
     let lower = value.to_ascii_lowercase();
-    let several = || several_units(value).map(|time| format!("did you mean {time}?"));
+    let several = || join_units(value).map(|time| format!("did you mean {time}?"));
     let meant = match option {
-        "--policy" => policy(&lower),
+        "--policy" => suggest_policy(&lower),
         "--work" => parse_duration_ns(value).is_ok().then(|| format!("spin:{value}")),
         "--clock" => value.parse::<u32>().is_ok().then(|| format!("{value}MHz")),
-        "--pid" => return Some(thread_by_name(value)),
+        "--pid" => return Some(thread_name_hint(value)),
         _ => None,
     };
     word(option, &lower)
@@ -142,7 +144,7 @@ fn meant_value(option: &str, value: &str) -> Option<String> {
 }
 
 /// `fifo80`, `FIFO:80`, `80` and `fifo:100` as a policy.
-fn policy(word: &str) -> Option<String> {
+fn suggest_policy(word: &str) -> Option<String> {
     let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
     let name = if word.contains("rr") { "rr" } else { "fifo" };
     let known = ["fifo", "rr", "sched_fifo", "sched_rr", "rt", ""];
@@ -152,7 +154,7 @@ fn policy(word: &str) -> Option<String> {
 }
 
 /// A length of time in several units, such as `5min30s`, in one.
-fn several_units(text: &str) -> Option<String> {
+fn join_units(text: &str) -> Option<String> {
     let (mut ns, mut parts, mut rest) = (0i64, 0, text.trim());
     while !rest.is_empty() {
         let unit = rest.find(|c: char| c.is_ascii_alphabetic())?;
@@ -167,7 +169,7 @@ fn several_units(text: &str) -> Option<String> {
 }
 
 /// Reads a duration. A number alone is refused, with the remedy to add `s`.
-pub fn duration(text: &str) -> Result<i64, Error> {
+pub fn parse_duration(text: &str) -> Result<i64, Error> {
     parse_duration_ns(text).map_err(|error| match error.is(NoUnit) {
         true => Error::bad_use(format!("{:?} has no unit (ns, us, ms, s, m, h or d)", text.trim()))
             .remedy(format!("did you mean {}s?", text.trim())),
@@ -176,7 +178,7 @@ pub fn duration(text: &str) -> Result<i64, Error> {
 }
 
 /// A processor's number.
-pub fn processor(text: &str) -> Result<u16, Error> {
+pub fn parse_processor(text: &str) -> Result<u16, Error> {
     text.trim().parse().map_err(|_| {
         Error::bad_use(format!(
             "{text:?} is not the number of a processor, such as 1; jitterlab matrix \

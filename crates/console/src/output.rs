@@ -72,10 +72,10 @@ impl OutputArgs {
         Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) }
     }
 
-    /// Words that fit the terminal, in its characters.
-    pub fn written(self, write: impl FnOnce() -> String) -> String {
+    /// Text of `write`, broken for the terminal and in its characters.
+    pub fn fit_to_terminal(self, write: impl FnOnce() -> String) -> String {
         let terminal = self.terminal();
-        terminal.printable(wrap::at(terminal.columns, write))
+        terminal.printable(wrap::with_columns(terminal.columns, write))
     }
 
     /// Prints a result, as text or as JSON. Returns its verdict on a requested purpose, for the exit status.
@@ -87,14 +87,14 @@ impl OutputArgs {
         };
         let head = result.head();
         if self.json {
-            print(&json::result(result)?)?;
+            print(&json::to_json(result)?)?;
         } else {
             let terminal = self.terminal();
-            let text = document::text(result, extent, terminal);
+            let text = document::terminal_text(result, extent, terminal);
             print(&text)?;
             // A head that has scrolled off a person's terminal is repeated at the end.
-            if head.is_some() && is_terminal() && text.lines().count() >= rows() {
-                print(&format!("\n{}", document::text(result, Extent::Head, terminal)))?;
+            if head.is_some() && is_terminal() && text.lines().count() >= terminal_rows() {
+                print(&format!("\n{}", document::terminal_text(result, Extent::Head, terminal)))?;
             }
         }
         Ok(head.filter(|head| head.asked).map(|head| head.fitness))
@@ -109,21 +109,21 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 /// Writes a line to standard error, for people, broken where a terminal ends; a closed standard error is no reason to stop.
-pub fn note(text: &str) {
-    let broken = || wrap::at(columns(), || wrap::broken(text));
+pub fn print_note(text: &str) {
+    let broken = || wrap::with_columns(terminal_columns(), || wrap::break_long_lines(text));
     let text = if io::stderr().is_terminal() { broken() } else { text.to_owned() };
     // In one piece: output of others comes before or after it.
     let _ = io::stderr().write_all(format!("{}\n", printable_lines(&text)).as_bytes());
 }
 
 /// Prints a warning: a person has to know of it, though the command goes on.
-pub fn warn(text: &str) {
-    note(&format!("warning: {text}"));
+pub fn print_warning(text: &str) {
+    print_note(&format!("warning: {text}"));
 }
 
 /// Shows how far a long command is, where a person watches, in one line of standard error that the next call overwrites; the
 /// last ends it.
-pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
+pub fn progress_line(quiet: bool) -> impl Fn(usize, usize) + Sync {
     let watched = !quiet && is_terminal();
     move |done, of| {
         if watched {
@@ -152,7 +152,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
 }
 
 /// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
-pub fn run_file(name: &str) -> Result<PathBuf, Error> {
+pub fn parse_run_file(name: &str) -> Result<PathBuf, Error> {
     if name == "-" { Err(Error::bad_use("a run file needs a name of its own")) } else { Ok(name.into()) }
 }
 
@@ -162,7 +162,7 @@ pub fn is_stdout(path: &Path) -> bool {
 }
 
 /// Refuses to overwrite an input file, under whatever name.
-pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+pub fn check_not_input(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let is_read = |output| inputs.iter().any(|input| file(input) == Some(output));
     if !is_stdout(path) && file(path).is_some_and(is_read) {
@@ -173,22 +173,22 @@ pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
 }
 
 /// Writes the result of a command to the file the user named, then reports it by `said`.
-pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(), Error> {
-    deliver_by(path, force, |out| {
+pub fn write_result(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(), Error> {
+    write_result_by(path, force, |out| {
         out.write_all(content).map_err(Error::file("write", path))?;
         Ok(said.to_owned())
     })
 }
 
-/// Does the same for a result of any length that is written piece by piece; `fill` returns the report. `-` is standard
+/// Writes a result of any length piece by piece to the file the user named; `fill` returns the report on it. `-` is standard
 /// output, and the report goes to standard error then.
-pub fn deliver_by(
+pub fn write_result_by(
     path: &Path,
     force: bool,
     fill: impl FnOnce(&mut dyn Write) -> Result<String, Error>,
 ) -> Result<(), Error> {
     if is_stdout(path) {
-        note(&to_stdout(fill)?);
+        print_note(&write_to_stdout(fill)?);
     } else {
         let said = atomic_file::write_by(path, force, fill)?;
         print(&format!("{}: {said}\n", path.display()))?;
@@ -198,12 +198,12 @@ pub fn deliver_by(
 
 /// Writes a file's content to standard output. Another program gets it as it is; on a terminal control characters are
 /// made visible.
-fn to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
+fn write_to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
     let mut out = io::stdout().lock();
     if is_terminal() {
-        let mut shown = Shown { out, line: Vec::new() };
+        let mut shown = EscapingWriter { out, line: Vec::new() };
         let filled = fill(&mut shown)?;
-        shown.end()?;
+        shown.write_rest()?;
         return Ok(filled);
     }
     let filled = fill(&mut out)?;
@@ -212,25 +212,25 @@ fn to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result
 }
 
 /// A terminal that shows lines, whatever is in them.
-struct Shown<W> {
+struct EscapingWriter<W> {
     out: W,
     /// Bytes since the last line's end.
     line: Vec<u8>,
 }
 
-impl<W: Write> Shown<W> {
+impl<W: Write> EscapingWriter<W> {
     fn show(&mut self, bytes: usize) -> io::Result<()> {
         let lines: Vec<u8> = self.line.drain(..bytes).collect();
         self.out.write_all(printable_lines(&String::from_utf8_lossy(&lines)).as_bytes())
     }
 
-    fn end(mut self) -> io::Result<()> {
+    fn write_rest(mut self) -> io::Result<()> {
         self.show(self.line.len())?;
         self.out.flush()
     }
 }
 
-impl<W: Write> Write for Shown<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend(bytes);
         if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -257,14 +257,14 @@ fn is_png(path: &Path) -> Option<bool> {
 }
 
 /// Checks that a figure can be written there, by its name; `option` is the option with the name.
-pub fn check_figure(path: &Path, option: &'static str) -> Result<(), Error> {
+pub fn check_figure_name(path: &Path, option: &'static str) -> Result<(), Error> {
     is_png(path).map(drop).ok_or_else(|| {
         Error::bad_use(format!("{option} {}", path.display())).remedy("name a file that ends in .svg or .png")
     })
 }
 
 /// Converts a figure to SVG or PNG, by the ending of the file's name.
-pub fn figure(path: &Path, drawing: &Drawing) -> Result<Vec<u8>, Error> {
+pub fn encode_figure(path: &Path, drawing: &Drawing) -> Result<Vec<u8>, Error> {
     match is_png(path) {
         Some(true) => drawing.png(),
         _ => Ok(drawing.svg().into_bytes()),
@@ -273,13 +273,13 @@ pub fn figure(path: &Path, drawing: &Drawing) -> Result<Vec<u8>, Error> {
 
 /// Writes a figure as SVG or PNG, by the ending of the file's name.
 pub fn write_figure(path: &Path, drawing: &Drawing) -> Result<(), Error> {
-    write_file(path, &figure(path, drawing)?)
+    write_file(path, &encode_figure(path, drawing)?)
 }
 
 /// The terminal, for figures; `ascii` is true if the user wants plain characters, as the locale C does, too.
 pub fn terminal(ascii: bool) -> Terminal {
     let ascii = ascii || is_plain_locale(|name| std::env::var(name).ok());
-    Terminal { columns: columns(), ascii, colour: is_terminal() }
+    Terminal { columns: terminal_columns(), ascii, colour: is_terminal() }
 }
 
 /// Returns true if the locale is C or POSIX by name; without a name, nothing is known of the terminal.
@@ -290,12 +290,12 @@ fn is_plain_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// The terminal's height in lines, 24 where it is unknown.
-fn rows() -> usize {
+fn terminal_rows() -> usize {
     terminal_size::terminal_size().map_or(24, |(_, terminal_size::Height(rows))| usize::from(rows))
 }
 
 /// The terminal's width in columns, 80 where it is unknown, and at most [`WIDEST_TERMINAL`].
-pub fn columns() -> usize {
+pub fn terminal_columns() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
@@ -320,13 +320,13 @@ mod tests {
     #[test]
     fn a_terminal_gets_harmless_lines_in_whatever_pieces_they_come() {
         let mut out = Vec::new();
-        let mut shown = Shown { out: &mut out, line: Vec::new() };
+        let mut shown = EscapingWriter { out: &mut out, line: Vec::new() };
         for piece in ["task\na\u{1b}", "]0;µ", "", "\n\nb\r", "c"] {
             let (first, rest) = piece.as_bytes().split_at(piece.len() / 2);
             shown.write_all(first).unwrap();
             shown.write_all(rest).unwrap();
         }
-        shown.end().unwrap();
+        shown.write_rest().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "task\na\\u001b]0;µ\n\nb\\u000dc");
     }
 }

@@ -9,12 +9,12 @@ use jitterlab_report::purpose::title;
 #[derive(clap::Args)]
 pub struct PurposeArgs {
     /// Judge for this purpose only, and let the exit status say whether it is served [default: all usual ones]
-    #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
+    #[arg(long = "for", value_name = "PURPOSE", value_parser = purpose_parser())]
     pub purpose: Option<&'static Purpose>,
 }
 
 /// Names of purposes, as an option's value.
-pub fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
+pub fn purpose_parser() -> impl TypedValueParser<Value = &'static Purpose> {
     let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
     PossibleValuesParser::new(each)
         .try_map(|name| Purpose::by_name(&name).ok_or_else(|| format!("there is no purpose {name}")))

@@ -41,7 +41,7 @@ pub struct TaskArgs {
 #[command(next_help_heading = "Tasks")]
 pub struct WaitArgs {
     /// Processor of the one task [default: the one that isolation and topology favour]
-    #[arg(long, value_parser = mistakes::processor)]
+    #[arg(long, value_parser = mistakes::parse_processor)]
     pub cpu: Option<u16>,
     /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME [default: fifo:80, less for
     /// longer periods of several tasks]
@@ -98,7 +98,7 @@ impl TaskArgs {
     }
 
     /// The task of a command that takes one.
-    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, Error> {
+    pub fn single_task(&self, usual: TaskSpec) -> Result<TaskSpec, Error> {
         let mut specs = self.specs(vec![usual]);
         match (specs.pop(), specs.len()) {
             (Some(only), 0) => Ok(only),

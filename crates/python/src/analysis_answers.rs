@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::drawn::Drawn;
 use crate::error::OrRaise;
-use crate::interruptible::aside;
+use crate::interruptible::run_interruptibly;
 use crate::run::Run;
 use crate::time::{Time, ns};
 
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn new<R: Present + Send + Sync + 'static>(result: R, warnings: Vec<Warning>) -> Answer {
         let document = Document::new(&result);
-        Answer { document, warnings, json: Box::new(move || json::result(&result)) }
+        Answer { document, warnings, json: Box::new(move || json::to_json(&result)) }
     }
 }
 
@@ -44,10 +44,10 @@ impl Answer {
     /// The words of the program.
     fn text(&self, extent: &str, columns: usize) -> String {
         let extent = if extent == "details" { Extent::Details } else { Extent::Answer };
-        self.document.text(extent, Terminal { columns, ascii: false, colour: false })
+        self.document.terminal_text(extent, Terminal { columns, ascii: false, colour: false })
     }
 
-    /// Its figures.
+    /// Figures of all sections.
     fn figures(&self) -> Vec<Drawn> {
         let charts = self.document.sections.iter().flat_map(Section::charts);
         charts.map(|chart| Drawn::new(std::slice::from_ref(chart))).collect()
@@ -55,7 +55,7 @@ impl Answer {
 
     /// Warnings about the runs that it rests on, a sentence each.
     fn warnings(&self) -> Vec<String> {
-        self.warnings.iter().map(warnings::sentence).collect()
+        self.warnings.iter().map(warnings::warning_sentence).collect()
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn analysis(
         })
     };
     let purpose = purpose.map(named).transpose().or_raise()?;
-    aside(py, move || {
+    run_interruptibly(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
         let warnings = analysis.run.warnings.clone();
         Ok::<_, Error>(Answer::new(analysis, warnings))
@@ -85,20 +85,20 @@ pub(crate) fn analysis(
 }
 
 /// Number of late activations that are listed one by one.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Finds the causes of late starts.
 #[pyfunction]
 pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<Answer> {
     let run = run.run.clone();
-    aside(py, move || {
-        let why = run.why(task.as_deref(), ListedEvents::Worst(LISTED))?;
+    run_interruptibly(py, move || {
+        let why = run.why(task.as_deref(), ListedEvents::Worst(MAX_LISTED))?;
         let warnings = why.run.warnings.clone();
         Ok::<_, Error>(Answer::new(why, warnings))
     })
 }
 
-fn requirements(texts: &[String]) -> PyResult<Vec<Requirement>> {
+fn parse_requirements(texts: &[String]) -> PyResult<Vec<Requirement>> {
     texts.iter().map(|text| text.parse().or_raise()).collect()
 }
 
@@ -117,12 +117,12 @@ pub(crate) fn outlook(
     let run = run.run.clone();
     let ahead = OutlookRequest {
         horizon_ns: ns(horizon.as_ref())?,
-        claims: requirements(&claims)?,
-        requirements: requirements(&require)?,
+        claims: parse_requirements(&claims)?,
+        requirements: parse_requirements(&require)?,
         burst_at_most,
         backtest_ns: ns(backtest.as_ref())?,
     };
-    aside(py, move || {
+    run_interruptibly(py, move || {
         let outlook = run.outlook(task.as_deref(), &ahead)?;
         let warnings = outlook.warnings.clone();
         Ok::<_, Error>(Answer::new(outlook, warnings))
@@ -146,7 +146,7 @@ pub(crate) fn comparison(
     }
     let all = |runs: Vec<Bound<'_, Run>>| runs.iter().map(|run| run.get().run.clone()).collect::<Vec<_>>();
     let (runs, others) = (all(runs), all(of_other_setting));
-    aside(py, move || {
+    run_interruptibly(py, move || {
         let options = CompareOptions { task: task.as_deref(), anyway, ..CompareOptions::default() };
         let compared = jitterlab_runs::compare(&runs, &others, options)?.with_tolerance(tolerance);
         let warnings = compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();

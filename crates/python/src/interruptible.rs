@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Does the work on a thread of its own without Python's lock. Where Python raises meanwhile, as at Ctrl-C, the work is left
 /// alone, and ends by itself: it only reads.
-pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
+pub(crate) fn run_interruptibly<T: Send + 'static, E: Display + Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> PyResult<T> {

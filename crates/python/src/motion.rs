@@ -18,13 +18,13 @@ use pyo3::prelude::*;
 
 use crate::analysis_answers::Answer;
 use crate::error::OrRaise;
-use crate::interruptible::aside;
+use crate::interruptible::run_interruptibly;
 use crate::run::Run;
 
 /// The options, each as text; they are removed where they are read.
-struct Asked(HashMap<String, String>);
+struct Options(HashMap<String, String>);
 
-impl Asked {
+impl Options {
     fn text(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
@@ -33,7 +33,7 @@ impl Asked {
         self.text(name).map(|text| read(&text).or_raise()).transpose()
     }
 
-    fn parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> PyResult<Option<T>> {
+    fn parse<T: FromStr<Err: Display>>(&mut self, name: &str) -> PyResult<Option<T>> {
         self.read(name, T::from_str)
     }
 
@@ -46,7 +46,7 @@ impl Asked {
     }
 
     /// Refuses options that nothing has read.
-    fn end(self) -> PyResult<()> {
+    fn refuse_unread(self) -> PyResult<()> {
         let left = self.0.into_keys().next();
         left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).or_raise())
     }
@@ -54,12 +54,12 @@ impl Asked {
     fn axis(&mut self) -> PyResult<AxisAsked> {
         Ok(AxisAsked {
             motor: self.text("motor"),
-            frame: self.parsed("frame")?,
+            frame: self.parse("frame")?,
             torque_nm: self.quantity("torque", Dimension::Torque)?,
             facts: AxisFacts {
                 voltage_v: self.quantity("voltage", Dimension::Voltage)?,
                 current_a: self.quantity("drive_current", Dimension::Current)?,
-                microsteps: self.parsed("microsteps")?,
+                microsteps: self.parse("microsteps")?,
                 load_torque_nm: self.quantity("load_torque", Dimension::Torque)?,
                 load_inertia_kg_m2: self.quantity("load_inertia", Dimension::Inertia)?,
                 friction: None,
@@ -82,14 +82,14 @@ pub(crate) fn stepper(
     beside: Option<&Run>,
     options: HashMap<String, String>,
 ) -> PyResult<Answer> {
-    let mut asked = Asked(options);
+    let mut asked = Options(options);
     let axis = asked.axis()?;
     let (base_period, speed) = (asked.read("base_period", parse_period_ns)?, asked.text("speed"));
     let simulate_ns = asked.time("simulate")?.map(checked_simulation_ns).transpose().or_raise()?;
     let (jitter_ns, task) = (asked.time("jitter")?, asked.text("task"));
-    asked.end()?;
+    asked.refuse_unread()?;
     let (run, beside) = (run.map(|run| run.run.clone()), beside.map(|run| run.run.clone()));
-    aside(py, move || {
+    run_interruptibly(py, move || {
         let question = StepperQuestion::new(axis.axis()?, speed.as_deref(), base_period)?;
         let result = match run {
             Some(run) => {
@@ -118,7 +118,7 @@ pub(crate) fn servo(
     redesign: bool,
     options: HashMap<String, String>,
 ) -> PyResult<Answer> {
-    let mut asked = Asked(options);
+    let mut asked = Options(options);
     let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).or_raise()?;
     if !plant.loops.is_empty() {
         return Err(Error::bad_use(format!(
@@ -131,21 +131,21 @@ pub(crate) fn servo(
         plant.design = Design::parse(&text, plant.outputs.len()).or_raise()?;
     }
     let timing = TaskTiming {
-        sampling: asked.parsed("sampling")?.unwrap_or_default(),
-        actuation: asked.parsed("actuation")?.unwrap_or_default(),
+        sampling: asked.parse("sampling")?.unwrap_or_default(),
+        actuation: asked.parse("actuation")?.unwrap_or_default(),
     };
-    let overrun: Option<OverrunAction> = asked.parsed("overrun")?;
+    let overrun: Option<OverrunAction> = asked.parse("overrun")?;
     let design_delay_ns = asked.time("design_delay")?.unwrap_or(0);
     let (period_ns, execution) = (asked.read("period", parse_period_ns)?, asked.text("execution"));
     let task = asked.text("task");
-    asked.end()?;
+    asked.refuse_unread()?;
     let wishes = Wishes {
         references: references.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         misses: misses.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         redesign,
     };
     let run = run.map(|run| run.run.clone());
-    aside(py, move || {
+    run_interruptibly(py, move || {
         let question = |period_ns: i64, measured: Option<OverrunAction>| {
             let overrun = overrun.or(measured).unwrap_or_default();
             let question = Question { timing, overrun, design_delay_ns, ..Question::new(plant, period_ns) };

@@ -20,17 +20,17 @@ type Figures = (u64, u64, Option<u64>, Option<i64>, Option<i64>);
 /// A run that goes on: its tasks have loops and probes, each on its thread.
 #[pyclass(frozen, module = "jitterlab._native")]
 pub(crate) struct Recording {
-    going_on: Mutex<Option<recording::Recording>>,
+    recording: Mutex<Option<recording::Recording>>,
 }
 
 impl Recording {
     fn with<T, E: Display>(&self, call: impl FnOnce(&recording::Recording) -> Result<T, E>) -> PyResult<T> {
-        let going_on = self.going_on.lock().unwrap_or_else(PoisonError::into_inner);
-        call(going_on.as_ref().ok_or_else(closed).or_raise()?).or_raise()
+        let recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
+        call(recording.as_ref().ok_or_else(closed_error).or_raise()?).or_raise()
     }
 
-    fn over(&self) -> Option<recording::Recording> {
-        self.going_on.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take_recording(&self) -> Option<recording::Recording> {
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -40,7 +40,7 @@ impl Recording {
     fn begin(file: Option<PathBuf>, tasks: &str) -> PyResult<Self> {
         let tool = concat!("jitterlab for Python ", env!("CARGO_PKG_VERSION"));
         let begun = recording::Recording::begin(tool, file.as_deref(), tasks).or_raise()?;
-        Ok(Recording { going_on: Mutex::new(Some(begun)) })
+        Ok(Recording { recording: Mutex::new(Some(begun)) })
     }
 
     fn probe(&self, task: &str) -> PyResult<Probed> {
@@ -81,15 +81,15 @@ impl Recording {
 
     /// Makes the run file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(going_on) = self.over() else { return Ok(()) };
-        py.detach(|| going_on.close()).or_raise()
+        let Some(recording) = self.take_recording() else { return Ok(()) };
+        py.detach(|| recording.close()).or_raise()
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
         // A run that cannot be closed now keeps its journal.
-        let _ = self.over().map(recording::Recording::close);
+        let _ = self.take_recording().map(recording::Recording::close);
     }
 }
 
@@ -97,13 +97,13 @@ impl Drop for Recording {
 #[pyclass(frozen, module = "jitterlab")]
 pub(crate) struct Probed {
     /// Nobody waits for it but who uses one probe from several threads.
-    probed: Mutex<Option<recording::Probed>>,
+    probed: Mutex<Option<recording::TaskProbe>>,
 }
 
 impl Probed {
-    fn with(&self, call: impl FnOnce(&mut recording::Probed)) -> PyResult<()> {
+    fn with(&self, call: impl FnOnce(&mut recording::TaskProbe)) -> PyResult<()> {
         let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
-        probed.as_mut().map(call).ok_or_else(closed).or_raise()
+        probed.as_mut().map(call).ok_or_else(closed_error).or_raise()
     }
 }
 
@@ -124,7 +124,7 @@ impl Probed {
 
     /// The activation ends: its work is done, and the loop goes to wait.
     fn end(&self) -> PyResult<()> {
-        self.with(recording::Probed::end)
+        self.with(recording::TaskProbe::end)
     }
 
     fn __enter__(own: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
@@ -195,6 +195,6 @@ pub(crate) fn write(
     Ok(import.write(path).or_raise()?.rows)
 }
 
-fn closed() -> Error {
+fn closed_error() -> Error {
     Error::bad_use("it is closed").remedy("begin another")
 }

@@ -15,16 +15,16 @@ use pyo3::prelude::*;
 use crate::analysis_answers::Answer;
 use crate::drawn::Drawn;
 use crate::error::OrRaise;
-use crate::interruptible::aside;
+use crate::interruptible::run_interruptibly;
 use crate::run::Run;
 
-fn opened(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
+fn open_runs(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
     runs.iter().map(|run| run.get().run.clone()).collect()
 }
 
 /// Runs as a page or a figure shows them.
 fn page_runs(runs: &[Opened], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
-    let mut runs = page::read(runs, task)?;
+    let mut runs = page::read_page_runs(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)
 }
@@ -39,8 +39,8 @@ pub(crate) fn plot(
     task: Option<String>,
 ) -> PyResult<Drawn> {
     let (wanted, quantity): (Figure, _) = (drawn.parse().or_raise()?, quantity::parse(of).or_raise()?);
-    let runs = opened(&runs);
-    let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
+    let runs = open_runs(&runs);
+    let runs = run_interruptibly(py, move || page_runs(&runs, task.as_deref()))?;
     Ok(Drawn::new(&wanted.charts(quantity, &runs, &[]).or_raise()?))
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn write_page(
     path: PathBuf,
 ) -> PyResult<()> {
     let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document.clone()).collect();
-    let runs = opened(&runs);
-    let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
-    let html = aside(py, move || page::render(&runs, &documents))?;
+    let runs = open_runs(&runs);
+    let runs = run_interruptibly(py, move || page_runs(&runs, task.as_deref()))?;
+    let html = run_interruptibly(py, move || page::render(&runs, &documents))?;
     atomic_file::write(path, html.as_bytes(), false).or_raise()
 }

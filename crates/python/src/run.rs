@@ -11,7 +11,7 @@ use pyo3::types::PyCapsule;
 
 use crate::batches::Batches;
 use crate::error::OrRaise;
-use crate::interruptible::aside;
+use crate::interruptible::run_interruptibly;
 use crate::time::{Time, period_ns};
 
 /// A run that is open.
@@ -31,7 +31,7 @@ fn unit_ns(unit: &str) -> PyResult<i64> {
 }
 
 /// Parses each of the texts.
-fn read<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
+fn parse_all<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
     texts.iter().map(|text| text.parse().or_raise()).collect()
 }
 
@@ -52,18 +52,18 @@ impl Run {
     ) -> PyResult<Self> {
         let capture = CaptureHints {
             channels,
-            edge: read::<EdgeKind>(edge.as_slice())?.pop().unwrap_or_default(),
-            threshold: read::<Threshold>(threshold.as_slice())?.pop(),
-            packets: read::<PacketFilter>(packets.as_slice())?.pop(),
+            edge: parse_all::<EdgeKind>(edge.as_slice())?.pop().unwrap_or_default(),
+            threshold: parse_all::<Threshold>(threshold.as_slice())?.pop(),
+            packets: parse_all::<PacketFilter>(packets.as_slice())?.pop(),
             raw: false,
         };
         let hints = Hints {
             periods_ns: period_ns(period.as_ref())?.into_iter().collect(),
             unit_ns: unit.map(unit_ns).transpose()?,
-            columns: read::<Column>(&columns)?,
+            columns: parse_all::<Column>(&columns)?,
             capture,
         };
-        let run = aside(py, move || jitterlab_runs::Run::open(path, &hints))?;
+        let run = run_interruptibly(py, move || jitterlab_runs::Run::open(path, &hints))?;
         Ok(Run { run })
     }
 
@@ -87,13 +87,16 @@ impl Run {
 
     /// Returns its warnings, as sentences.
     fn warnings(&self) -> Vec<String> {
-        self.run.warnings().iter().map(warnings::sentence).collect()
+        self.run.warnings().iter().map(warnings::warning_sentence).collect()
     }
 
     /// Returns for each task the properties that its source leaves unknown.
     fn unknown(&self) -> Vec<(String, Vec<String>)> {
         let of = |task: &TaskRun| {
-            (task.spec.name.clone(), task.unknown.iter().map(|gap| warnings::gap(*gap).to_owned()).collect())
+            (
+                task.spec.name.clone(),
+                task.unknown.iter().map(|gap| warnings::gap_text(*gap).to_owned()).collect(),
+            )
         };
         self.run.info().tasks.iter().map(of).collect()
     }

@@ -19,7 +19,7 @@ impl Time {
     pub(crate) fn ns(&self) -> PyResult<i64> {
         match self {
             Time::Text(text) => parse_duration_ns(text).or_raise(),
-            Time::Seconds(seconds) => of_seconds(*seconds),
+            Time::Seconds(seconds) => seconds_to_ns(*seconds),
         }
     }
 
@@ -27,7 +27,7 @@ impl Time {
     pub(crate) fn period_ns(&self) -> PyResult<i64> {
         match self {
             Time::Text(text) => parse_period_ns(text).or_raise(),
-            Time::Seconds(seconds) if *seconds > 0.0 => of_seconds(*seconds),
+            Time::Seconds(seconds) if *seconds > 0.0 => seconds_to_ns(*seconds),
             Time::Seconds(seconds) => Err(not_a_time(*seconds)).or_raise(),
         }
     }
@@ -54,7 +54,7 @@ pub(crate) fn distance_ns(time: Time) -> PyResult<i64> {
     time.period_ns()
 }
 
-fn of_seconds(seconds: f64) -> PyResult<i64> {
+fn seconds_to_ns(seconds: f64) -> PyResult<i64> {
     let ns = (seconds * 1e9).round();
     // As long as the clock's own numbers reach.
     let possible = ns.is_finite() && ns.abs() < 9.2e18 && (ns != 0.0 || seconds == 0.0);

@@ -6,14 +6,14 @@ use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
 
 /// The grid is fitted to the starts of this time at least, and to this many at most.
-const WITHIN_NS: i64 = 2_000_000_000;
-const MOST: usize = 1 << 17;
+const FIT_LENGTH_NS: i64 = 2_000_000_000;
+const MAX_FIT_STARTS: usize = 1 << 17;
 /// A dummy key: there is one loop, so its waits need not be distinguished.
 const KEY: WaitKey = WaitKey { call: Call::Other(0), object: 0 };
 
 /// Puts activations on their grid.
 #[derive(Debug)]
-pub(crate) struct Fitting {
+pub(crate) struct GridFitting {
     /// The period, if it is stated.
     period_ns: Option<i64>,
     overrun: Overrun,
@@ -38,10 +38,10 @@ enum Grid {
     Follows(Box<Follower>, Option<Activation>),
 }
 
-impl Fitting {
-    /// Creates it for a task with or without a stated period.
+impl GridFitting {
+    /// Creates the fitting for a task with or without a stated period.
     pub(crate) fn new(spec: &TaskSpec, says_period: bool) -> Self {
-        Fitting {
+        GridFitting {
             period_ns: says_period.then_some(spec.period_ns),
             overrun: spec.overrun,
             held: Vec::new(),
@@ -66,18 +66,18 @@ impl Fitting {
     }
 
     /// Takes the next activations in their order; returns those that are on the grid.
-    pub(crate) fn place(&mut self, rows: &[Activation], is_last: bool) -> Vec<Activation> {
+    pub(crate) fn place_on_grid(&mut self, rows: &[Activation], is_last: bool) -> Vec<Activation> {
         let mut placed = Vec::new();
         if self.grid.is_some() {
-            self.put(rows, &mut placed);
+            self.push_placed(rows, &mut placed);
         } else {
             self.held.extend_from_slice(rows);
             if is_last || self.held.len() >= self.enough {
-                self.fit(is_last);
+                self.try_fit(is_last);
             }
             if self.grid.is_some() {
                 let held = std::mem::take(&mut self.held);
-                self.put(&held, &mut placed);
+                self.push_placed(&held, &mut placed);
             }
         }
         if let (true, Some(Grid::Follows(follower, Some(before)))) = (is_last, &mut self.grid) {
@@ -87,10 +87,10 @@ impl Fitting {
         placed
     }
 
-    fn fit(&mut self, is_last: bool) {
+    fn try_fit(&mut self, is_last: bool) {
         let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else { return };
         self.within_ns = last.start_ns - first.start_ns;
-        if !is_last && self.within_ns < WITHIN_NS && self.held.len() < MOST {
+        if !is_last && self.within_ns < FIT_LENGTH_NS && self.held.len() < MAX_FIT_STARTS {
             return;
         }
         self.grid = match (self.period_ns, self.overrun) {
@@ -117,7 +117,7 @@ impl Fitting {
                 find(&pairs.collect::<Vec<_>>()).ok().map(Grid::follows)
             }
         };
-        if self.grid.is_none() && (is_last || self.held.len() >= MOST) {
+        if self.grid.is_none() && (is_last || self.held.len() >= MAX_FIT_STARTS) {
             // Nothing shows which due time each start belongs to.
             let distances = (self.held.len() as i64 - 1).max(1);
             let period_ns = (self.within_ns / distances).max(1);
@@ -127,7 +127,7 @@ impl Fitting {
         self.enough = 2 * self.held.len();
     }
 
-    fn put(&mut self, rows: &[Activation], placed: &mut Vec<Activation>) {
+    fn push_placed(&mut self, rows: &[Activation], placed: &mut Vec<Activation>) {
         for row in rows {
             match &mut self.grid {
                 Some(Grid::InTurn { origin_ns, period_ns }) => {
@@ -176,7 +176,7 @@ impl Fitting {
         TaskResult { missed, ..self.result.clone() }
     }
 
-    /// Adds its results to the description of the task.
+    /// Adds the results to the description of the task, and returns the warning about the fit.
     pub(crate) fn describe(&self, run: &mut TaskRun) -> Warning {
         let task = run.spec.name.clone();
         if let Some(result) = &mut run.result {

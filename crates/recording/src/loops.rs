@@ -5,12 +5,12 @@ use std::sync::Arc;
 use jitterlab_model::{Error, StopReason, TaskRun};
 use jitterlab_rt::{End, Linux, Open, PeriodicLoop};
 
-use crate::shared::{Shared, Taken};
+use crate::shared::{Shared, TakenTask};
 
 /// An activation that runs, as C has it too.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
+pub struct BegunActivation {
     /// The number of its due time on the grid, from 0.
     pub index: u64,
     /// Due time, in nanoseconds of CLOCK_MONOTONIC.
@@ -30,9 +30,9 @@ pub struct Loop {
 
 impl Loop {
     pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, Error> {
-        let Taken { number, spec, recorder, fitted } = shared.take(name)?;
+        let TakenTask { number, spec, recorder, fitted } = shared.take_task(name)?;
         if fitted {
-            shared.give_back(number);
+            shared.release_task(number);
             return Err(Error::bad_use(format!(
                 "task {}: due=fitted is for a probe, a loop has due times of its own",
                 spec.name
@@ -52,10 +52,10 @@ impl Loop {
         if let Some(recorder) = recorder {
             builder = builder.recorder(recorder);
         }
-        let task = builder.build().inspect_err(|_| shared.give_back(number))?;
+        let task = builder.build().inspect_err(|_| shared.release_task(number))?;
         let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::current_scheduling().ok());
         let run = TaskRun { granted, ..TaskRun::new(spec) };
-        shared.began(number, &run, task.counters().clone(), task.refused());
+        shared.task_began(number, &run, task.counters().clone(), task.refused());
         Ok(Loop { task, open: None, shared: shared.clone(), number, run })
     }
 
@@ -69,16 +69,20 @@ impl Loop {
 
     /// Ends the activation that runs, if one does, and waits for the next. `None` once the loop has come to its end, and in a
     /// child of the process that made it.
-    pub fn wait(&mut self) -> Option<Begun> {
-        if !self.shared.is_here() {
+    pub fn wait(&mut self) -> Option<BegunActivation> {
+        if !self.shared.is_original_process() {
             return None;
         }
         self.done();
         let Some(running) = self.task.wait() else {
-            self.shared.nothing_more_is_due(self.number);
+            self.shared.mark_end(self.number);
             return None;
         };
-        let begun = Begun { index: running.index(), due_ns: running.due_ns(), start_ns: running.start_ns() };
+        let begun = BegunActivation {
+            index: running.index(),
+            due_ns: running.due_ns(),
+            start_ns: running.start_ns(),
+        };
         self.open = Some(running.leave_open());
         Some(begun)
     }
@@ -92,7 +96,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        if !self.shared.is_here() {
+        if !self.shared.is_original_process() {
             return;
         }
         self.done();
@@ -103,6 +107,6 @@ impl Drop for Loop {
             }
             _ => None,
         };
-        self.shared.ended(self.number, run, stop, None);
+        self.shared.task_ended(self.number, run, stop, None);
     }
 }

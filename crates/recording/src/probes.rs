@@ -6,11 +6,11 @@ use jitterlab_model::{Error, Gap, TaskResult, TaskRun, Warning};
 use jitterlab_rt::Probe;
 use jitterlab_rt::probe::current_scheduling;
 
-use crate::shared::{Shared, Taken};
+use crate::shared::{Shared, TakenTask};
 
 /// A probe around a loop that exists already. Dropping it ends it.
 #[derive(Debug)]
-pub struct Probed {
+pub struct TaskProbe {
     probe: Probe,
     shared: Arc<Shared>,
     number: usize,
@@ -20,9 +20,9 @@ pub struct Probed {
     missing: u64,
 }
 
-impl Probed {
+impl TaskProbe {
     pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, Error> {
-        let Taken { number, spec, recorder, fitted } = shared.take(name)?;
+        let TakenTask { number, spec, recorder, fitted } = shared.take_task(name)?;
         let probe = match recorder {
             Some(recorder) if fitted => Probe::without_due_times(&spec, recorder),
             recorder => Probe::new(&spec, recorder),
@@ -35,8 +35,8 @@ impl Probed {
         };
         // The loop may state its due times later: in a run that is killed before, they are unknown.
         let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
-        shared.began(number, &until_then, probe.counters().clone(), &[]);
-        Ok(Probed { probe, shared: shared.clone(), number, run, fitted, missing: 0 })
+        shared.task_began(number, &until_then, probe.counters().clone(), &[]);
+        Ok(TaskProbe { probe, shared: shared.clone(), number, run, fitted, missing: 0 })
     }
 
     /// An activation begins, due a period after the one before it.
@@ -52,7 +52,7 @@ impl Probed {
     }
 
     /// Counts activations that ran and were not recorded, as those of a second thread: they count as lost.
-    pub fn misses_records(&mut self, activations: u64) {
+    pub fn add_missing(&mut self, activations: u64) {
         self.missing = self.missing.saturating_add(activations);
     }
 
@@ -63,9 +63,9 @@ impl Probed {
     }
 }
 
-impl Drop for Probed {
+impl Drop for TaskProbe {
     fn drop(&mut self) {
-        if !self.shared.is_here() {
+        if !self.shared.is_original_process() {
             return;
         }
         let mut run = self.run.clone();
@@ -77,6 +77,6 @@ impl Drop for Probed {
         let result = self.probe.finish();
         let (executed, dropped) = (result.executed + self.missing, result.dropped + self.missing);
         run.result = Some(TaskResult { executed, dropped, ..result });
-        self.shared.ended(self.number, run, None, warning);
+        self.shared.task_ended(self.number, run, None, warning);
     }
 }

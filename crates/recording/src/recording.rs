@@ -10,9 +10,9 @@ use jitterlab_model::{Bench, Error, Refusal, RunInfo, TaskSpec};
 use jitterlab_trace::{RunWriter, outlive_file_limits};
 
 use crate::figures::Figures;
-use crate::fitting::Fitting;
+use crate::fitting::GridFitting;
 use crate::loops::Loop;
-use crate::probes::Probed;
+use crate::probes::TaskProbe;
 use crate::shared::Shared;
 
 /// A run that goes on.
@@ -31,7 +31,7 @@ impl Recording {
     /// The tasks cannot be understood, are none or of the same name, or are fitted and not recorded; the file exists or cannot
     /// be written; there is no thread to write it.
     pub fn begin(tool: &str, file: Option<&Path>, tasks: &str) -> Result<Self, Error> {
-        let (specs, fittings): (Vec<_>, Vec<_>) = specs(tasks)?.into_iter().unzip();
+        let (specs, fittings): (Vec<_>, Vec<_>) = parse_tasks(tasks)?.into_iter().unzip();
         if let (None, Some(task)) = (file, fittings.iter().position(Option::is_some)) {
             return Err(Error::bad_use(format!(
                 "task {}: due=fitted needs a run file, since due times are found when \
@@ -44,7 +44,7 @@ impl Recording {
         info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         info.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         for (task, fitting) in info.tasks.iter_mut().zip(&fittings) {
-            task.unknown = fitting.as_ref().map(Fitting::unknown).unwrap_or_default();
+            task.unknown = fitting.as_ref().map(GridFitting::unknown).unwrap_or_default();
         }
         let writer = file.map(|file| RunWriter::create(file, &info)).transpose()?;
         let shared = Arc::new(Shared::new(info, fittings, writer.is_some()));
@@ -54,7 +54,7 @@ impl Recording {
             // It closes the file as well, so that errors of a full disk or a limit stay with this thread.
             let write = move || {
                 outlive_file_limits();
-                shared.collect(writer).finish(shared.described()).map(|_| ())
+                shared.write_until_closed(writer).finish(shared.final_description()).map(|_| ())
             };
             thread.spawn(write).map_err(|cause| {
                 Error::refused("no thread to write the run file")
@@ -70,7 +70,7 @@ impl Recording {
     /// # Errors
     /// There is no such task, it is taken, or the system refuses something that a loop needs.
     pub fn task_loop(&self, task: &str) -> Result<Loop, Error> {
-        self.shared.here()?;
+        self.shared.check_process()?;
         Loop::new(&self.shared, task)
     }
 
@@ -78,9 +78,9 @@ impl Recording {
     ///
     /// # Errors
     /// There is no such task, or it is taken.
-    pub fn probe(&self, task: &str) -> Result<Probed, Error> {
-        self.shared.here()?;
-        Probed::new(&self.shared, task)
+    pub fn probe(&self, task: &str) -> Result<TaskProbe, Error> {
+        self.shared.check_process()?;
+        TaskProbe::new(&self.shared, task)
     }
 
     /// Ends every loop before its next activation.
@@ -98,12 +98,12 @@ impl Recording {
     /// # Errors
     /// There is no such task.
     pub fn figures(&self, task: &str) -> Result<Figures, Error> {
-        self.shared.here()?.figures(task)
+        self.shared.check_process()?.figures(task)
     }
 
     /// Returns the requests refused so far.
     pub fn refused(&self) -> Vec<Refusal> {
-        self.shared.here().map(Shared::refused).unwrap_or_default()
+        self.shared.check_process().map(Shared::refused).unwrap_or_default()
     }
 
     /// Ends its loops and makes the run file.
@@ -112,7 +112,7 @@ impl Recording {
     /// The process is a child of the one that began the run; the file cannot be written whole: the journal next to it
     /// stays, and `jitterlab recover` makes the file of it.
     pub fn close(mut self) -> Result<(), Error> {
-        self.shared.here()?.end();
+        self.shared.check_process()?.end();
         let Some(writing) = self.writing.take() else { return Ok(()) };
         let written = writing.join();
         written.map_err(|_| {
@@ -126,22 +126,22 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if !self.shared.is_here() {
+        if !self.shared.is_original_process() {
             // The thread it is of is the parent's.
             std::mem::forget(self.writing.take());
         }
     }
 }
 
-/// Tasks as they are written: `name=base,period=25us; name=servo,due=fitted`.
-fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, Error> {
-    let mut specs: Vec<(TaskSpec, Option<Fitting>)> = Vec::new();
+/// Parses tasks such as `name=base,period=25us; name=servo,due=fitted`.
+fn parse_tasks(tasks: &str) -> Result<Vec<(TaskSpec, Option<GridFitting>)>, Error> {
+    let mut specs: Vec<(TaskSpec, Option<GridFitting>)> = Vec::new();
     for task in tasks.split(';').map(str::trim).filter(|task| !task.is_empty()) {
         let parts: Vec<&str> = task.split(',').map(str::trim).collect();
         let said: Vec<&str> = parts.iter().filter(|part| **part != "due=fitted").copied().collect();
         let spec: TaskSpec = said.join(",").parse()?;
         let says_period = said.iter().any(|part| part.starts_with("period"));
-        let fitting = (said.len() < parts.len()).then(|| Fitting::new(&spec, says_period));
+        let fitting = (said.len() < parts.len()).then(|| GridFitting::new(&spec, says_period));
         let plain = TaskSpec::default();
         if (spec.work, spec.read) != (plain.work, plain.read) {
             return Err(Error::bad_use(format!(

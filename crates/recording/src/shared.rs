@@ -11,11 +11,11 @@ use jitterlab_rt::{Drain, Linux, Recorder, System, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::figures::Figures;
-use crate::fitting::Fitting;
+use crate::fitting::GridFitting;
 
 /// Error for a use of a run in a child of its process.
 #[must_use]
-pub fn forked() -> Error {
+pub fn forked_process_error() -> Error {
     Error::bad_use("the run is of the process that began it, and this process is a fork of that")
         .remedy("begin a run of its own here")
 }
@@ -44,26 +44,26 @@ struct SharedRun {
     info: RunInfo,
     /// True if the description has more than the journal's.
     changed: bool,
-    lanes: Vec<Lane>,
+    task_states: Vec<TaskState>,
 }
 
 /// State of a task while the run goes on.
 #[derive(Debug, Default)]
-struct Lane {
+struct TaskState {
     taken: bool,
     counters: Option<Arc<TaskCounters>>,
     /// New from the moment its loop or probe is made until the writing thread takes it.
     drain: Option<Drain>,
-    /// Fitting of a task that does not state its due times; the writing thread finds them.
-    fitting: Option<Fitting>,
-    /// When its loop or probe was made and ended, in nanoseconds of CLOCK_MONOTONIC.
+    /// GridFitting of a task that does not state its due times; the writing thread finds them.
+    fitting: Option<GridFitting>,
+    /// Times at which its loop or probe was made and ended, in nanoseconds of CLOCK_MONOTONIC.
     began_ns: i64,
     ended_ns: Option<i64>,
 }
 
 /// A task that its loop or probe has taken.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct TakenTask {
     pub(crate) number: usize,
     pub(crate) spec: TaskSpec,
     /// Destination of its activations, if they are recorded.
@@ -87,10 +87,11 @@ impl SharedRun {
 
 impl Shared {
     /// State of a run that begins; `fittings` find the due times of tasks that do not state them.
-    pub(crate) fn new(info: RunInfo, fittings: Vec<Option<Fitting>>, is_recorded: bool) -> Self {
-        let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
+    pub(crate) fn new(info: RunInfo, fittings: Vec<Option<GridFitting>>, is_recorded: bool) -> Self {
+        let task_states =
+            fittings.into_iter().map(|fitting| TaskState { fitting, ..TaskState::default() }).collect();
         Shared {
-            shared: Mutex::new(SharedRun { info, changed: false, lanes }),
+            shared: Mutex::new(SharedRun { info, changed: false, task_states }),
             stop: Arc::default(),
             is_recorded,
             closing: AtomicBool::new(false),
@@ -100,58 +101,64 @@ impl Shared {
 
     /// Returns true in the process that began the run: in a child of fork(2) nobody writes its file, and its locks may
     /// be held for ever.
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_original_process(&self) -> bool {
         self.process == origin::process()
     }
 
     /// Refuses a child of fork(2).
-    pub(crate) fn here(&self) -> Result<&Self, Error> {
-        if self.is_here() {
+    pub(crate) fn check_process(&self) -> Result<&Self, Error> {
+        if self.is_original_process() {
             return Ok(self);
         }
-        Err(forked())
+        Err(forked_process_error())
     }
 
     fn lock_run(&self) -> MutexGuard<'_, SharedRun> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the task of this name away, or the only one where none is named; each can be had once.
-    pub(crate) fn take(&self, name: &str) -> Result<Taken, Error> {
+    /// Hands out the task of this name; each can be had once.
+    pub(crate) fn take_task(&self, name: &str) -> Result<TakenTask, Error> {
         let mut shared = self.lock_run();
         let number = shared.number(name)?;
-        let SharedRun { info, lanes, .. } = &mut *shared;
-        let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
-        if std::mem::replace(&mut lane.taken, true) {
+        let SharedRun { info, task_states, .. } = &mut *shared;
+        let (spec, state) = (info.tasks[number].spec.clone(), &mut task_states[number]);
+        if std::mem::replace(&mut state.taken, true) {
             return Err(Error::bad_use(format!("task {} has had its loop or probe already", spec.name))
                 .remedy("name another one"));
         }
         let recorder = self.is_recorded.then(|| {
-            let period_ns = match &lane.fitting {
+            let period_ns = match &state.fitting {
                 // It may be any.
                 Some(fitting) => fitting.period_ns().unwrap_or(1),
                 None => spec.period_ns,
             };
             let rows = RING.as_nanos() / u128::from(period_ns.max(1).unsigned_abs());
             let (recorder, drain) = record::ring(rows.clamp(*RING_ROWS.start(), *RING_ROWS.end()) as usize);
-            lane.drain = Some(drain);
+            state.drain = Some(drain);
             recorder
         });
-        Ok(Taken { number, spec, recorder, fitted: lane.fitting.is_some() })
+        Ok(TakenTask { number, spec, recorder, fitted: state.fitting.is_some() })
     }
 
-    /// The task could not be made: its name is free again.
-    pub(crate) fn give_back(&self, task: usize) {
+    /// Frees a task whose loop or probe could not be made.
+    pub(crate) fn release_task(&self, task: usize) {
         let mut shared = self.lock_run();
-        let lane = &mut shared.lanes[task];
-        *lane = Lane { fitting: lane.fitting.take(), ..Lane::default() };
+        let state = &mut shared.task_states[task];
+        *state = TaskState { fitting: state.fitting.take(), ..TaskState::default() };
     }
 
-    /// Its loop or probe is there, and runs like this.
-    pub(crate) fn began(&self, task: usize, run: &TaskRun, counters: Arc<TaskCounters>, refused: &[Refusal]) {
+    /// Notes that the loop or probe of a task was made, and how it runs.
+    pub(crate) fn task_began(
+        &self,
+        task: usize,
+        run: &TaskRun,
+        counters: Arc<TaskCounters>,
+        refused: &[Refusal],
+    ) {
         let mut shared = self.lock_run();
-        shared.lanes[task].counters = Some(counters);
-        shared.lanes[task].began_ns = Linux.now_ns();
+        shared.task_states[task].counters = Some(counters);
+        shared.task_states[task].began_ns = Linux.now_ns();
         shared.info.refused.extend_from_slice(refused);
         let known = &mut shared.info.tasks[task];
         let mut unknown = run.unknown.clone();
@@ -161,20 +168,20 @@ impl Shared {
         shared.changed = true;
     }
 
-    /// Its loop was told to end, or its loop or probe is over: nothing is due from here on.
-    pub(crate) fn nothing_more_is_due(&self, task: usize) {
-        self.lock_run().lanes[task].ended_ns.get_or_insert_with(|| Linux.now_ns());
+    /// Notes the time from which on nothing is due: the loop was told to end, or the loop or probe is over.
+    pub(crate) fn mark_end(&self, task: usize) {
+        self.lock_run().task_states[task].ended_ns.get_or_insert_with(|| Linux.now_ns());
     }
 
-    /// Its loop or probe is over.
-    pub(crate) fn ended(
+    /// Notes that the loop or probe of a task is over, with its results.
+    pub(crate) fn task_ended(
         &self,
         task: usize,
         run: TaskRun,
         stop: Option<StopReason>,
         warning: Option<Warning>,
     ) {
-        self.nothing_more_is_due(task);
+        self.mark_end(task);
         let mut shared = self.lock_run();
         shared.info.tasks[task] = run;
         shared.info.stop = shared.info.stop.take().or(stop);
@@ -184,10 +191,10 @@ impl Shared {
     /// Returns the figures of a task so far.
     pub(crate) fn figures(&self, name: &str) -> Result<Figures, Error> {
         let shared = self.lock_run();
-        let lane = &shared.lanes[shared.number(name)?];
-        let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
+        let state = &shared.task_states[shared.number(name)?];
+        let counted = state.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
         let timing =
-            lane.fitting.as_ref().map_or_else(|| counted.clone(), |fitting| fitting.timing(&counted));
+            state.fitting.as_ref().map_or_else(|| counted.clone(), |fitting| fitting.timing(&counted));
         let TaskResult { missed, min_latency_ns, max_latency_ns, .. } = timing;
         let (executed, lost, has_timing) = (counted.executed, counted.dropped, timing.executed > 0);
         Ok(Figures { executed, lost, has_timing, missed, min_latency_ns, max_latency_ns })
@@ -205,32 +212,32 @@ impl Shared {
     }
 
     /// The whole description of a run that is over.
-    pub(crate) fn described(&self) -> RunInfo {
+    pub(crate) fn final_description(&self) -> RunInfo {
         let shared = self.lock_run();
         let mut info = shared.info.clone();
-        for (task, lane) in info.tasks.iter_mut().zip(&shared.lanes) {
+        for (task, state) in info.tasks.iter_mut().zip(&shared.task_states) {
             // Its loop or probe goes on, but is not recorded any more.
-            let shown = || lane.counters.as_ref().map(|counters| counters.snapshot());
+            let shown = || state.counters.as_ref().map(|counters| counters.snapshot());
             task.result = task.result.take().or_else(shown);
-            info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
-            let ended_ns = lane.ended_ns.unwrap_or_else(|| Linux.now_ns());
-            info.warnings.extend(task.silence_until(lane.began_ns, ended_ns));
+            info.warnings.extend(state.fitting.as_ref().map(|fitting| fitting.describe(task)));
+            let ended_ns = state.ended_ns.unwrap_or_else(|| Linux.now_ns());
+            info.warnings.extend(task.silence_until(state.began_ns, ended_ns));
         }
         info.stop.get_or_insert(StopReason::Closed);
         info
     }
 
     /// Takes activations out of the rings into the file until the run is closed.
-    pub(crate) fn collect(&self, mut writer: RunWriter) -> RunWriter {
+    pub(crate) fn write_until_closed(&self, mut writer: RunWriter) -> RunWriter {
         let mut drains: Vec<(usize, Drain)> = Vec::new();
         let mut rows = Vec::new();
         loop {
             // In this order: records made before the end are seen once the end is seen.
             let closing = self.closing.load(Ordering::Acquire);
-            let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
+            let new = |(task, state): (usize, &mut TaskState)| Some((task, state.drain.take()?));
             let described = {
                 let mut shared = self.lock_run();
-                drains.extend(shared.lanes.iter_mut().enumerate().filter_map(new));
+                drains.extend(shared.task_states.iter_mut().enumerate().filter_map(new));
                 std::mem::take(&mut shared.changed).then(|| shared.info.clone())
             };
             // Needed by `recover` if the program is killed.
@@ -238,8 +245,8 @@ impl Shared {
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);
-                if let Some(fitting) = &mut self.lock_run().lanes[*task].fitting {
-                    rows = fitting.place(&rows, closing || drain.is_finished());
+                if let Some(fitting) = &mut self.lock_run().task_states[*task].fitting {
+                    rows = fitting.place_on_grid(&rows, closing || drain.is_finished());
                 }
                 // The warning is given once, when recording ends; the figures go on.
                 if let Err(error) = writer.append(*task, &rows) {

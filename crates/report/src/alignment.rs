@@ -7,7 +7,7 @@ use jitterlab_analysis::align::{
 use jitterlab_model::Fitness;
 
 use crate::document::Present;
-use crate::head::{Head, shown};
+use crate::head::{Head, file_argument};
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
@@ -31,7 +31,7 @@ impl Present for RunAlignment {
             "Not in these figures: a delay that all pulses share. Where the other clock begins is unknown, so a constant delay \
              between time stamp and pulse cannot be seen; nor does the rate show which of the clocks is off.",
         ));
-        pieces.extend(self.warnings.iter().map(|warning| Piece::note(warnings::sentence(warning))));
+        pieces.extend(self.warnings.iter().map(|warning| Piece::note(warnings::warning_sentence(warning))));
         vec![Section::new(
             "witness",
             "The run and its witness",
@@ -69,7 +69,8 @@ fn matched_head(aligned: &RunAlignment, channel: &ChannelAlignment, matched: &Ma
         unpaired_text(matched),
         rate_text(matched),
     );
-    let next = format!("jitterlab analyze {}: how regular the pin itself is", shown(&aligned.witness));
+    let next =
+        format!("jitterlab analyze {}: how regular the pin itself is", file_argument(&aligned.witness));
     Head { fitness: Fitness::Good, asked: false, verdict, number, next }
 }
 

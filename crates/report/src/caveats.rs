@@ -8,13 +8,13 @@ use crate::dictionary;
 use crate::words::{count, exact, plural, share, time};
 
 /// Summarises a task in one or two sentences; `measured_ns` is the duration of the measurement.
-pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
+pub fn task_statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
     if s.latency.count == 0 {
         return without_latencies(s);
     }
     if s.unknown.contains(&Gap::Grid) {
-        return of_values(s);
+        return values_statement(s);
     }
     // A miss that is not counted takes time too.
     let least = if s.missed.exactly().is_some() { "" } else { "at least " };
@@ -44,9 +44,12 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             format!("Task {} ran {ran} times{during}, and {missed}", s.task)
         }
     };
-    text += &s.latency.max_ns.map_or("; how late it was at worst is unknown".into(), |ns| worst(s, ns));
+    text += &s
+        .latency
+        .max_ns
+        .map_or("; how late it was at worst is unknown".into(), |ns| worst_start_text(s, ns));
     if s.latency.min_ns != s.latency.max_ns {
-        text += &typical(s);
+        text += &typical_text(s);
     }
     if let Some(earliest) = s.latency.min_ns.filter(|earliest| *earliest < 0)
         && s.latency.max_ns.is_some_and(|worst| worst > 0)
@@ -82,20 +85,20 @@ fn without_latencies(s: &Summary) -> String {
 }
 
 /// Summarises values that are no latencies of a periodic task.
-fn of_values(s: &Summary) -> String {
+fn values_statement(s: &Summary) -> String {
     let longest = s.latency.max_ns.map_or("an unknown time".into(), |ns| time(ns as f64));
-    format!("{}: {} values, the longest {longest}{}.", s.task, count(s.latency.count), typical(s))
+    format!("{}: {} values, the longest {longest}{}.", s.task, count(s.latency.count), typical_text(s))
 }
 
 /// Describes the worst start of a task.
-fn worst(s: &Summary, worst_ns: i64) -> String {
+fn worst_start_text(s: &Summary, worst_ns: i64) -> String {
     let of_period = worst_ns as f64 / s.period_ns as f64;
     let (late, period) = (time(worst_ns as f64), exact(s.period_ns));
     match worst_ns {
         _ if s.unknown.contains(&Gap::Phase) => {
             format!("; at worst it started {late} later on its grid than at its earliest")
         }
-        ..=0 => format!("; {}", never_late(s, worst_ns)),
+        ..=0 => format!("; {}", never_late_text(s, worst_ns)),
         _ if s.unknown.contains(&Gap::Period) => format!("; at worst it started {late} late"),
         _ if of_period >= 1.0 => {
             format!("; at worst it started {late} late, {of_period:.1} times its period of {period}")
@@ -105,7 +108,7 @@ fn worst(s: &Summary, worst_ns: i64) -> String {
 }
 
 /// Describes a task that was never late, by how early it started.
-fn never_late(s: &Summary, latest_ns: i64) -> String {
+fn never_late_text(s: &Summary, latest_ns: i64) -> String {
     let early = |ns: i64| time(-ns as f64);
     let always = if s.latency.count == 1 { "" } else { "always " };
     match s.latency.min_ns {
@@ -125,7 +128,7 @@ fn never_late(s: &Summary, latest_ns: i64) -> String {
 }
 
 /// Bound that most values keep.
-fn typical(s: &Summary) -> String {
+fn typical_text(s: &Summary) -> String {
     let within = |share: &str, ns: i64| match ns {
         ..0 => format!("{share} at least {} early", time(-ns as f64)),
         0 => format!("{share} not late"),
@@ -139,19 +142,19 @@ fn typical(s: &Summary) -> String {
 }
 
 /// A caveat as a clause: without a capital, without a full stop.
-pub fn clause(caveat: &Caveat) -> String {
+pub fn caveat_clause(caveat: &Caveat) -> String {
     match caveat {
         Caveat::Overloaded { task, overload } => {
             format!("the run was ended to save the machine: {task}: {overload}")
         }
-        Caveat::Machine { change } => crate::changes::sentence(change),
-        Caveat::NoLoad { load_1_min, cpus } => no_load(*load_1_min, *cpus),
-        other => dictionary::of_event("caveat", other),
+        Caveat::Machine { change } => crate::changes::change_sentence(change),
+        Caveat::NoLoad { load_1_min, cpus } => no_load_clause(*load_1_min, *cpus),
+        other => dictionary::event_sentence("caveat", other),
     }
 }
 
 /// States that no load was started, and how busy the machine was all the same.
-fn no_load(load_1_min: Option<f64>, cpus: usize) -> String {
+fn no_load_clause(load_1_min: Option<f64>, cpus: usize) -> String {
     let average =
         load_1_min.map(|load| format!(" (load average {load:.2} on {})", plural(cpus as u64, "CPU")));
     let average = average.unwrap_or_default();
@@ -164,9 +167,9 @@ fn no_load(load_1_min: Option<f64>, cpus: usize) -> String {
 }
 
 /// All different caveats of several tasks, in order.
-pub(crate) fn distinct<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
+pub(crate) fn distinct_clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for text in caveats.into_iter().map(clause) {
+    for text in caveats.into_iter().map(caveat_clause) {
         if !all.contains(&text) {
             all.push(text);
         }
@@ -189,7 +192,7 @@ mod tests {
             ..TaskResult::default()
         });
         let stats = crate::sample::stats(latencies_ns);
-        statement(&Summary::new(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
+        task_statement(&Summary::new(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
     }
 
     #[test]
@@ -243,10 +246,10 @@ mod tests {
             last_cause: Some("a system call".into()),
         };
         assert_eq!(
-            clause(&outside),
+            caveat_clause(&outside),
             "1 activation began outside real-time mode of cobalt, last by a system call: those measure Linux, not the core"
         );
         let length = Caveat::Length { run_ns: 4_000_000, unseen_every_ns: 1_335_233.0 };
-        assert_eq!(clause(&length), "4 ms can miss events rarer than one in 1.34 ms");
+        assert_eq!(caveat_clause(&length), "4 ms can miss events rarer than one in 1.34 ms");
     }
 }

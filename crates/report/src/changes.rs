@@ -2,17 +2,17 @@
 
 use jitterlab_model::facts::Change;
 
-use crate::dictionary::{self, fields, tag, word};
+use crate::dictionary::{self, event_fields, event_name, word};
 use crate::words::count;
 
 /// Interrupts that are named one by one.
-const SHOWN: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// An event as a sentence.
-pub fn sentence(change: &Change) -> String {
-    let mut quantities = fields(change);
+pub fn change_sentence(change: &Change) -> String {
+    let mut quantities = event_fields(change);
     let interrupts: Vec<String> = match change {
-        Change::DeviceInterrupts { interrupts, .. } => devices(interrupts),
+        Change::DeviceInterrupts { interrupts, .. } => device_list(interrupts),
         Change::KernelInterrupts { interrupts, .. } => {
             let kind = |(id, n): &(String, u64)| {
                 format!("{} {}", count(*n), word("kernel-interrupt", id).unwrap_or(id))
@@ -22,13 +22,14 @@ pub fn sentence(change: &Change) -> String {
         _ => Vec::new(),
     };
     quantities.insert("interrupts".into(), interrupts.join(", ").into());
-    dictionary::sentence("change", tag(&quantities, "event"), &quantities)
+    dictionary::sentence("change", event_name(&quantities, "event"), &quantities)
 }
 
-fn devices(interrupts: &[(String, String, u64)]) -> Vec<String> {
+fn device_list(interrupts: &[(String, String, u64)]) -> Vec<String> {
     let times = |n: u64| if n == 1 { "once".into() } else { format!("{} times", count(n)) };
-    let named = interrupts.iter().take(SHOWN).map(|(id, name, n)| format!("IRQ {id} ({name}) {}", times(*n)));
-    let rest: u64 = interrupts.iter().skip(SHOWN).map(|(.., n)| *n).fold(0, u64::saturating_add);
+    let named =
+        interrupts.iter().take(MAX_NAMED).map(|(id, name, n)| format!("IRQ {id} ({name}) {}", times(*n)));
+    let rest: u64 = interrupts.iter().skip(MAX_NAMED).map(|(.., n)| *n).fold(0, u64::saturating_add);
     named.chain((rest > 0).then(|| format!("others {}", times(rest)))).collect()
 }
 
@@ -53,7 +54,7 @@ mod tests {
             Change::KernelInterrupts { cpu: 1, interrupts: vec![("TLB".into(), 4), ("RES".into(), 1)] },
             Change::IdleState { cpu: 1, state: "C6".into(), times: 3, exit_us: 133 },
         ];
-        insta::assert_snapshot!(all.iter().map(sentence).collect::<Vec<_>>().join("\n"), @r"
+        insta::assert_snapshot!(all.iter().map(change_sentence).collect::<Vec<_>>().join("\n"), @r"
         the hypervisor took CPU 1 away for 200 ms (20 % of the time): latencies of that cause are the host's, not this kernel's
         CPU 1 was throttled for heat once: improve the cooling
         the governor of CPU 1 changed from performance to powersave during the run

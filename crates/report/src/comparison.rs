@@ -73,7 +73,7 @@ fn task_pieces(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
 /// Warnings of the runs, each once, with the names of its runs.
 fn warning_pieces(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-    let sentences = |all: &[Warning]| warnings::sentences(&all.iter().collect::<Vec<_>>());
+    let sentences = |all: &[Warning]| warnings::warning_sentences(&all.iter().collect::<Vec<_>>());
     let each = compared
         .warnings
         .iter()
@@ -132,11 +132,11 @@ fn signed_difference(statistic: Statistic, value: f64) -> String {
 
 /// Assumption behind a run's intervals.
 fn basis_text(basis: &Basis) -> String {
-    dictionary::of_event("basis", basis)
+    dictionary::event_sentence("basis", basis)
 }
 
 fn no_interval_text(refusal: Option<NoInterval>) -> &'static str {
-    refusal.map_or("", |refusal| dictionary::named("refusal", &refusal))
+    refusal.map_or("", |refusal| dictionary::display_text("refusal", &refusal))
 }
 
 /// A figure in its unit: a share for missed due times, else microseconds.
@@ -177,7 +177,7 @@ fn difference_pieces(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> 
     let (name, first) = (&against.name, &first.name);
     let row = |d: &Difference| {
         let [from, to] = interval_cells(d.statistic, d.interval);
-        let ratio = Cell::new(d.ratio, |ratio| format!("{ratio:.3}").into());
+        let ratio = Cell::optional(d.ratio, |ratio| format!("{ratio:.3}").into());
         vec![
             d.statistic.name().into(),
             figure_cell(d.statistic, d.difference),

@@ -35,7 +35,7 @@ impl Present for CompensationTrial {
         let margin = Exact(choice.margin_ns);
         let extra = self.proof.as_ref().and_then(|proof| proof.extra_load);
         let cost = match extra {
-            Some(load) => format!("it takes {} of a processor more", interval(Some(load), share)),
+            Some(load) => format!("it takes {} of a processor more", interval_text(Some(load), share)),
             None => format!("it would poll {} of a processor", share(choice.expected_load)),
         };
         let next = match fitness {
@@ -49,7 +49,7 @@ impl Present for CompensationTrial {
             verdict: format!("{way}: waking {} early and polling.", time(choice.margin_ns as f64)),
             number: format!(
                 "p99: {}; {cost}, {} of the starts are expected late.",
-                change(factor),
+                factor_text(factor),
                 share(choice.expected_late)
             ),
             next,
@@ -57,11 +57,11 @@ impl Present for CompensationTrial {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = self.proof.iter().flat_map(|proof| proven(self, proof)).collect();
-        pieces.extend(recommended(self));
-        pieces.extend(self.notes.iter().map(|found| Piece::note(note(found))));
-        let mut folded = costs(self);
-        folded.extend(load_curve(&self.load_curve, &self.service, self.period_ns));
+        let mut pieces: Vec<Piece> = self.proof.iter().flat_map(|proof| proof_pieces(self, proof)).collect();
+        pieces.extend(recommendation(self));
+        pieces.extend(self.notes.iter().map(|found| Piece::note(note_sentence(found))));
+        let mut folded = cost_pieces(self);
+        folded.extend(load_curve_pieces(&self.load_curve, &self.service, self.period_ns));
         if !self.load_curve.is_empty() {
             folded.push(Piece::Figure(load::curve(
                 self.period_ns,
@@ -70,7 +70,7 @@ impl Present for CompensationTrial {
                 None,
             )));
         }
-        folded.extend(margins(self));
+        folded.extend(margin_pieces(self));
         pieces.push(Piece::details("What a wake-up costs, and what margins and early wake-ups poll", folded));
         pieces.extend(self.files.iter().map(|file| Piece::text(format!("written: {file}"))));
         vec![Section::new(
@@ -83,7 +83,7 @@ impl Present for CompensationTrial {
 }
 
 /// A median with its interval, for people.
-pub fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
+pub fn interval_text(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
     match m {
         None => "not measured".into(),
         Some(MedianInterval { median, interval: None }) => {
@@ -96,7 +96,7 @@ pub fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> Stri
 }
 
 /// Factor by which a figure became smaller or larger, and whether the data show it.
-fn change(factor: Option<MedianInterval>) -> String {
+fn factor_text(factor: Option<MedianInterval>) -> String {
     let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
     let either = |f: f64| match f {
         f if f >= 1.0 => format!("{} times smaller", times(f)),
@@ -123,7 +123,7 @@ fn change(factor: Option<MedianInterval>) -> String {
 }
 
 /// Extra load of waking every A and polling in the last A, measured and by the paper's equations.
-pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -> Vec<Piece> {
+pub fn load_curve_pieces(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -> Vec<Piece> {
     let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) else {
         return Vec::new();
     };
@@ -150,9 +150,9 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
     ]
 }
 
-pub fn note(note: &TrialNote) -> String {
+pub fn note_sentence(note: &TrialNote) -> String {
     match note {
-        TrialNote::Machine { warning } => warnings::sentence(warning),
+        TrialNote::Machine { warning } => warnings::warning_sentence(warning),
         TrialNote::Refused { refusal } => {
             format!("{}: {}; {}", refusal.what, refusal.why, refusal.remedy)
         }
@@ -166,16 +166,16 @@ pub fn note(note: &TrialNote) -> String {
 }
 
 /// A time in ns where it is known.
-fn ns(value: Option<i64>) -> Cell {
-    Cell::new(value, |ns| Cell::time(ns as f64))
+fn time_cell(value: Option<i64>) -> Cell {
+    Cell::optional(value, |ns| Cell::time(ns as f64))
 }
 
-fn at(of: &Statistics, percentile: Percentile) -> Cell {
-    ns(of.at(percentile).exactly())
+fn percentile_cell(of: &Statistics, percentile: Percentile) -> Cell {
+    time_cell(of.at(percentile).exactly())
 }
 
 /// Cost of a wake-up, and the latencies of early sleeps with the margin that follows from them.
-fn costs(trial: &CompensationTrial) -> Vec<Piece> {
+fn cost_pieces(trial: &CompensationTrial) -> Vec<Piece> {
     let ServiceTime { inside_ns, outside_ns, often_every_ns, often_ns } = trial.service;
     let clock = |percentile| {
         trial.clock_floor.at(percentile).exactly().map_or_else(|| "-".into(), |ns| time(ns as f64))
@@ -211,11 +211,11 @@ fn costs(trial: &CompensationTrial) -> Vec<Piece> {
     let rows = trial.candidates.iter().map(|Candidate { wake, early_latency: f, choice: r }| {
         vec![
             Cell::Text(wake.to_string()),
-            at(f, P50),
-            at(f, P99),
-            at(f, P99_9),
-            ns(f.max_ns),
-            ns(Some(r.margin_ns)),
+            percentile_cell(f, P50),
+            percentile_cell(f, P99),
+            percentile_cell(f, P99_9),
+            time_cell(f.max_ns),
+            time_cell(Some(r.margin_ns)),
             Cell::Share(r.expected_load),
             Cell::Share(r.expected_late),
         ]
@@ -230,8 +230,8 @@ fn costs(trial: &CompensationTrial) -> Vec<Piece> {
     ]
 }
 
-fn margins(trial: &CompensationTrial) -> Vec<Piece> {
-    let Some(figure) = figures::margins(trial) else { return Vec::new() };
+fn margin_pieces(trial: &CompensationTrial) -> Vec<Piece> {
+    let Some(figure) = figures::margins_chart(trial) else { return Vec::new() };
     let rows = trial.margins.iter().map(|p| {
         let shares =
             [p.expected_polled, p.measured_polled, p.expected_late, p.measured_late].map(Cell::Share);
@@ -245,7 +245,7 @@ fn margins(trial: &CompensationTrial) -> Vec<Piece> {
 }
 
 /// The way to use, and its limits.
-fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
+fn recommendation(trial: &CompensationTrial) -> Vec<Piece> {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return Vec::new();
     };
@@ -268,19 +268,27 @@ fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
     vec![Piece::text(said)]
 }
 
-fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
+fn proof_pieces(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     let row = |name: &str, way: &WayFigures| {
         let d = &way.deviation;
         let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
-        let load = Cell::new(way.load, Cell::Share);
-        vec![Cell::from(name), at(d, P50), at(d, P90), at(d, P99), at(d, P99_9), ns(jitter), load]
+        let load = Cell::optional(way.load, Cell::Share);
+        vec![
+            Cell::from(name),
+            percentile_cell(d, P50),
+            percentile_cell(d, P90),
+            percentile_cell(d, P99),
+            percentile_cell(d, P99_9),
+            time_cell(jitter),
+            load,
+        ]
     };
     let caption = format!("proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
     let header = ["µs", "p50", "p90", "p99", "p99.9", "max - min", "load"];
     let rows = [row("uncompensated", &proof.before), row("compensated", &proof.after)];
     let of_blocks = |(name, blocks, factor): (&'static str, BeforeAndAfter, _)| {
-        let (before, after) = (interval(blocks.before, time), interval(blocks.after, time));
-        (name, format!("{before} before, {after} after; {}", change(factor)))
+        let (before, after) = (interval_text(blocks.before, time), interval_text(blocks.after, time));
+        (name, format!("{before} before, {after} after; {}", factor_text(factor)))
     };
     let mut facts = [
         ("p99 of a block", proof.p99_ns, proof.p99_factor),
@@ -288,17 +296,17 @@ fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     ]
     .map(of_blocks)
     .to_vec();
-    facts.push(("extra processor load", interval(proof.extra_load, share)));
-    facts.extend(limits(trial, proof));
+    facts.push(("extra processor load", interval_text(proof.extra_load, share)));
+    facts.extend(limit_facts(trial, proof));
     vec![
         Piece::table(caption, &header, rows),
         Piece::facts("", facts),
-        Piece::Figure(figures::before_and_after(trial.period_ns, proof)),
+        Piece::Figure(figures::before_and_after_chart(trial.period_ns, proof)),
     ]
 }
 
 /// Limits of the compensation: the clock, the sleep, interrupts, the host.
-fn limits(trial: &CompensationTrial, proof: &Proof) -> Vec<(&'static str, String)> {
+fn limit_facts(trial: &CompensationTrial, proof: &Proof) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1) as f64;
     if let Some(p90) = proof.after.deviation.at(P90).exactly() {
@@ -355,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_became_larger_is_not_called_smaller() {
-        let of = |median, interval| change(Some(MedianInterval { median, interval }));
+        let of = |median, interval| factor_text(Some(MedianInterval { median, interval }));
         assert_eq!(of(0.8, Some((0.5, 0.9))), "LARGER by a factor of 1.2 (1.1 to 2.0 with 95 %)");
         assert_eq!(
             of(0.8, Some((0.5, 1.3))),

@@ -1,7 +1,7 @@
 //! Words and sentences by the name of what they are about, from the files in `dictionary/`.
 //!
 //! In a sentence `{name}` is replaced by the quantity of that name, `{name:form}` by the quantity in another form
-//! than its own ([`shown`]). Of a part `[A||B]` in brackets A is taken if all its quantities are known, else B; without
+//! than its own ([`format_quantity`]). Of a part `[A||B]` in brackets A is taken if all its quantities are known, else B; without
 //! `||B` it is left out.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::json;
-use crate::words::{count, cpus_named, exact, list, plural, share, time};
+use crate::words::{count, cpus_text, exact, list, plural, share, time};
 
 const FILES: [&str; 4] = [
     include_str!("dictionary/caveats.toml"),
@@ -35,13 +35,13 @@ pub fn word(table: &str, name: &str) -> Option<&'static str> {
     TABLES.get(table)?.get(name).map(String::as_str)
 }
 
-/// The words for a value that is written as a name.
-pub(crate) fn named(table: &str, value: &impl Serialize) -> &'static str {
+/// Text of a value that serialises to a name in this table.
+pub(crate) fn display_text(table: &str, value: &impl Serialize) -> &'static str {
     json::value(value).as_str().and_then(|name| word(table, name)).unwrap_or("unknown")
 }
 
 /// The quantities of an event: its fields; its name alone where it has none.
-pub(crate) fn fields(event: &impl Serialize) -> Map<String, Value> {
+pub(crate) fn event_fields(event: &impl Serialize) -> Map<String, Value> {
     match json::value(event) {
         Value::Object(fields) => fields,
         name => [(NAMES[0].to_owned(), name)].into_iter().collect(),
@@ -49,33 +49,35 @@ pub(crate) fn fields(event: &impl Serialize) -> Map<String, Value> {
 }
 
 /// The name of an event: the field that tells its kind.
-pub(crate) fn tag<'a>(fields: &'a Map<String, Value>, kind: &str) -> &'a str {
+pub(crate) fn event_name<'a>(fields: &'a Map<String, Value>, kind: &str) -> &'a str {
     fields.get(kind).and_then(Value::as_str).unwrap_or("unknown")
 }
 
 /// The sentence of an event.
-pub(crate) fn of_event(table: &str, event: &impl Serialize) -> String {
-    of_fields(table, &fields(event))
+pub(crate) fn event_sentence(table: &str, event: &impl Serialize) -> String {
+    sentence_from_fields(table, &event_fields(event))
 }
 
 /// The sentence of an event by its fields, some of which may be put into other words.
-pub(crate) fn of_fields(table: &str, fields: &Map<String, Value>) -> String {
+pub(crate) fn sentence_from_fields(table: &str, fields: &Map<String, Value>) -> String {
     let name = NAMES.iter().find_map(|name| fields.get(*name)?.as_str());
     sentence(table, name.unwrap_or_default(), fields)
 }
 
 /// The sentence of this name with its quantities.
 pub(crate) fn sentence(table: &str, name: &str, quantities: &Map<String, Value>) -> String {
-    filled(word(table, name).unwrap_or(name), &|name, form| shown(quantities.get(name)?, form))
+    fill_template(word(table, name).unwrap_or(name), &|name, form| {
+        format_quantity(quantities.get(name)?, form)
+    })
 }
 
 /// A quantity in a form: `yes|no` for what is true or false, `?one/many` by the number of things, `+up/down` by a sign,
 /// the table that has its words, or the thing that it counts.
-fn shown(value: &Value, form: &str) -> Option<String> {
+fn format_quantity(value: &Value, form: &str) -> Option<String> {
     let whole = || value.as_u64().or(value.as_f64().map(|number| number.round() as u64)).unwrap_or_default();
     let choice = |mark: char| form.strip_prefix(mark).and_then(|both| both.split_once('/'));
     if let Some((one, many)) = choice('?') {
-        return Some(if number_of(value) == 1 { one } else { many }.into());
+        return Some(if item_count(value) == 1 { one } else { many }.into());
     }
     if let Some((up, down)) = choice('+') {
         return Some(if value.as_f64()? > 0.0 { up } else { down }.into());
@@ -87,12 +89,12 @@ fn shown(value: &Value, form: &str) -> Option<String> {
             if *so { yes.into() } else { no.into() }
         }
         (Value::String(text), "") => text.clone(),
-        (Value::String(cpus), "cpus") => cpus_named(&cpus.parse().unwrap_or_default()),
+        (Value::String(cpus), "cpus") => cpus_text(&cpus.parse().unwrap_or_default()),
         (Value::String(name), table) => word(table, name).unwrap_or(name).into(),
         (Value::Array(names), _) => {
             list(&names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
         }
-        (Value::Object(fields), table) => of_fields(table, fields),
+        (Value::Object(fields), table) => sentence_from_fields(table, fields),
         (Value::Number(number), "") => number.to_string(),
         (_, "count") => count(whole()),
         (_, "ns") => time(value.as_f64()?),
@@ -113,7 +115,8 @@ fn shown(value: &Value, form: &str) -> Option<String> {
     })
 }
 
-fn number_of(value: &Value) -> usize {
+/// Number of items of a list, of CPUs of a set, or the number itself.
+fn item_count(value: &Value) -> usize {
     match value {
         Value::Array(names) => names.len(),
         Value::String(cpus) => cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len()),
@@ -122,18 +125,19 @@ fn number_of(value: &Value) -> usize {
 }
 
 /// A text with its quantities, each by its name and form; where one is unknown, its name stays.
-pub(crate) fn filled(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> String {
-    let Some((before, rest)) = text.split_once('[') else { return substituted(text, quantity).0 };
+pub(crate) fn fill_template(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> String {
+    let Some((before, rest)) = text.split_once('[') else { return substitute(text, quantity).0 };
     let (part, after) = rest.split_once(']').unwrap_or((rest, ""));
     let (known, unknown) = part.split_once("||").unwrap_or((part, ""));
-    let part = match substituted(known, quantity) {
+    let part = match substitute(known, quantity) {
         (part, true) => part,
-        _ => substituted(unknown, quantity).0,
+        _ => substitute(unknown, quantity).0,
     };
-    format!("{}{part}{}", substituted(before, quantity).0, filled(after, quantity))
+    format!("{}{part}{}", substitute(before, quantity).0, fill_template(after, quantity))
 }
 
-fn substituted(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> (String, bool) {
+/// Text with its quantities filled in, and true if all of them are known.
+fn substitute(text: &str, quantity: &dyn Fn(&str, &str) -> Option<String>) -> (String, bool) {
     let (mut out, mut rest, mut is_known) = (String::new(), text, true);
     while let Some((before, (placeholder, after))) =
         rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
@@ -160,11 +164,11 @@ mod tests {
             TABLES.len(),
             "a table is there twice"
         );
-        let quantities = fields(&serde_json::json!({
+        let quantities = event_fields(&serde_json::json!({
             "n": 1, "ns": 5_000, "so": true, "none": null, "all": ["a", "b"], "chore": "watchdogs"
         }));
         let text = "{n:time}, {n:?is/are}[, {none}][ and {none}||, nothing], {so:yes|no}, {ns:ns}, {all:list}, {chore:chore}, {other}";
-        let filled = filled(text, &|name, form| shown(quantities.get(name)?, form));
+        let filled = fill_template(text, &|name, form| format_quantity(quantities.get(name)?, form));
         assert_eq!(filled, "1 time, is, nothing, yes, 5 µs, a and b, watchdogs, {other}");
     }
 

@@ -15,7 +15,7 @@ use crate::{terminal, wrap};
 use jitterlab_model::Error;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// A result that can be shown.
 pub trait Present: Serialize {
@@ -33,7 +33,7 @@ pub trait Present: Serialize {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
-    /// [`SCHEMA`] of the writer.
+    /// [`SCHEMA_VERSION`] of the writer.
     pub schema: u32,
     /// Name and version of the writer.
     pub tool: String,
@@ -53,7 +53,7 @@ fn not_a_result(cause: serde_json::Error) -> Error {
 impl Document {
     pub fn new<R: Present>(result: &R) -> Self {
         Document {
-            schema: SCHEMA,
+            schema: SCHEMA_VERSION,
             tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
             kind: R::KIND.into(),
             head: result.head(),
@@ -61,48 +61,48 @@ impl Document {
         }
     }
 
-    /// Reads the output of [`json::result`](crate::json::result), of any kind. Numbers in it are kept as they are.
+    /// Reads the output of [`to_json`](crate::json::to_json), of any kind. Numbers in it are kept as they are.
     ///
     /// # Errors
-    /// It is no JSON, of another version, or lacks a field: nothing is guessed.
+    /// The text is no JSON, of another version, or lacks a field: nothing is guessed.
     pub fn read(text: &str) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Envelope {
             schema: u32,
         }
         let Envelope { schema } = serde_json::from_slice(text.as_bytes()).map_err(not_a_result)?;
-        if schema != SCHEMA {
+        if schema != SCHEMA_VERSION {
             return Err(Error::damaged(format!(
-                "it was written with layout {schema} of results, and this jitterlab reads layout {SCHEMA}"
+                "it was written with layout {schema} of results, and this jitterlab reads layout {SCHEMA_VERSION}"
             ))
             .remedy("repeat the command that wrote it"));
         }
         serde_json::from_slice(text.as_bytes()).map_err(not_a_result)
     }
 
-    /// Its text for the terminal, in this extent.
-    pub fn text(&self, extent: Extent, terminal: Terminal) -> String {
-        finished(self.head.as_ref(), extent, terminal, |extent| {
-            terminal::sections(&self.sections, extent, terminal)
+    /// Text of the document for the terminal, in this extent.
+    pub fn terminal_text(&self, extent: Extent, terminal: Terminal) -> String {
+        head_and_evidence(self.head.as_ref(), extent, terminal, |extent| {
+            terminal::sections_text(&self.sections, extent, terminal)
         })
     }
 }
 
 /// Text of a result for the terminal, in this extent.
-pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
-    finished(result.head().as_ref(), extent, terminal, |extent| {
-        terminal::sections(&result.sections(), extent, terminal)
+pub fn terminal_text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
+    head_and_evidence(result.head().as_ref(), extent, terminal, |extent| {
+        terminal::sections_text(&result.sections(), extent, terminal)
     })
 }
 
 /// The head, and below it the evidence unless only the head is asked for; everything if there is no head.
-fn finished(
+fn head_and_evidence(
     head: Option<&Head>,
     extent: Extent,
     terminal: Terminal,
     rest: impl FnOnce(Extent) -> String,
 ) -> String {
-    wrap::at(terminal.columns, || {
+    wrap::with_columns(terminal.columns, || {
         let rest = match (head, extent) {
             (None, _) => rest(Extent::Details),
             (Some(_), Extent::Head) => String::new(),
@@ -110,7 +110,7 @@ fn finished(
         };
         let head = head.map_or_else(String::new, |head| head.text(terminal));
         let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
-        let mut text = wrap::broken(&format!("{head}{gap}{rest}"));
+        let mut text = wrap::break_long_lines(&format!("{head}{gap}{rest}"));
         if !text.is_empty() {
             text.push('\n');
         }

@@ -4,42 +4,42 @@ use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::PurposeVerdict;
 use jitterlab_model::Fitness;
 
-use crate::document::{Document, Present, SCHEMA};
-use crate::head::{Head, spoken_of, verdict_of_several};
-use crate::purpose::{self, measure, value};
+use crate::document::{Document, Present, SCHEMA_VERSION};
+use crate::head::{Head, joint_verdict, quoted_purpose};
+use crate::purpose::{self, measure_cell, measure_name};
 use crate::section::{Cell, Piece, Section};
 
 #[derive(Debug)]
 pub struct FileAnswer {
     path: String,
     head: Head,
-    decides: Option<PurposeVerdict>,
+    deciding: Option<PurposeVerdict>,
 }
 
 impl FileAnswer {
-    /// `None` where nothing is judged.
+    /// Answer about a file; `None` where nothing is judged.
     #[must_use]
     pub fn new(path: &str, analysis: &RunAnalysis) -> Option<Self> {
-        let decides = analysis.verdict.as_ref().and_then(spoken_of).cloned();
-        analysis.head().map(|head| FileAnswer { path: path.into(), head, decides })
+        let deciding = analysis.verdict.as_ref().and_then(quoted_purpose).cloned();
+        analysis.head().map(|head| FileAnswer { path: path.into(), head, deciding })
     }
 
     /// Fitness for the purpose that was asked for.
     #[must_use]
-    pub fn asked(&self) -> Option<Fitness> {
+    pub fn requested_fitness(&self) -> Option<Fitness> {
         self.head.asked.then_some(self.head.fitness)
     }
 
     /// The deciding value in units of the largest one that is usable.
     fn severity(&self) -> f64 {
-        let by = self.decides.as_ref().and_then(|of| of.decided_by.as_ref());
+        let by = self.deciding.as_ref().and_then(|of| of.decided_by.as_ref());
         by.map_or(0.0, |by| by.measured as f64 / by.limit.limited.max(1) as f64)
     }
 }
 
-/// Files by their verdicts, a line each.
+/// Result that lists files by their verdicts, the worst first.
 #[must_use]
-pub fn by_verdict(mut files: Vec<FileAnswer>) -> Document {
+pub fn files_document(mut files: Vec<FileAnswer>) -> Document {
     const WORST_FIRST: [Fitness; 4] = [Fitness::Unfit, Fitness::CannotTell, Fitness::Limited, Fitness::Good];
     let rank = |of: &FileAnswer| WORST_FIRST.iter().position(|fitness| *fitness == of.head.fitness);
     files.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.severity().total_cmp(&a.severity())));
@@ -48,27 +48,27 @@ pub fn by_verdict(mut files: Vec<FileAnswer>) -> Document {
     let head = Head {
         fitness: worst,
         asked: files.iter().any(|of| of.head.asked),
-        verdict: verdict_of_several(worst, None, &each, "file"),
+        verdict: joint_verdict(worst, None, &each, "file"),
         number: files.first().map_or_else(String::new, |of| format!("Worst {}: {}", of.path, of.head.number)),
-        next: next(&files, worst),
+        next: next_step(&files, worst),
     };
     let header = ["", "verdict", "for", "decided by", "seen", "usable"];
     let rows = files.iter().map(|of| {
-        let by = of.decides.as_ref().and_then(|of| of.decided_by.as_ref());
+        let by = of.deciding.as_ref().and_then(|of| of.decided_by.as_ref());
         vec![
             Cell::from(of.path.as_str()),
-            Cell::Verdict { fitness: of.head.fitness, text: purpose::word(of.head.fitness).into() },
-            Cell::new(of.decides.as_ref().map(|of| of.purpose.as_str()), Cell::from),
-            Cell::new(by.map(|by| measure(by.limit.measure)), Cell::from),
-            Cell::new(by, |by| value(by.limit.measure, by.measured)),
-            Cell::new(by, |by| value(by.limit.measure, by.limit.limited)),
+            Cell::Verdict { fitness: of.head.fitness, text: purpose::fitness_word(of.head.fitness).into() },
+            Cell::optional(of.deciding.as_ref().map(|of| of.purpose.as_str()), Cell::from),
+            Cell::optional(by.map(|by| measure_name(by.limit.measure)), Cell::from),
+            Cell::optional(by, |by| measure_cell(by.limit.measure, by.measured)),
+            Cell::optional(by, |by| measure_cell(by.limit.measure, by.limit.limited)),
         ]
     });
     let table = Piece::table("Files, the worst first; times in µs", &header, rows);
     let section =
         Section { id: "files".into(), title: "Files".into(), lead: String::new(), pieces: vec![table] };
     Document {
-        schema: SCHEMA,
+        schema: SCHEMA_VERSION,
         tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
         kind: "files".into(),
         head: Some(head),
@@ -77,7 +77,7 @@ pub fn by_verdict(mut files: Vec<FileAnswer>) -> Document {
 }
 
 /// Next step that the worst files share, else the way to tell which differ.
-fn next(files: &[FileAnswer], worst: Fitness) -> String {
+fn next_step(files: &[FileAnswer], worst: Fitness) -> String {
     let compare = "jitterlab compare with all of them (which differ), or jitterlab report (a row for each)";
     let mut steps = files.iter().filter(|of| of.head.fitness == worst).map(|of| &of.head.next);
     match steps.next() {

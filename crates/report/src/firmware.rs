@@ -6,7 +6,7 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{EdgeKind, Fitness, RunInfo, TaskResult, Warning};
 use serde_json::from_value;
 
-use crate::dictionary::{fields, named, sentence, tag};
+use crate::dictionary::{display_text, event_fields, event_name, sentence};
 use crate::head::Head;
 use crate::section::{Cell, Piece};
 use crate::words::{count, list, list_some, plural, share, time};
@@ -51,8 +51,8 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
             "Interrupts were off for at most {} ({} cycles) outside of handlers, from {} to {}.",
             time(ns(off.cycles)),
             count(off.cycles),
-            place(&off.from),
-            place(&off.to)
+            location_text(&off.from),
+            location_text(&off.to)
         ))
     }));
     pieces.extend(report.stack.map(|stack| {
@@ -61,13 +61,13 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
         });
         Piece::text(format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))))
     }));
-    let sent = Some(sent(&report.sent)).filter(|sent| !sent.is_empty());
+    let sent = Some(serial_output(&report.sent)).filter(|sent| !sent.is_empty());
     pieces.extend(sent.map(|text| Piece::Verbatim { heading: String::new(), text }));
     pieces
 }
 
 /// The head of a firmware without requirements: its period, its regularity, and its disturbances.
-pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> Option<Head> {
+pub(crate) fn firmware_head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> Option<Head> {
     let report = run.firmware.as_ref()?;
     let tasks = run.tasks.iter().zip(summaries);
     let of_pins = tasks.filter_map(|(task, of)| {
@@ -75,7 +75,7 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
     });
     let of_pins: Vec<_> = of_pins.collect();
     let (task, summary, pin) =
-        *of_pins.iter().max_by_key(|(_, of, _)| (of.missed.at_least(), jitter_ns(of)))?;
+        *of_pins.iter().max_by_key(|(_, of, _)| (of.missed.at_least(), largest_period_error_ns(of)))?;
     let result = task.result.as_ref()?;
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
     let name = pin.on_board.as_ref().map_or(pin.pin.clone(), |on_board| format!("{} ({on_board})", pin.pin));
@@ -88,16 +88,16 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
     // The oscillator that times it is right to a tenth only.
     let about =
         if pin.made_by.as_deref() == Some("WDT") { " ± 10 % (the watchdog's oscillator)" } else { "" };
-    let every = format!("{does} every {}{about}", precise(ns(over) / under.max(1) as f64));
+    let every = format!("{does} every {}{about}", precise_time(ns(over) / under.max(1) as f64));
     let among =
         if of_pins.len() > 1 { format!(", the worst of {} pins,", of_pins.len()) } else { String::new() };
-    let jitter = time(jitter_ns(summary) as f64);
+    let jitter = time(largest_period_error_ns(summary) as f64);
     let due = result.executed + result.missed;
     let end_ns = run.duration_ns.unwrap_or_default();
     let longest_ns = task.spec.period_ns + summary.period_error.max_ns.unwrap_or_default().max(0);
     let is_silent = result.missed > 0 && end_ns - result.last_end_ns > 2 * longest_ns;
     let not_simulated = run.warnings.iter().find_map(|warning| match warning {
-        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(named("part", part)),
+        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(display_text("part", part)),
         _ => None,
     });
     let (fitness, verdict) = if is_silent {
@@ -114,7 +114,12 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
         let missed = format!("{} of {} missed", count(result.missed), count(due));
         (Fitness::CannotTell, format!("JITTER {jitter} at worst: {name}{among} {every}, {missed}."))
     };
-    let number = [disturbance(pin, &ns), drift(pin, result), pulses(pin, &ns), processor(report)];
+    let number = [
+        disturbance_sentence(pin, &ns),
+        drift_sentence(pin, result),
+        pulse_sentence(pin, &ns),
+        processor_sentence(report),
+    ];
     Some(Head {
         fitness,
         asked: false,
@@ -123,7 +128,8 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
         next: match is_silent {
             true => "jitterlab mcu run again with --details (interrupts, locks and sleep until then)".into(),
             false => {
-                let meant = meant_ns(ns(over) / under.max(1) as f64).filter(|_| pin.drift_ns.is_none());
+                let meant =
+                    intended_period_ns(ns(over) / under.max(1) as f64).filter(|_| pin.drift_ns.is_none());
                 match meant {
                     Some(meant_ns) => format!(
                         "jitterlab mcu run again with --period {}, if that is meant (every start against that grid)",
@@ -133,7 +139,7 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
                         "jitterlab mcu recommend (how a timer drives a pin, which nothing disturbs)".into()
                     }
                     None => {
-                        let bound = Exact(rounded_up(jitter_ns(summary)));
+                        let bound = Exact(rounded_up(largest_period_error_ns(summary)));
                         format!(
                             "jitterlab mcu run again with --max-jitter {bound} (exit status 1 where it is more)"
                         )
@@ -145,7 +151,7 @@ pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summar
 }
 
 /// The largest reason for late starts of a firmware's pin, in a sentence: another period than asked for, else what disturbs it.
-pub(crate) fn most_disturbed(run: &RunInfo) -> Option<String> {
+pub(crate) fn main_disturbance(run: &RunInfo) -> Option<String> {
     let report = run.firmware.as_ref()?;
     let pin = report.pins.iter().max_by_key(|pin| pin.disturbed.first().map(|by| by.worst_cycles))?;
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
@@ -154,13 +160,13 @@ pub(crate) fn most_disturbed(run: &RunInfo) -> Option<String> {
     let worst_ns = pin.disturbed.first().map_or(0.0, |by| ns(by.worst_cycles));
     let is_other = (own_ns - asked_ns).abs() > worst_ns.max(asked_ns / 1e3);
     Some(match is_other {
-        true => format!("Its own period is {}, not {}.", precise(own_ns), precise(asked_ns)),
-        false => disturbance(pin, &ns),
+        true => format!("Its own period is {}, not {}.", precise_time(own_ns), precise_time(asked_ns)),
+        false => disturbance_sentence(pin, &ns),
     })
 }
 
 /// The largest error of a period.
-fn jitter_ns(summary: &Summary) -> i64 {
+fn largest_period_error_ns(summary: &Summary) -> i64 {
     let error = &summary.period_error;
     error.max_ns.unwrap_or_default().max(-error.min_ns.unwrap_or_default())
 }
@@ -171,7 +177,7 @@ fn rounded_up(ns: i64) -> i64 {
 }
 
 /// A period with as many digits as it has.
-fn precise(ns: f64) -> String {
+fn precise_time(ns: f64) -> String {
     let (unit, per) = match ns {
         ns if ns >= 1e9 => ("s", 1e9),
         ns if ns >= 1e6 => ("ms", 1e6),
@@ -183,7 +189,7 @@ fn precise(ns: f64) -> String {
 }
 
 /// Names the largest source of late starts.
-fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
+fn disturbance_sentence(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     let Some(first) = pin.disturbed.first() else {
         return match pin.late {
             0 => "Nothing disturbs it.".into(),
@@ -197,7 +203,7 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     let at = match (&first.vector, &first.place.line) {
         (_, Some(line)) => format!(" ({line})"),
         (Some(_), None) => format!(" (address {:#x})", first.place.address),
-        (None, None) => format!(" (from {})", place(&first.place)),
+        (None, None) => format!(" (from {})", location_text(&first.place)),
     };
     let worst = time(ns(first.worst_cycles));
     let name = |vector: &Option<String>| vector.clone().unwrap_or_else(|| "interrupts off".into());
@@ -217,8 +223,8 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     )
 }
 
-/// The usual period that a measured one is near to, but is not.
-fn meant_ns(own_ns: f64) -> Option<i64> {
+/// The usual period that a measured one is near to; `None` if it is equal to it or far from all.
+fn intended_period_ns(own_ns: f64) -> Option<i64> {
     const USUAL: [f64; 8] = [1.0, 1.25, 2.0, 2.5, 4.0, 5.0, 8.0, 10.0];
     const NEAR: std::ops::Range<f64> = 5e-4..0.05;
     let decade = 10f64.powf(own_ns.log10().floor());
@@ -228,7 +234,7 @@ fn meant_ns(own_ns: f64) -> Option<i64> {
 }
 
 /// Deviation of starts from a requested grid.
-fn drift(pin: &PinReport, result: &TaskResult) -> String {
+fn drift_sentence(pin: &PinReport, result: &TaskResult) -> String {
     let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
     match pin.drift_ns {
         None => String::new(),
@@ -242,7 +248,7 @@ fn drift(pin: &PinReport, result: &TaskResult) -> String {
 }
 
 /// Describes the duration of the pin's pulses.
-fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
+fn pulse_sentence(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     /// The shortest step pulses that drivers of stepper motors take, in ns: data sheets of Allegro and Texas Instruments.
     const DRIVERS: [(&str, f64); 2] = [("an A4988", 1_000.0), ("a DRV8825", 1_900.0)];
     let Some((shortest, longest)) = pin.pulse_cycles else { return String::new() };
@@ -253,11 +259,11 @@ fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
         .map_or(String::new(), |(driver, takes)| format!(", shorter than {driver} takes ({})", time(*takes)));
     let jitter = longest - shortest;
     let up_to = if jitter == 0 { String::new() } else { format!(" or up to {} more", time(ns(jitter))) };
-    format!("Pulses of {}{up_to}{narrow}.", precise(ns(shortest)))
+    format!("Pulses of {}{up_to}{narrow}.", precise_time(ns(shortest)))
 }
 
 /// The part of the processor that handlers take, and lost interrupts.
-fn processor(report: &FirmwareReport) -> String {
+fn processor_sentence(report: &FirmwareReport) -> String {
     let Some(most) = report.interrupts.iter().max_by_key(|of| of.total_cycles) else { return String::new() };
     if let Some(unknown) = report.interrupts.iter().find(|of| of.switched > 0) {
         return format!(
@@ -284,10 +290,10 @@ fn processor(report: &FirmwareReport) -> String {
 }
 
 /// Output of a firmware on its serial port, each line set off; empty if it sent nothing.
-fn sent(text: &str) -> String {
+fn serial_output(text: &str) -> String {
     let mut rows: Vec<(String, u64)> = Vec::new();
     // The last line may have been cut before its line feed.
-    for line in text.trim_end_matches('\r').lines().map(printable) {
+    for line in text.trim_end_matches('\r').lines().map(replace_controls) {
         match rows.last_mut() {
             Some((last, times)) if *last == line => *times += 1,
             _ => rows.push((line, 1)),
@@ -299,12 +305,12 @@ fn sent(text: &str) -> String {
 }
 
 /// A line without characters that control the terminal.
-fn printable(line: &str) -> String {
+fn replace_controls(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A place as people look it up.
-fn place(place: &CodeLocation) -> String {
+fn location_text(place: &CodeLocation) -> String {
     match (&place.function, &place.line) {
         (Some(function), Some(line)) => format!("{function} ({line})"),
         (Some(function), None) => format!("{function} (address {:#x})", place.address),
@@ -313,12 +319,12 @@ fn place(place: &CodeLocation) -> String {
     }
 }
 
-pub(crate) fn finding(finding: &Finding) -> String {
-    let mut quantities = fields(finding);
+pub(crate) fn finding_sentence(finding: &Finding) -> String {
+    let mut quantities = event_fields(finding);
     if let Some(at) = quantities.get_mut("place")
         && let Ok(found) = from_value(at.clone())
     {
-        *at = place(&found).into();
+        *at = location_text(&found).into();
     }
     let name = match finding {
         Finding::OutsideMemory { data: ..0x20, .. } => "null-pointer",
@@ -326,7 +332,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
         Finding::ClockDiffers { hz: None } => "clock-unknown",
         Finding::InterruptsLost { by: Some(_), place: Some(_), .. } => "interrupts-lost-to-handler",
         Finding::InterruptsLost { place: Some(_), .. } => "interrupts-lost-while-off",
-        _ => tag(&quantities, "found"),
+        _ => event_name(&quantities, "found"),
     };
     sentence("finding", name, &quantities)
 }
@@ -385,18 +391,21 @@ mod tests {
 
     #[test]
     fn what_the_firmware_sent_cannot_command_the_terminal() {
-        assert_eq!(sent(""), "");
-        assert_eq!(sent("100\n\u{1b}[2J\n"), "sent over the serial port:\n  > 100\n  > \u{fffd}[2J\n");
+        assert_eq!(serial_output(""), "");
         assert_eq!(
-            sent("0\r\n0\r\n7\r\n0\r"),
+            serial_output("100\n\u{1b}[2J\n"),
+            "sent over the serial port:\n  > 100\n  > \u{fffd}[2J\n"
+        );
+        assert_eq!(
+            serial_output("0\r\n0\r\n7\r\n0\r"),
             "sent over the serial port:\n  > 0  (2 times)\n  > 7\n  > 0\n"
         );
     }
 
     #[test]
     fn a_period_beside_a_usual_one_is_asked_about() {
-        let meant =
-            [19_717_381.0, 20_027_218.0, 20_000_000.0, 9_990_000.0, 31_000_000.0, 980_000.0].map(meant_ns);
+        let meant = [19_717_381.0, 20_027_218.0, 20_000_000.0, 9_990_000.0, 31_000_000.0, 980_000.0]
+            .map(intended_period_ns);
         let (ms20, ms10, ms1) = (Some(20_000_000), Some(10_000_000), Some(1_000_000));
         assert_eq!(meant, [ms20, ms20, None, ms10, None, ms1]);
     }
@@ -404,11 +413,17 @@ mod tests {
     #[test]
     fn what_went_wrong_is_said_in_words() {
         let overflow = Finding::StackOverflow { bytes: 12, at_ns: 1_000_000, place: at("deep", None) };
-        assert!(finding(&overflow).starts_with("out of memory: the stack grew 12 bytes into the variables"));
+        assert!(
+            finding_sentence(&overflow)
+                .starts_with("out of memory: the stack grew 12 bytes into the variables")
+        );
         let bad = Finding::Restarted { vector: Some("INT0".into()), times: 2, at_ns: 5 };
-        assert!(finding(&bad).contains("INT0 is enabled and has no handler"));
+        assert!(finding_sentence(&bad).contains("INT0 is enabled and has no handler"));
         let asleep =
             Finding::AsleepForEver { mode: "power-down".into(), at_ns: 9, place: at("main", Some("a.c:3")) };
-        assert!(finding(&asleep).contains("main (a.c:3)") && finding(&asleep).ends_with("power-down"));
+        assert!(
+            finding_sentence(&asleep).contains("main (a.c:3)")
+                && finding_sentence(&asleep).ends_with("power-down")
+        );
     }
 }

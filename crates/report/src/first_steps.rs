@@ -11,7 +11,7 @@ use jitterlab_motion::stepper::Motor;
 use crate::dictionary::word;
 
 /// The usual things to do.
-pub const USUAL: &str = "\
+pub const USUAL_COMMANDS: &str = "\
 jitterlab measures how regular a periodic task really is on this machine.
 
 Is this computer fit to drive my machine, and what makes it so?
@@ -38,11 +38,11 @@ pub const COMPANIONS: &str = "Companions, programs of their own";
 pub const HELP: &str = "Print this message or the help of the given subcommand(s)";
 
 /// Rules that hold for every command.
-pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
+pub const COMMON_RULES: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
 Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
 
 /// Answer to a word that a command does not take: the option that takes it, with a command that has it.
-pub fn option_of(given: &str, command: &str) -> Option<String> {
+pub fn suggest_option(given: &str, command: &str) -> Option<String> {
     const JUDGE: &[&str] = &["run", "watch", "analyze", "judge"];
     const RECORD: &[&str] = &["run", "watch"];
     const MEASURE: &[&str] = &["run", "compensate", "doctor", "tune", "matrix"];
@@ -68,7 +68,7 @@ pub fn option_of(given: &str, command: &str) -> Option<String> {
 }
 
 /// Hint for a file without a command, or with one that does not read it.
-pub fn for_file(file: &str, is_program: bool) -> String {
+pub fn file_hint(file: &str, is_program: bool) -> String {
     match file.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "elf" | "hex" => format!("to run a firmware: jitterlab mcu run {file}"),
         "c" | "cc" | "cpp" | "ino" => {
@@ -89,11 +89,11 @@ pub const FORMATS: &str = "formats: csv, cyclictest, hdr, junit, linuxcnc, openm
 pub const DOCUMENTS: &str = "the documents: jitterlab reproduce --list";
 
 /// Hint for a unit that is separated from its value.
-pub fn one_word(unit: &str) -> String {
+pub fn unit_hint(unit: &str) -> String {
     format!("a value and its unit are one word: 10{unit} (or in quotes: \"10 {unit}\")")
 }
 
 /// Hint for a name in place of a process number.
-pub fn thread_by_name(name: &str) -> String {
+pub fn thread_name_hint(name: &str) -> String {
     format!("a process has a number; a thread goes by its name: --thread {name}")
 }

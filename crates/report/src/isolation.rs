@@ -7,8 +7,8 @@ use jitterlab_model::Known;
 
 use crate::section::{Cell, Piece};
 
-/// The same tasks without and with isolation; nothing where the run was not isolated.
-pub fn comparison(measured: &MeasuredRun) -> Option<Piece> {
+/// Table of the latencies of each task without and with isolation; `None` if the run was not isolated.
+pub fn isolation_table(measured: &MeasuredRun) -> Option<Piece> {
     let mut rows = Vec::new();
     for (before, after) in measured.without_isolation.iter().zip(measured.summaries()) {
         let mut row = |name: &str, values: [Option<i64>; 2], cell: fn(i64) -> Cell| {
@@ -16,7 +16,7 @@ pub fn comparison(measured: &MeasuredRun) -> Option<Piece> {
                 [Some(a), Some(b)] if a > 0 && b > 0 => Cell::Change(b as f64 / a as f64 - 1.0),
                 _ => Cell::Nothing,
             };
-            let [without, with] = values.map(|value| Cell::new(value, cell));
+            let [without, with] = values.map(|value| Cell::optional(value, cell));
             rows.push(vec![Cell::Text(format!("{} {name}", before.task)), without, with, change]);
         };
         let time = |ns: i64| Cell::time(ns as f64);
@@ -48,10 +48,10 @@ mod tests {
             MeasuredRun::new(RunInfo::new(Bench::Host, "monotonic", [spec]), &[stats], None)
         };
         let without_isolation = measured(8_000).summaries().cloned().collect();
-        let table = comparison(&MeasuredRun { without_isolation, ..measured(2_000) });
+        let table = isolation_table(&MeasuredRun { without_isolation, ..measured(2_000) });
         let Some(Piece::Table(table)) = table else { panic!("no table") };
-        let row: Vec<String> = table.rows[3].iter().map(Cell::written).collect();
+        let row: Vec<String> = table.rows[3].iter().map(Cell::to_text).collect();
         assert_eq!(row, ["servo max", "8.00", "2.00", "-75 %"]);
-        assert_eq!(comparison(&measured(2_000)), None);
+        assert_eq!(isolation_table(&measured(2_000)), None);
     }
 }

@@ -8,8 +8,8 @@ use crate::document::{Document, Present};
 use crate::head::Head;
 use crate::section::Section;
 
-/// For `map_err`: a value that JSON cannot hold, which never happens in practice.
-pub fn not_written(cause: serde_json::Error) -> Error {
+/// Error of a value that JSON cannot hold, for `map_err`; it never happens in practice.
+pub fn json_error(cause: serde_json::Error) -> Error {
     Error::defect("the result could not be written as JSON").because(cause)
 }
 
@@ -17,7 +17,7 @@ pub fn not_written(cause: serde_json::Error) -> Error {
 ///
 /// # Errors
 /// A value that JSON cannot hold: never in practice.
-pub fn result<R: Present>(result: &R) -> Result<String, Error> {
+pub fn to_json<R: Present>(result: &R) -> Result<String, Error> {
     #[derive(Serialize)]
     struct Whole<'a, R> {
         schema: u32,
@@ -37,7 +37,7 @@ pub fn result<R: Present>(result: &R) -> Result<String, Error> {
 /// # Errors
 /// A value that JSON cannot hold: never in practice.
 pub fn indented(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
-    serde_json::to_string(value).map(|compact| indent(&compact)).map_err(not_written)
+    serde_json::to_string(value).map(|compact| indent(&compact)).map_err(json_error)
 }
 
 /// A value to look into; null for one that JSON cannot hold.

@@ -4,8 +4,8 @@ use jitterlab_model::Fitness;
 use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};
 
 use crate::document::Present;
-use crate::head::{Head, word};
-use crate::purpose::{by_fitness, decision, names, table};
+use crate::head::{Head, verdict_word};
+use crate::purpose::{decision_sentence, names, purpose_table, purposes_by_fitness};
 use crate::section::{Piece, Section};
 use crate::words::{count, time};
 
@@ -15,19 +15,20 @@ impl Present for JudgedNumber {
     fn head(&self) -> Option<Head> {
         let verdict = &self.verdict;
         let only = verdict.purposes.first().filter(|_| verdict.asked.is_some());
-        let number = only.and_then(|only| Some(decision(&only.purpose, only.decided_by.as_ref()?, 1)));
+        let number =
+            only.and_then(|only| Some(decision_sentence(&only.purpose, only.decided_by.as_ref()?, 1)));
         Some(Head {
             fitness: verdict.fitness,
             asked: verdict.asked.is_some(),
-            verdict: sentence(self),
-            number: number.unwrap_or_else(|| steps(self)),
-            next: next(self),
+            verdict: verdict_sentence(self),
+            number: number.unwrap_or_else(|| software_steps(self)),
+            next: next_step(self),
         })
     }
 
     fn sections(&self) -> Vec<Section> {
         let late = time(self.late_ns as f64);
-        let mut pieces: Vec<Piece> = table(&self.verdict).into_iter().collect();
+        let mut pieces: Vec<Piece> = purpose_table(&self.verdict).into_iter().collect();
         let open = names(self.verdict.with(Fitness::CannotTell));
         if self.verdict.asked.is_none() && !open.is_empty() {
             pieces.push(Piece::note(format!(
@@ -49,21 +50,21 @@ impl Present for JudgedNumber {
     }
 }
 
-fn sentence(judged: &JudgedNumber) -> String {
+fn verdict_sentence(judged: &JudgedNumber) -> String {
     let (late, verdict) = (time(judged.late_ns as f64), &judged.verdict);
     if let Some(asked) = &verdict.asked {
         return match verdict.fitness {
             Fitness::CannotTell => format!(
                 "CANNOT TELL for {asked}: it is judged by the standard deviation of periods, not by the largest."
             ),
-            fitness => format!("{} for {asked}, if no start is later than {late}.", word(fitness)),
+            fitness => format!("{} for {asked}, if no start is later than {late}.", verdict_word(fitness)),
         };
     }
-    let best_first = by_fitness(verdict).rev().map(|(how, names)| format!("{how} for {names}"));
+    let best_first = purposes_by_fitness(verdict).rev().map(|(how, names)| format!("{how} for {names}"));
     format!("{late} is {}.", best_first.collect::<Vec<_>>().join("; "))
 }
 
-fn steps(judged: &JudgedNumber) -> String {
+fn software_steps(judged: &JudgedNumber) -> String {
     match judged.steps {
         Some(steps) => format!(
             "Software steps: at most {}/s = {} mm/min (eighths of 200 steps, {TRAVEL_MM} mm/rev; base period {}).",
@@ -75,7 +76,7 @@ fn steps(judged: &JudgedNumber) -> String {
     }
 }
 
-fn next(judged: &JudgedNumber) -> String {
+fn next_step(judged: &JudgedNumber) -> String {
     // The most demanding of the purposes that it is good enough for.
     let (verdict, fit) = (&judged.verdict, [Fitness::Good, Fitness::Limited]);
     let best = fit.into_iter().find_map(|fitness| verdict.with(fitness).next());

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use jitterlab_model::Fitness;
 
-use crate::printable::markup;
+use crate::printable::escape_markup;
 
-pub(crate) struct Case {
+pub(crate) struct TestCase {
     /// Object of the verdict: a run, a pin.
     pub class: String,
     pub name: String,
@@ -17,7 +17,7 @@ pub(crate) struct Case {
 }
 
 /// The test suite of all cases, with names and values of what they are about.
-pub(crate) fn suite(name: &str, properties: &[(String, String)], cases: &[Case]) -> String {
+pub(crate) fn test_suite_xml(name: &str, properties: &[(String, String)], cases: &[TestCase]) -> String {
     let of = |fitness| cases.iter().filter(|case| case.fitness == fitness).count();
     let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));
     let mut xml = format!(
@@ -25,13 +25,14 @@ pub(crate) fn suite(name: &str, properties: &[(String, String)], cases: &[Case])
         cases.len()
     );
     for (place, (name, value)) in properties.iter().enumerate() {
-        let (name, value) = (escaped(name), escaped(value));
+        let (name, value) = (escape_attribute(name), escape_attribute(value));
         let begin = if place == 0 { "  <properties>\n" } else { "" };
         let end = if place + 1 == properties.len() { "  </properties>\n" } else { "" };
         let _ = write!(xml, "{begin}    <property name=\"{name}\" value=\"{value}\"/>\n{end}");
     }
     for case in cases {
-        let (class, name, said) = (escaped(&case.class), escaped(&case.name), escaped(&case.said));
+        let (class, name, said) =
+            (escape_attribute(&case.class), escape_attribute(&case.name), escape_attribute(&case.said));
         let _ = write!(xml, "  <testcase classname=\"{class}\" name=\"{name}\"");
         xml += &match case.fitness {
             Fitness::Unfit => format!("><failure message=\"{said}\"/></testcase>\n"),
@@ -42,6 +43,6 @@ pub(crate) fn suite(name: &str, properties: &[(String, String)], cases: &[Case])
     xml + "</testsuite>\n</testsuites>\n"
 }
 
-fn escaped(text: &str) -> String {
-    markup(text).replace(char::is_control, " ")
+fn escape_attribute(text: &str) -> String {
+    escape_markup(text).replace(char::is_control, " ")
 }

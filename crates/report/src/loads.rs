@@ -9,17 +9,17 @@ use crate::wrap::paragraph;
 const INDENT: usize = 25;
 
 /// Effect of a kind of load, in half a sentence; `None` for an unknown kind.
-pub fn of_kind(name: &str) -> Option<&'static str> {
+pub fn kind_text(name: &str) -> Option<&'static str> {
     word("load", name)
 }
 
 /// Origin of a preset; `None` for an unknown one.
-pub fn of_preset(name: &str) -> Option<&'static str> {
+pub fn preset_text(name: &str) -> Option<&'static str> {
     word("preset", name)
 }
 
 /// Every kind (its name and how it is written) and every preset (its name and loads), a line each.
-pub fn help<'a>(
+pub fn load_help<'a>(
     kinds: impl Iterator<Item = (&'a str, &'a str)>,
     presets: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> String {
@@ -27,14 +27,14 @@ pub fn help<'a>(
         let text = paragraph(what, INDENT, INDENT);
         format!("  {name:22} {}", text.trim_start())
     };
-    let kinds = kinds.map(|(name, usage)| line(usage, of_kind(name).unwrap_or_default()));
+    let kinds = kinds.map(|(name, usage)| line(usage, kind_text(name).unwrap_or_default()));
     let presets = presets
-        .map(|(name, loads)| line(name, &format!("{loads} ({})", of_preset(name).unwrap_or_default())));
+        .map(|(name, loads)| line(name, &format!("{loads} ({})", preset_text(name).unwrap_or_default())));
     kinds.chain(presets).collect()
 }
 
 /// The load of a run, with the throughput of each part if it is known.
-pub fn of_run(info: &RunInfo) -> String {
+pub fn run_load(info: &RunInfo) -> String {
     match info.loads.as_slice() {
         [] if info.bench == Bench::Mcu => "the firmware's own".into(),
         [] => info.load.to_string(),

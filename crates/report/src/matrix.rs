@@ -71,7 +71,7 @@ fn cell_warnings(index: &MatrixIndex) -> Vec<String> {
         }
         _ => None,
     });
-    let warned = index.done.iter().flat_map(|done| &done.warnings).map(warnings::sentence);
+    let warned = index.done.iter().flat_map(|done| &done.warnings).map(warnings::warning_sentence);
     let mut all: Vec<String> = warned.chain(ended).collect();
     all.sort();
     all.dedup();

@@ -17,9 +17,9 @@ use jitterlab_model::units::Human;
 
 use crate::dictionary;
 use crate::document::Present;
-use crate::figure::glance;
+use crate::figure::overview;
 use crate::figure::task::tasks;
-use crate::head::{self, Head, shown};
+use crate::head::{self, Head, file_argument};
 use crate::run::task_line;
 use crate::run_view::PageRun;
 use crate::section::{Cell, Piece, Section};
@@ -33,7 +33,7 @@ impl Present for RunAnalysis {
     const KIND: &'static str = "analysis";
 
     fn head(&self) -> Option<Head> {
-        head::run::analysed(self)
+        head::run::analysis_head(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -61,22 +61,22 @@ fn requested_parts(analysis: &RunAnalysis) -> Vec<Piece> {
 fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { file, tasks, run, verdict, .. } = analysis;
     let measured: Vec<&MeasuredTask> = tasks.iter().map(|task| &task.measured).collect();
-    let mut pieces = summary::answer(run, verdict.as_ref(), &measured);
-    pieces.extend(summary::histograms(&measured));
-    pieces.extend(summary::notes(run, &measured, pattern_sentences(run, tasks)));
-    let mut folded = summary::details(run, &measured);
-    folded.extend(glance::charts(tasks).into_iter().map(Piece::Figure));
+    let mut pieces = summary::main_tables(run, verdict.as_ref(), &measured);
+    pieces.extend(summary::histogram_pieces(&measured));
+    pieces.extend(summary::note_pieces(run, &measured, pattern_sentences(run, tasks)));
+    let mut folded = summary::detail_pieces(run, &measured);
+    folded.extend(overview::overview_charts(tasks).into_iter().map(Piece::Figure));
     let names = AnalysisSection::ALL.map(AnalysisSection::name).join(", ");
     folded.push(Piece::text(format!("In full with --section: {names}, all.")));
-    pieces.push(Piece::details(summary::FOLDED, folded));
-    let file = shown(file);
+    pieces.push(Piece::details(summary::DETAILS_TITLE, folded));
+    let file = file_argument(file);
     pieces.push(Piece::text(format!("more: --details, --section spikes, jitterlab plot {file}")));
     pieces
 }
 
 /// Topic of a part of the analysis, for help.
 pub fn section_help(section: AnalysisSection) -> &'static str {
-    dictionary::named("section", &section)
+    dictionary::display_text("section", &section)
 }
 
 /// Patterns found, in sentences; tasks without any share one sentence if they are alike.

@@ -6,22 +6,22 @@ use jitterlab_analysis::predict::{
 };
 use jitterlab_model::Fitness;
 
-use crate::caveats::clause;
+use crate::caveats::caveat_clause;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::dictionary;
 use crate::document::Present;
 use crate::head::{self, Head};
 use crate::requirement::{self, claim_sentence};
 use crate::section::{Cell, Piece, Section, Table};
-use crate::warnings::sentences;
+use crate::warnings::warning_sentences;
 use crate::why::cause;
-use crate::words::{MANY, count, share, time};
+use crate::words::{MANY_TASKS, count, share, time};
 
 impl Present for Outlook {
     const KIND: &'static str = "prediction";
 
     fn head(&self) -> Option<Head> {
-        head::outlook::build(self)
+        head::outlook::outlook_head(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -47,7 +47,9 @@ impl Present for Outlook {
         if let Some(many) = many {
             pieces.extend([Piece::Table(many), Piece::details("Each task by itself", each)]);
         }
-        pieces.extend(sentences(&self.warnings.iter().collect::<Vec<_>>()).into_iter().map(Piece::note));
+        pieces.extend(
+            warning_sentences(&self.warnings.iter().collect::<Vec<_>>()).into_iter().map(Piece::note),
+        );
         vec![section(pieces)]
     }
 }
@@ -72,7 +74,7 @@ fn section(pieces: Vec<Piece>) -> Section {
 fn task_table(tasks: &[TaskOutlook]) -> Option<Table> {
     let predicted: Option<Vec<(&str, &Prediction)>> =
         tasks.iter().map(|of| Some((of.task.as_str(), of.prediction.as_ref()?))).collect();
-    let mut sorted = predicted.filter(|all| all.len() >= MANY)?;
+    let mut sorted = predicted.filter(|all| all.len() >= MANY_TASKS)?;
     sorted.sort_by_key(|(_, of)| std::cmp::Reverse(of.facts.observed_max_ns));
     let any = &sorted[0].1.facts;
     let is_known = |share: f64| {
@@ -93,11 +95,11 @@ fn task_table(tasks: &[TaskOutlook]) -> Option<Table> {
         let limit = |share: &f64| {
             let found =
                 of.facts.quantiles.iter().find(|of| of.share_above == *share).and_then(|of| of.limit_ns);
-            Cell::new(found, |ns| Cell::time(ns as f64))
+            Cell::optional(found, |ns| Cell::time(ns as f64))
         };
         let mut row = vec![Cell::from((*name).to_owned()), Cell::time(of.facts.observed_max_ns as f64)];
         row.extend(shares.iter().map(limit));
-        row.extend(is_bounded.then(|| Cell::new(of.bound.as_ref(), |bound| Cell::time(bound.bound_ns))));
+        row.extend(is_bounded.then(|| Cell::optional(of.bound.as_ref(), |bound| Cell::time(bound.bound_ns))));
         row
     });
     let bounds = match is_bounded {
@@ -165,7 +167,7 @@ fn gates_table(name: &str, prediction: &Prediction) -> Table {
         vec![
             gate.condition.id().into(),
             Cell::Verdict { fitness, text: outcome.into() },
-            Cell::new(gate.statistic, |statistic| format!("{statistic:.3}").into()),
+            Cell::optional(gate.statistic, |statistic| format!("{statistic:.3}").into()),
             format!("{:.3}", gate.critical).into(),
             condition_with_method(gate).into(),
         ]
@@ -227,12 +229,14 @@ fn condition_with_method(gate: &Gate) -> String {
 
 /// Value and result of a condition, as a clause in plain words.
 fn condition_clause(gate: &Gate) -> String {
-    let mut fields = dictionary::fields(gate);
+    let mut fields = dictionary::event_fields(gate);
     let index = match &gate.condition {
         Condition::Machine { events } if events.is_empty() => {
             return "no event on the machine that is known to matter".into();
         }
-        Condition::Machine { events } => return events.iter().map(clause).collect::<Vec<_>>().join("; "),
+        Condition::Machine { events } => {
+            return events.iter().map(caveat_clause).collect::<Vec<_>>().join("; ");
+        }
         Condition::Migrations if !gate.passed => {
             fields.insert("moves".into(), gate.statistic.into());
             None
@@ -242,7 +246,7 @@ fn condition_clause(gate: &Gate) -> String {
         _ => None,
     };
     fields.extend(index.map(|index| ("each".to_owned(), format!("{:.1}", 1.0 / index.max(1e-3)).into())));
-    dictionary::of_fields("condition", &fields)
+    dictionary::sentence_from_fields("condition", &fields)
 }
 
 fn caveat_sentence(caveat: &PredictionCaveat, facts: &Facts) -> String {
@@ -341,7 +345,7 @@ fn format_expected_count(number: f64) -> String {
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use crate::document::text;
+    use crate::document::terminal_text;
     use crate::terminal::Extent;
     use jitterlab_analysis::outlook::TaskOutlook;
     use jitterlab_analysis::predict::predict;
@@ -371,7 +375,7 @@ mod tests {
         let task =
             TaskOutlook { task: "main".into(), prediction: Some(predicted(count)), ..TaskOutlook::default() };
         let outlook = Outlook { file: "run.parquet".into(), tasks: vec![task], warnings: Vec::new() };
-        text(&outlook, extent, Terminal { columns, ascii: true, colour: false })
+        terminal_text(&outlook, extent, Terminal { columns, ascii: true, colour: false })
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 
 /// The backgrounds of tables, from good to bad (256-colour palette).
-pub(crate) const SHADES: [u8; 5] = [78, 148, 220, 208, 203];
+pub(crate) const SHADE_CODES: [u8; 5] = [78, 148, 220, 208, 203];
 
 /// True if a character acts on the terminal instead of being visible: it moves the cursor, rings, clears, or
 /// changes the direction of the text after it.
-fn acts(c: char) -> bool {
+fn is_terminal_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -28,19 +28,19 @@ fn escape_where(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A name in one line: characters that act are shown as `\u001b`.
+/// A name in one line, its control characters shown as `\u001b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escape_where(text, acts)
+    escape_where(text, is_terminal_control)
 }
 
-/// A whole drawing or page: XML can hold no such characters at all, and HTML should not. Escapes are those of
+/// A drawing or page without control characters, which XML cannot hold and HTML should not. Escapes are those of
 /// strings in JSON and JavaScript.
 pub fn printable_drawing(text: &str) -> Cow<'_, str> {
-    escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
+    escape_where(text, |c| is_terminal_control(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// A text within HTML or XML, whatever is in it.
-pub fn markup(text: &str) -> Cow<'_, str> {
+/// A text with the special characters of HTML and XML escaped.
+pub fn escape_markup(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }
@@ -63,13 +63,13 @@ pub fn printable_name(text: &str) -> String {
     printable_drawing(text).replace('\t', " ")
 }
 
-/// The same in plain ASCII; characters without an equivalent become `?`.
+/// A text in plain ASCII; characters without an equivalent become `?`.
 ///
 /// ```
-/// # use jitterlab_report::printable::ascii;
-/// assert_eq!(ascii("−3 µs ± 1 µs of ß"), "-3 us +- 1 us of ?");
+/// # use jitterlab_report::printable::to_ascii;
+/// assert_eq!(to_ascii("−3 µs ± 1 µs of ß"), "-3 us +- 1 us of ?");
 /// ```
-pub fn ascii(text: &str) -> String {
+pub fn to_ascii(text: &str) -> String {
     const SPELLED: [(char, &str); 10] = [
         ('µ', "u"),
         ('−', "-"),
@@ -92,10 +92,10 @@ pub fn ascii(text: &str) -> String {
     plain
 }
 
-/// Whole output: lines, and the colours that this program uses, stay. Escapes are those of strings in JSON,
+/// Output whose control characters are escaped, except line feeds and the colours of this program. Escapes are those of strings in JSON,
 /// the only place where such characters can be in JSON.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| acts(c) && !matches!(c, '\n' | '\t');
+    let harmful = |c: char| is_terminal_control(c) && !matches!(c, '\n' | '\t');
     if !text.contains(harmful) {
         return Cow::Borrowed(text);
     }
@@ -103,7 +103,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(at) = rest.find('\x1b') {
         shown.push_str(&escape_where(&rest[..at], harmful));
-        let colour = colour_length(&rest[at..]);
+        let colour = colour_code_length(&rest[at..]);
         match colour {
             0 => shown.push_str("\\u001b"),
             length => shown.push_str(&rest[at..at + length]),
@@ -116,9 +116,9 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 
 /// Length of the code of one of this program's colours at the beginning of a text, 0 if there is none: other
 /// codes might hide the text after them.
-fn colour_length(text: &str) -> usize {
+fn colour_code_length(text: &str) -> usize {
     let code = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
-    let is_shade = |number: &str| SHADES.iter().any(|shade| number == shade.to_string());
+    let is_shade = |number: &str| SHADE_CODES.iter().any(|shade| number == shade.to_string());
     match code {
         Some((code @ ("0" | "2" | "31;1" | "32;1" | "33;1"), _)) => code.len() + 3,
         Some((code, _)) if code.strip_prefix("30;48;5;").is_some_and(is_shade) => code.len() + 3,
@@ -148,7 +148,7 @@ mod tests {
     fn json_stays_json() {
         let text = serde_json::to_string_pretty(&["a\u{9b}\u{7f}\x1b[2J\u{202e}"]).unwrap();
         let shown = printable_lines(&text);
-        assert!(!shown.chars().any(|c| acts(c) && c != '\n'), "{shown}");
+        assert!(!shown.chars().any(|c| is_terminal_control(c) && c != '\n'), "{shown}");
         assert_eq!(serde_json::from_str::<[String; 1]>(&shown).unwrap(), ["a\u{9b}\u{7f}\x1b[2J\u{202e}"]);
     }
 }

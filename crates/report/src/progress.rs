@@ -11,18 +11,18 @@ use crate::printable::printable;
 use crate::words::{count, exact, plural, time};
 
 /// Ends the line of a measurement on a terminal.
-const ENDS: &str = "  ^C ends";
+const CTRL_C_HINT: &str = "  ^C ends";
 
 /// Progress of a measurement in one line; of several tasks the one with the worst start is named. With a purpose, its
 /// limit takes the place of count and median.
-pub fn measured(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> String {
+pub fn measurement_line(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
     let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
     let elapsed = time((so_far.elapsed_ns / step_ns * step_ns) as f64);
     let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact(ns)));
     let tasks = &so_far.tasks;
     let activations = plural(tasks.iter().map(|task| task.stats.latency.count()).sum(), "activation");
-    let limit = limit(so_far, purpose);
+    let limit = limit_text(so_far, purpose);
     let several = if tasks.len() == 1 { String::new() } else { format!(" of {} tasks", tasks.len()) };
     let mut text = format!("{elapsed}{planned}: ") + &limit.clone().unwrap_or(activations + &several);
     let latest = tasks.iter().max_by_key(|task| task.stats.latency.max_ns());
@@ -38,19 +38,19 @@ pub fn measured(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Stri
     text + &format!(", {} missed", count(missed))
 }
 
-/// As many whole parts of a line as these columns hold, and how to end it where there is room: a longer line would break,
-/// and the next one could not replace it.
-pub fn fitting(line: &str, columns: usize) -> String {
+/// Cuts a line between its parts to fit these columns, or appends the hint for Ctrl-C where there is room: a longer line would
+/// break, and the next one could not replace it.
+pub fn fit_line(line: &str, columns: usize) -> String {
     let whole = line.chars().take(columns).collect::<String>();
     if whole.len() < line.len() {
         return whole.rsplit_once(", ").map_or(whole.clone(), |(parts, _)| parts.to_owned());
     }
-    let has_room = line.chars().count() + ENDS.len() <= columns;
-    whole + if has_room { ENDS } else { "" }
+    let has_room = line.chars().count() + CTRL_C_HINT.len() <= columns;
+    whole + if has_room { CTRL_C_HINT } else { "" }
 }
 
-/// Deciding quantity of a purpose, as far as it was seen, against its limit.
-fn limit(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option<String> {
+/// Deciding quantity of a purpose, as measured so far, with its limit.
+fn limit_text(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option<String> {
     let limit = purpose?.limits.first()?;
     let seen = |task: &TaskProgress| {
         let (latency, errors) = (&task.stats.latency, &task.stats.period_error);
@@ -64,29 +64,29 @@ fn limit(so_far: &MeasurementProgress, purpose: Option<&Purpose>) -> Option<Stri
         }
     };
     let worst_ns = so_far.tasks.iter().filter_map(seen).max()?;
-    let (name, usable) = (crate::purpose::measure(limit.measure), time(limit.limited as f64));
+    let (name, usable) = (crate::purpose::measure_name(limit.measure), time(limit.limited as f64));
     Some(format!("{name} {}, limit {usable}", time(worst_ns as f64)))
 }
 
 /// Progress of writing a run file that takes long.
-pub fn closing(done: u64, of: u64) -> String {
+pub fn closing_line(done: u64, of: u64) -> String {
     format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
 }
 
-/// A step, and the approximate time for the rest, if it is known.
-pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
+/// Text of a step with the approximate time for the rest, if it is known.
+pub fn step_with_time_left(of: &TrialStep, left_ns: Option<i64>) -> String {
     let whole_s = |ns: i64| (ns as f64 / 1e9).ceil() * 1e9;
     let left = left_ns.map_or_else(String::new, |ns| format!(", about {} left", time(whole_s(ns))));
-    step(of) + &left
+    step_text(of) + &left
 }
 
-/// A way to wait, tried with a control loop; all will still take `left_ns`.
-pub fn live_way(name: &str, load: &str, left_ns: f64) -> String {
+/// Progress of trying ways to wait with a control loop; all still take `left_ns`.
+pub fn wait_method_line(name: &str, load: &str, left_ns: f64) -> String {
     format!("{name} under load {load}, {} left", Human(left_ns))
 }
 
 /// Message of a command that continues an earlier call.
-pub fn goes_on(parts: usize, file: &Path) -> String {
+pub fn continuation_note(parts: usize, file: &Path) -> String {
     format!(
         "going on behind the {} that an earlier call of this command has measured ({}; remove it to begin anew)",
         plural(parts as u64, "part"),
@@ -94,14 +94,15 @@ pub fn goes_on(parts: usize, file: &Path) -> String {
     )
 }
 
-/// Why a program ends that the system refuses memory; in one piece, since to put it together would take some.
-pub const NO_MEMORY: &str = "error: the system has no memory left for this; give it more (ulimit -v, a container's limit), or \
+/// Error of a program that the system refuses memory; a constant, since formatting it would take some.
+pub const OUT_OF_MEMORY: &str = "error: the system has no memory left for this; give it more (ulimit -v, a container's limit), or \
                              a shorter run\n";
 
 /// Message of a command that is stopped.
-pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
+pub const CONTINUES_LATER: &str = "what was measured is kept: the same command goes on from here";
 
-pub fn step(step: &TrialStep) -> String {
+/// Text of a step of an experiment.
+pub fn step_text(step: &TrialStep) -> String {
     match step {
         TrialStep::EarlySleeps { methods, each_ns, proof: (turns, turn_ns) } => format!(
             "measuring early sleeps: {} for {} each, later {turns} turns of {} to prove it",
@@ -153,7 +154,7 @@ mod tests {
             stats: sample::stats(latencies),
         };
         let tasks = tasks.iter().map(task).collect();
-        measured(
+        measurement_line(
             &MeasurementProgress { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks },
             purpose,
         )
@@ -169,10 +170,10 @@ mod tests {
         assert_eq!(fieldbus, "4 s of 10 s: latency 90 µs, limit 500 µs, worst 90 µs, 0 missed");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
         assert_eq!(
-            fitting("4 s of 10 s: 3 activations, 0 missed", 45),
+            fit_line("4 s of 10 s: 3 activations, 0 missed", 45),
             "4 s of 10 s: 3 activations, 0 missed  ^C ends"
         );
-        assert_eq!(fitting("4 s of 10 s: 3 activations, 0 missed", 30), "4 s of 10 s: 3 activations");
-        assert_eq!(fitting("no part of it fits", 10), "no part of");
+        assert_eq!(fit_line("4 s of 10 s: 3 activations, 0 missed", 30), "4 s of 10 s: 3 activations");
+        assert_eq!(fit_line("no part of it fits", 10), "no part of");
     }
 }

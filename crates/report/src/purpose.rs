@@ -20,7 +20,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 
 /// A fitness within a sentence or a table.
 #[must_use]
-pub fn word(fitness: Fitness) -> &'static str {
+pub fn fitness_word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "good",
         Fitness::Limited => "usable",
@@ -30,24 +30,31 @@ pub fn word(fitness: Fitness) -> &'static str {
 }
 
 /// The judged purposes by fitness, the worst first: the word for it, and their names.
-pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
+pub(crate) fn purposes_by_fitness(
+    verdict: &Verdict,
+) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
     let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good];
-    let all = all.map(|fitness| (word(fitness), names(verdict.with(fitness))));
+    let all = all.map(|fitness| (fitness_word(fitness), names(verdict.with(fitness))));
     all.into_iter().filter(|(_, names)| !names.is_empty())
 }
 
 /// The deciding number of a purpose with its limits; its task is named where the run has several.
 #[must_use]
-pub fn decision(purpose: &str, decision: &DecidingFigure, tasks: usize) -> String {
-    format!("{}; {purpose}: {}.{}", decided_by(decision, tasks), limits(decision), open(decision))
+pub fn decision_sentence(purpose: &str, decision: &DecidingFigure, tasks: usize) -> String {
+    format!(
+        "{}; {purpose}: {}.{}",
+        deciding_value(decision, tasks),
+        limits_text(decision),
+        unseen_share_text(decision)
+    )
 }
 
-/// The same without the purpose's name, for people to whom it means nothing.
-pub(crate) fn plainly(decision: &DecidingFigure) -> String {
-    format!("{}; {}.{}", decided_by(decision, 1), limits(decision), open(decision))
+/// The deciding number with its limits, without the purpose's name, for people to whom it means nothing.
+pub(crate) fn plain_decision_sentence(decision: &DecidingFigure) -> String {
+    format!("{}; {}.{}", deciding_value(decision, 1), limits_text(decision), unseen_share_text(decision))
 }
 
-fn limits(decision: &DecidingFigure) -> String {
+fn limits_text(decision: &DecidingFigure) -> String {
     let limit = &decision.limit;
     match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "none may be missed".into(),
@@ -59,7 +66,7 @@ fn limits(decision: &DecidingFigure) -> String {
 }
 
 /// The measured value that decides.
-fn decided_by(decision: &DecidingFigure, tasks: usize) -> String {
+fn deciding_value(decision: &DecidingFigure, tasks: usize) -> String {
     let DecidingFigure { task, measured, at_most, limit, .. } = decision;
     let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
     let value = time(*measured as f64);
@@ -72,8 +79,8 @@ fn decided_by(decision: &DecidingFigure, tasks: usize) -> String {
     }
 }
 
-/// Share that the run may have missed.
-fn open(decision: &DecidingFigure) -> String {
+/// Sentence on the share that may be worse, unseen; empty if there is none.
+fn unseen_share_text(decision: &DecidingFigure) -> String {
     decision.open_share.map_or_else(String::new, |open| {
         format!(" Up to {} may be worse, unseen (95 % confidence, if they come one by one).", share(open))
     })
@@ -81,23 +88,23 @@ fn open(decision: &DecidingFigure) -> String {
 
 /// Fitness for each purpose, the worst first: the deciding value, and its limits. `None` for a single
 /// purpose, which the head covers.
-pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
+pub(crate) fn purpose_table(verdict: &Verdict) -> Option<Piece> {
     let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
     let mut judged: Vec<(&PurposeVerdict, &DecidingFigure)> = judged.collect();
     judged.sort_by_key(|(of, _)| std::cmp::Reverse(of.fitness));
     let one_task = judged.windows(2).all(|two| two[0].1.task == two[1].1.task);
     let row = |(of, by): &(&PurposeVerdict, &DecidingFigure)| {
         let limit = by.limit;
-        let value = |number| value(limit.measure, number);
+        let value = |number| measure_cell(limit.measure, number);
         let task = if one_task { String::new() } else { format!(" of {}", by.task) };
         let most = if by.at_most { ", at most" } else { "" };
         vec![
             Cell::from(of.purpose.as_str()),
-            Cell::Text(format!("{}{task}{most}", measure(limit.measure))),
+            Cell::Text(format!("{}{task}{most}", measure_name(limit.measure))),
             value(by.measured),
             value(limit.good),
             value(limit.limited),
-            Cell::Verdict { fitness: of.fitness, text: word(of.fitness).into() },
+            Cell::Verdict { fitness: of.fitness, text: fitness_word(of.fitness).into() },
         ]
     };
     let header = ["µs", "decided by", "seen", "good", "usable", ""];
@@ -106,7 +113,7 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
 
 /// A value of a measure, or a limit on it, in a table.
 #[must_use]
-pub fn value(measure: Measure, number: i64) -> Cell {
+pub fn measure_cell(measure: Measure, number: i64) -> Cell {
     match measure {
         Measure::Missed => Cell::Count(number.unsigned_abs()),
         _ => Cell::time(number as f64),
@@ -115,7 +122,7 @@ pub fn value(measure: Measure, number: i64) -> Cell {
 
 /// Name of a measure in a table.
 #[must_use]
-pub fn measure(measure: Measure) -> &'static str {
+pub fn measure_name(measure: Measure) -> &'static str {
     match measure {
         Measure::Interval => "period error",
         Measure::Latency => "latency",
@@ -125,7 +132,7 @@ pub fn measure(measure: Measure) -> &'static str {
 }
 
 /// The period that a task has to have to show whether a purpose is served.
-pub(crate) fn period(purpose: &PurposeVerdict) -> String {
+pub(crate) fn period_text(purpose: &PurposeVerdict) -> String {
     exact(purpose.period_ns)
 }
 

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Error, Quantity};
 
-/// Its name in sentences and on axes, its name in tables, and how it is asked for.
+/// Names of a quantity: in sentences and on axes, in tables, in options.
 fn names(quantity: Quantity) -> [&'static str; 3] {
     match quantity {
         Quantity::Latency => ["latency", "latency", "latency"],
@@ -14,31 +14,35 @@ fn names(quantity: Quantity) -> [&'static str; 3] {
     }
 }
 
-/// Its name in sentences and on axes.
+/// Name in sentences and on axes.
 pub fn name(quantity: Quantity) -> &'static str {
     names(quantity)[0]
 }
 
-/// Its name in tables.
-pub fn row(quantity: Quantity) -> &'static str {
+/// Name in tables.
+pub fn table_name(quantity: Quantity) -> &'static str {
     names(quantity)[1]
 }
 
 /// Names of the shown quantities in options, for help and errors: `latency, corrected, period, cycle,
 /// execution`.
-pub fn list() -> String {
+pub fn option_names() -> String {
     Quantity::SHOWN.map(|quantity| names(quantity)[2]).join(", ")
 }
 
 /// Help text of `plot --quantity`.
-pub fn help() -> String {
-    format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
+pub fn option_help() -> String {
+    format!(
+        "Of what, for histogram and percentiles: {}; for series: latency, period, execution",
+        option_names()
+    )
 }
 
 pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);
     found.ok_or_else(|| {
-        Error::bad_use(format!("{text:?} is not a quantity")).remedy(format!("choose one of {}", list()))
+        Error::bad_use(format!("{text:?} is not a quantity"))
+            .remedy(format!("choose one of {}", option_names()))
     })
 }

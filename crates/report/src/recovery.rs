@@ -4,15 +4,21 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::warning::Warning;
 
-use crate::warnings::sentence;
+use crate::warnings::warning_sentence;
 use crate::words::{count, list, plural};
 
 /// Contents of the run file, missing data, and whether the journal is still there.
-pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Option<&Path>) -> String {
+pub fn recovery_text(
+    run: &Path,
+    rows: u64,
+    bytes: u64,
+    damaged: &[Warning],
+    journal: Option<&Path>,
+) -> String {
     let mut text =
         format!("{}: {} recovered, {} bytes\n", run.display(), plural(rows, "activation"), count(bytes));
     for part in damaged {
-        text.push_str(&format!("  {}\n", sentence(part)));
+        text.push_str(&format!("  {}\n", warning_sentence(part)));
     }
     if let Some(journal) = journal {
         text.push_str(&format!("  {} is kept\n", journal.display()));
@@ -22,7 +28,7 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
 
 /// Restoration for each process that is gone: its number, the changes undone, and the failures. Then the
 /// number of kernel event recordings that were ended, and the things removed.
-pub fn restored<'a>(
+pub fn restoration_text<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,
     recordings: usize,
     left: &[PathBuf],
@@ -44,7 +50,7 @@ pub fn restored<'a>(
 }
 
 /// Message where processes that are gone have left the machine changed.
-pub fn offer(processes: &[u32]) -> String {
+pub fn restore_hint(processes: &[u32]) -> String {
     let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
     let noun = if processes.len() == 1 { "process" } else { "processes" };
     format!(
@@ -59,11 +65,11 @@ mod tests {
 
     #[test]
     fn what_could_not_be_put_back_is_named_under_its_process() {
-        assert_eq!(restored(std::iter::empty(), 0, &[]), "nothing to restore\n");
+        assert_eq!(restoration_text(std::iter::empty(), 0, &[]), "nothing to restore\n");
         let problem = ["cpu1 is gone".to_owned()];
         let processes = [(7, 1, &[][..]), (8, 2, &problem)];
         assert_eq!(
-            restored(processes.into_iter(), 1, &[PathBuf::from("left")]),
+            restoration_text(processes.into_iter(), 1, &[PathBuf::from("left")]),
             "process 7: 1 change undone\nprocess 8: 2 changes undone\n  could not be restored: cpu1 is gone\n\
              1 recording of the kernel's events ended\nremoved left, which a killed process left\n"
         );

@@ -5,9 +5,9 @@ use jitterlab_analysis::require::{ClaimPlan, LimitBasis, Outcome, PlannedRun, Re
 
 use jitterlab_model::Fitness;
 
-use crate::junit::{self, Case};
+use crate::junit::{self, TestCase};
 use crate::section::{Cell, Piece};
-use crate::warnings::gap;
+use crate::warnings::gap_text;
 use crate::words::{count, exact, share, time};
 
 /// The requirements of all tasks with their outcomes; `None` without requirements.
@@ -18,7 +18,7 @@ pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
     };
     let row = |task: &TaskOutlook, of: &RequirementResult| {
         let evidence = match of.unknown {
-            Some(unknown) => format!("the source does not say {}", gap(unknown)),
+            Some(unknown) => format!("the source does not say {}", gap_text(unknown)),
             None => format!("{}.{}", evidence_clause(of), deciding_fact(of)),
         };
         let outcome = Cell::Verdict { fitness: fitness(of.outcome), text: outcome_word(of.outcome).into() };
@@ -35,7 +35,7 @@ pub fn outcome_line(task: &str, result: &RequirementResult) -> String {
     match result.unknown {
         Some(unknown) => format!(
             "unknown: {task}: {required}: the source does not say {}, so it cannot be decided.",
-            gap(unknown)
+            gap_text(unknown)
         ),
         None => format!(
             "{}: {task}: {required}: {}.{}",
@@ -56,12 +56,12 @@ pub(crate) fn fitness(outcome: Outcome) -> Fitness {
 
 /// A test case for each requirement of each task.
 pub fn junit(suite: &str, decided: &Outlook) -> String {
-    junit::suite(suite, &[], &test_cases(decided))
+    junit::test_suite_xml(suite, &[], &test_cases(decided))
 }
 
-pub(crate) fn test_cases(decided: &Outlook) -> Vec<Case> {
+pub(crate) fn test_cases(decided: &Outlook) -> Vec<TestCase> {
     let each = decided.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
-    let case = |(task, of): (&TaskOutlook, &RequirementResult)| Case {
+    let case = |(task, of): (&TaskOutlook, &RequirementResult)| TestCase {
         class: task.task.clone(),
         name: of.requirement.text.clone(),
         fitness: fitness(of.outcome),
@@ -72,7 +72,7 @@ pub(crate) fn test_cases(decided: &Outlook) -> Vec<Case> {
 
 pub(crate) fn evidence_sentence(task: &str, result: &RequirementResult) -> String {
     match result.unknown {
-        Some(unknown) => format!("{task}: the source does not say {}.", gap(unknown)),
+        Some(unknown) => format!("{task}: the source does not say {}.", gap_text(unknown)),
         None => format!("{task}: {}.", evidence_clause(result)),
     }
 }

@@ -6,7 +6,7 @@ use jitterlab_analysis::measured::Neighbours;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, CpuSet, Flags, Gap, Keep, RunInfo, StopReason, TaskRun};
 
-use crate::dictionary::{fields, sentence, tag};
+use crate::dictionary::{event_fields, event_name, sentence};
 use crate::loads;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece};
@@ -24,21 +24,21 @@ pub fn announcement(info: &RunInfo) -> String {
     for task in &info.tasks {
         text.push_str(&wrap(&task_line(info, task)));
     }
-    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+    if let Some(placed) = warnings::placement_sentence(info.placement.as_ref()) {
         text.push_str(&wrap(&placed));
     }
-    text + &refusals(info)
+    text + &refusal_lines(info)
 }
 
 /// The periodic threads that were found in a program.
-pub fn found(info: &RunInfo) -> String {
+pub fn found_threads_text(info: &RunInfo) -> String {
     let tasks = info.tasks.iter().map(|task| wrap(&task_line(info, task)));
     let threads = plural(info.tasks.len() as u64, "periodic thread");
-    format!("{threads}:\n{}", tasks.collect::<String>()) + &refusals(info)
+    format!("{threads}:\n{}", tasks.collect::<String>()) + &refusal_lines(info)
 }
 
 /// Requests that the system refused, with the remedy for each; empty if nothing was refused.
-pub fn refusals(info: &RunInfo) -> String {
+pub fn refusal_lines(info: &RunInfo) -> String {
     info.refused
         .iter()
         .map(|r| wrap(&format!("refused: {} ({})", r.what, r.why)) + &format!("  remedy: {}\n", r.remedy))
@@ -66,9 +66,9 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
         return format!("{}: {every}{cpu}, {overrun}, policy, wake-up and work unknown", spec.name);
     }
     let how = match &task.watched {
-        Some(watched) => waiting::watched(watched),
+        Some(watched) => waiting::watched_text(watched),
         None if !task.knows(Gap::Settings) => "a loop of a program's own".into(),
-        None => format!("{}, work {}, overrun {}", waiting::how(spec), spec.work, spec.overrun),
+        None => format!("{}, work {}, overrun {}", waiting::wait_text(spec), spec.work, spec.overrun),
     };
     let (policy, cpus) = match &task.granted {
         Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),
@@ -81,7 +81,7 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
 }
 
 /// Conditions of a run, in names and values.
-pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
+pub(crate) fn run_facts(info: &RunInfo) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut fact = |term: &str, text: String| facts.push((term.to_owned(), text));
     if let Some(machine) = &info.facts_before {
@@ -92,24 +92,24 @@ pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
         parts.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
     fact("Measured", parts.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", loads::of_run(info));
+    fact("Load beside it", loads::run_load(info));
     for task in &info.tasks {
         fact("Task", task_line(info, task));
     }
     if let Some(stop) = &info.stop {
-        fact("Ended by", stopped(stop, info));
+        fact("Ended by", stop_sentence(stop, info));
     }
     if let Keep::Spikes { above_ns } = info.keep {
         fact("Kept", format!("per-second histograms, and activations from {} latency on", exact(above_ns)));
     }
-    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+    if let Some(placed) = warnings::placement_sentence(info.placement.as_ref()) {
         fact("Processors", placed);
     }
     facts
 }
 
-fn stopped(stop: &StopReason, info: &RunInfo) -> String {
-    let mut quantities = fields(stop);
+fn stop_sentence(stop: &StopReason, info: &RunInfo) -> String {
+    let mut quantities = event_fields(stop);
     if let StopReason::Overloaded { overload, .. } = stop {
         quantities.insert("overload".into(), overload.to_string().into());
     }
@@ -117,11 +117,11 @@ fn stopped(stop: &StopReason, info: &RunInfo) -> String {
         let spec = task.as_u64().and_then(|task| Some(&info.tasks.get(task as usize)?.spec));
         *task = spec.map_or("?", |spec| spec.name.as_str()).into();
     }
-    sentence("stop", tag(&quantities, "reason"), &quantities)
+    sentence("stop", event_name(&quantities, "reason"), &quantities)
 }
 
 /// The activation that reached the limit, after those before it, and why it was late where that is known.
-pub(crate) fn around(info: &RunInfo, around: &Neighbours, why: &[TaskWhy]) -> Vec<Piece> {
+pub(crate) fn neighbour_pieces(info: &RunInfo, around: &Neighbours, why: &[TaskWhy]) -> Vec<Piece> {
     let task = info.tasks.get(around.task);
     let name = task.map_or("?", |t| t.spec.name.as_str());
     let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);

@@ -35,7 +35,7 @@ impl Section {
         Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
     }
 
-    /// Its charts, in order, folded ones included; of several to choose from the first.
+    /// Charts of the section in order, folded ones included; without those of choices.
     pub fn charts(&self) -> Vec<&Chart> {
         fn of(pieces: &[Piece]) -> Vec<&Chart> {
             let charts = pieces.iter().flat_map(|piece| match piece {
@@ -49,6 +49,7 @@ impl Section {
     }
 }
 
+/// An element of a section.
 #[expect(clippy::large_enum_variant, reason = "a section has few pieces, and a figure's data lie elsewhere")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "kebab-case")]
@@ -78,7 +79,7 @@ pub enum Piece {
         /// Label of the choice.
         label: String,
         /// The figures, the first one seen first.
-        figures: Vec<Shown>,
+        figures: Vec<FigureOption>,
     },
     /// Lines to be shown as they are, in a fixed-width font.
     Verbatim {
@@ -196,13 +197,13 @@ impl Cell {
         Cell::Time { ns, bin_ns: 0.0 }
     }
 
-    /// A value where there is one.
-    pub fn new<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
+    /// A cell made of the value, or an empty one for `None`.
+    pub fn optional<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
         value.map_or(Cell::Nothing, cell)
     }
 
     /// The value as every renderer writes it.
-    pub fn written(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self {
             Cell::Nothing => "-".into(),
             Cell::Text(text) | Cell::Verdict { text, .. } | Cell::Shaded { text, .. } => text.clone(),
@@ -228,19 +229,20 @@ impl From<&str> for Cell {
 
 /// One of several figures to choose from: charts below each other, which move together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct FigureOption {
     /// Name among the others.
     pub label: String,
     pub charts: Vec<Chart>,
     /// Finer detail on the page; `None` if the charts hold all there is.
-    pub detail: Option<Detail>,
+    pub detail: Option<SeriesDetail>,
     /// The point in the section's other figures that selects this one: a click at it shows this.
-    pub stands_at: Option<[f64; 2]>,
+    #[serde(rename = "stands_at")]
+    pub selecting_point: Option<[f64; 2]>,
 }
 
 /// The series that charts are of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct SeriesDetail {
     /// Number of the run.
     pub run: usize,
     /// Number of the task within the run.

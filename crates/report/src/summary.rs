@@ -9,46 +9,48 @@ use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, Gap, Known, Quantity, RunInfo, TaskRun, Warning};
 
-use crate::caveats::{distinct, statement};
+use crate::caveats::{distinct_clauses, task_statement};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::document::Present;
-use crate::head::{self, Head, shown};
+use crate::head::{self, Head, file_argument};
 use crate::requirement::outcome_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{MANY, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time};
+use crate::words::{
+    MANY_TASKS, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time,
+};
 use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
 
 /// A quantile is shown where at least this many values lie beyond it.
-const BEYOND: u64 = 10;
+const MIN_BEYOND: u64 = 10;
 
 /// One value in this many lies beyond the last quantile of the short table.
-const RAREST: u64 = 1_000;
+const RAREST_ONE_IN: u64 = 1_000;
 
 impl Present for MeasuredRun {
     const KIND: &'static str = "run";
 
     fn head(&self) -> Option<Head> {
-        head::run::measured(self)
+        head::run::measured_head(self)
     }
 
     fn sections(&self) -> Vec<Section> {
         let info = &self.run;
         let tasks: Vec<&MeasuredTask> = self.tasks.iter().collect();
-        let mut pieces = answer(info, self.verdict.as_ref(), &tasks);
+        let mut pieces = main_tables(info, self.verdict.as_ref(), &tasks);
         let required = self.required.iter().flat_map(|required| &required.tasks);
         pieces.extend(
             required.flat_map(|task| {
                 task.requirements.iter().map(|of| Piece::text(outcome_line(&task.task, of)))
             }),
         );
-        pieces.extend(isolation::comparison(self));
+        pieces.extend(isolation::isolation_table(self));
         pieces.extend(self.why.iter().flat_map(|of| why::brief(of, info)));
-        pieces.extend(self.around.iter().flat_map(|around| run::around(info, around, &self.why)));
-        pieces.extend(notes(info, &tasks, Vec::new()));
-        let mut folded = details(info, &tasks);
-        folded.extend(tasks.iter().filter_map(|task| histogram(task, Chart::TALL)));
+        pieces.extend(self.around.iter().flat_map(|around| run::neighbour_pieces(info, around, &self.why)));
+        pieces.extend(note_pieces(info, &tasks, Vec::new()));
+        let mut folded = detail_pieces(info, &tasks);
+        folded.extend(tasks.iter().filter_map(|task| histogram_piece(task, Chart::TALL)));
         folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
-        pieces.push(Piece::details(FOLDED, folded));
+        pieces.push(Piece::details(DETAILS_TITLE, folded));
         vec![Section::new(
             "run",
             "Measured run",
@@ -59,8 +61,8 @@ impl Present for MeasuredRun {
 }
 
 /// Path of the saved run, for the end of its result.
-pub fn saved(file: &Path) -> String {
-    let file = shown(&file.display().to_string());
+pub fn saved_note(file: &Path) -> String {
+    let file = file_argument(&file.display().to_string());
     format!("saved {file}; more: jitterlab analyze {file}")
 }
 
@@ -68,17 +70,18 @@ pub fn saved(file: &Path) -> String {
 pub const NOT_SAVED: &str = "no run file was written: these figures are all that is left of the run";
 
 /// Title of the folded part of a run.
-pub(crate) const FOLDED: &str = "Every figure, the histogram, and how it was measured";
+pub(crate) const DETAILS_TITLE: &str = "Every figure, the histogram, and how it was measured";
 
 /// The tables that everybody wants: how each purpose is served, and the main figures.
-pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&MeasuredTask]) -> Vec<Piece> {
+pub(crate) fn main_tables(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let several = tasks.len() > 1;
     let each = || info.tasks.iter().zip(tasks);
-    let named = |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activations(&of.summary));
+    let named =
+        |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activation_counts(&of.summary));
     let conditions = conditions(info);
     let caption = match each().map(named).collect::<Vec<_>>().as_slice() {
-        named if named.len() >= MANY => many(tasks, &conditions),
-        [(name, counts)] => format!("{}: {counts}", list_of(&[name.clone(), conditions])),
+        named if named.len() >= MANY_TASKS => joint_counts(tasks, &conditions),
+        [(name, counts)] => format!("{}: {counts}", join_nonempty(&[name.clone(), conditions])),
         named => {
             let each: Vec<String> = named.iter().map(|(name, counts)| format!("{name}: {counts}")).collect();
             let conditions = if conditions.is_empty() { conditions } else { format!("{conditions}. ") };
@@ -86,28 +89,28 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
         }
     };
     let mut sorted: Vec<(&TaskRun, &&MeasuredTask)> = each().collect();
-    if sorted.len() >= MANY {
+    if sorted.len() >= MANY_TASKS {
         sorted.sort_by_key(|(_, task)| worst_ns(&task.summary).unwrap_or(i64::MAX));
     }
-    let extremes = if sorted.len() >= MANY { best_and_worst(&sorted) } else { None };
+    let extremes = if sorted.len() >= MANY_TASKS { best_and_worst(&sorted) } else { None };
     let known = sorted.iter().filter(|(_, task)| !task.summary.unknown.contains(&Gap::Unit));
     let rows = known.flat_map(|(spec, task)| {
         let summary = &task.summary;
-        let label = placed(spec, tasks.len() >= MANY);
+        let label = name_with_cpu(spec, tasks.len() >= MANY_TASKS);
         let name = move |quantity| match several {
-            true => format!("{label}: {}", quantity::row(quantity)),
-            false => quantity::row(quantity).to_owned(),
+            true => format!("{label}: {}", quantity::table_name(quantity)),
+            false => quantity::table_name(quantity).to_owned(),
         };
         let main = summary.quantities().into_iter().filter(|(quantity, _)| is_main(*quantity, summary));
-        main.filter(|(_, figures)| is_known(figures))
-            .map(move |(quantity, figures)| row(name(quantity), figures, summary, false))
+        main.filter(|(_, figures)| has_any_figure(figures))
+            .map(move |(quantity, figures)| figure_row(name(quantity), figures, summary, false))
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     let figures = match rows.is_empty() {
         true => Piece::text(caption),
         false => Piece::table(caption, &header(false), rows),
     };
-    verdict.and_then(purpose::table).into_iter().chain(extremes).chain([figures]).collect()
+    verdict.and_then(purpose::purpose_table).into_iter().chain(extremes).chain([figures]).collect()
 }
 
 /// The largest latency of a task, or else the largest error of its period.
@@ -117,12 +120,12 @@ fn worst_ns(summary: &Summary) -> Option<i64> {
 }
 
 /// A task's name, and the processor to which it was bound, unless the name contains it.
-fn placed(task: &TaskRun, with_cpu: bool) -> String {
+fn name_with_cpu(task: &TaskRun, with_cpu: bool) -> String {
     let cpu = task.spec.cpu.filter(|cpu| with_cpu && !task.spec.name.ends_with(&cpu.to_string()));
     cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))
 }
 
-/// The two tasks that many ask for, of those that are named as the worst is: stages of one activation are not held against each
+/// Names and worst values of the best and the worst task, of those that are named as the worst is: stages of one activation are not held against each
 /// other.
 fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
@@ -131,14 +134,14 @@ fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     let is_sure =
         sorted.iter().all(|(_, of)| Gap::EVERYTHING.iter().all(|gap| !of.summary.unknown.contains(gap)));
     let named = |task: &TaskRun, of: &MeasuredTask| {
-        Some(format!("{}, {}", placed(task, true), time(worst_ns(&of.summary)? as f64)))
+        Some(format!("{}, {}", name_with_cpu(task, true), time(worst_ns(&of.summary)? as f64)))
     };
     let said = format!("Best: {} at most. Worst: {}.", named(best, of_best)?, named(worst, of_worst)?);
     (is_sure && best.spec.name != worst.spec.name).then(|| Piece::text(said))
 }
 
 /// Number of activations that many tasks ran and missed, with their common facts once.
-fn many(tasks: &[&MeasuredTask], conditions: &str) -> String {
+fn joint_counts(tasks: &[&MeasuredTask], conditions: &str) -> String {
     let counts: Option<Vec<u64>> = tasks.iter().map(|task| task.summary.executed.exactly()).collect();
     let counts = counts.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
     let ran = match counts {
@@ -148,7 +151,7 @@ fn many(tasks: &[&MeasuredTask], conditions: &str) -> String {
     };
     let mut misses: Vec<(String, Vec<String>)> = Vec::new();
     for task in tasks {
-        let of_task = missed(&task.summary);
+        let of_task = missed_text(&task.summary);
         match misses.iter_mut().find(|(known, _)| *known == of_task) {
             Some((_, names)) => names.push(task.summary.task.clone()),
             None => misses.push((of_task, vec![task.summary.task.clone()])),
@@ -181,30 +184,30 @@ fn conditions(info: &RunInfo) -> String {
         Bench::Mcu => String::new(),
         _ if info.loads.is_empty() && info.load.specs().is_none() => String::new(),
         Bench::Host if info.loads.is_empty() && info.load.is_none() => "no load started".into(),
-        _ => format!("load: {}", loads::of_run(info)),
+        _ => format!("load: {}", loads::run_load(info)),
     };
-    list_of(&[length.unwrap_or_default(), load])
+    join_nonempty(&[length.unwrap_or_default(), load])
 }
 
 /// Joins the non-empty parts with commas.
-fn list_of(parts: &[String]) -> String {
+fn join_nonempty(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Numbers of activations that ran and that were missed.
-fn activations(summary: &Summary) -> String {
-    format!("{} activations, {}", known_count(summary.executed), missed(summary))
+fn activation_counts(summary: &Summary) -> String {
+    format!("{} activations, {}", known_count(summary.executed), missed_text(summary))
 }
 
 /// Number of missed due times, and the task's reaction to them.
-fn missed(summary: &Summary) -> String {
+fn missed_text(summary: &Summary) -> String {
     let missed = match summary.missed {
         Known::Unknown => "missed ones unknown".into(),
         missed => format!("{} missed", known_count(missed)),
     };
     let part = summary.missed_share().filter(|part| *part > 0.0).map(share);
     let overrun = summary.overrun.exactly().map(|policy| format!("overrun: {policy}"));
-    let of_missed = list_of(&[part.unwrap_or_default(), overrun.unwrap_or_default()]);
+    let of_missed = join_nonempty(&[part.unwrap_or_default(), overrun.unwrap_or_default()]);
     let of_missed = if of_missed.is_empty() { of_missed } else { format!(" ({of_missed})") };
     let lost = match summary.dropped {
         Known::Exactly(0) | Known::Unknown => String::new(),
@@ -215,27 +218,27 @@ fn missed(summary: &Summary) -> String {
 
 /// Warnings, findings (`found`) and caveats about the figures; those that could change the verdict come
 /// first.
-pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
-    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
+pub(crate) fn note_pieces(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
+    let caveats = distinct_clauses(tasks.iter().flat_map(|task| &task.caveats));
     let grave: Vec<&Warning> = info.warnings.iter().filter(|of| **of != Warning::NoChecksums).collect();
-    let all = warnings::sentences(&grave).into_iter().chain(found).chain(caveats);
+    let all = warnings::warning_sentences(&grave).into_iter().chain(found).chain(caveats);
     all.map(|text| Piece::note(sentence(&text))).collect()
 }
 
 /// Everything else that is known of a run and its tasks.
-pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
+pub(crate) fn detail_pieces(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let refused = info.refused.iter().map(|refusal| {
         Piece::text(format!("Refused: {} ({}). Remedy: {}", refusal.what, refusal.why, refusal.remedy))
     });
-    let mut pieces = vec![Piece::facts("", run::facts(info))];
+    let mut pieces = vec![Piece::facts("", run::run_facts(info))];
     pieces.extend(refused);
     let unchecked = info.warnings.iter().filter(|warning| **warning == Warning::NoChecksums);
-    pieces.extend(unchecked.map(|warning| Piece::text(sentence(&warnings::sentence(warning)))));
+    pieces.extend(unchecked.map(|warning| Piece::text(sentence(&warnings::warning_sentence(warning)))));
     for (task, MeasuredTask { summary, .. }) in info.tasks.iter().zip(tasks) {
-        pieces.push(Piece::text(statement(summary, measured_ns(task))));
-        pieces.extend(waiting::findings(task).into_iter().map(Piece::text));
-        pieces.push(Piece::Table(every_figure(summary)));
-        let unknown = summary.quantities().into_iter().filter(|(_, figures)| !is_known(figures));
+        pieces.push(Piece::text(task_statement(summary, measured_ns(task))));
+        pieces.extend(waiting::finding_sentences(task).into_iter().map(Piece::text));
+        pieces.push(Piece::Table(figure_table(summary)));
+        let unknown = summary.quantities().into_iter().filter(|(_, figures)| !has_any_figure(figures));
         let unknown: Vec<String> = unknown.map(|(of, _)| quantity::name(of).to_owned()).collect();
         if !unknown.is_empty() {
             pieces.push(Piece::text(format!("Unknown: {}.", list(&unknown))));
@@ -244,14 +247,15 @@ pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     pieces
 }
 
-pub(crate) fn every_figure(summary: &Summary) -> Table {
-    let known = summary.quantities().into_iter().filter(|(_, figures)| is_known(figures));
-    let rows = known.map(|(quantity, figures)| row(quantity::row(quantity).into(), figures, summary, true));
-    Table::new(format!("{}: {}", summary.task, activations(summary)), &header(true), rows)
+pub(crate) fn figure_table(summary: &Summary) -> Table {
+    let known = summary.quantities().into_iter().filter(|(_, figures)| has_any_figure(figures));
+    let rows = known
+        .map(|(quantity, figures)| figure_row(quantity::table_name(quantity).into(), figures, summary, true));
+    Table::new(format!("{}: {}", summary.task, activation_counts(summary)), &header(true), rows)
 }
 
 /// True if any figure of a quantity is known.
-fn is_known(figures: &Statistics) -> bool {
+fn has_any_figure(figures: &Statistics) -> bool {
     let percentile = figures.percentiles().any(|(_, ns)| ns.at_least().is_some());
     percentile || figures.min_ns.is_some() || figures.max_ns.is_some() || figures.mean_ns.is_some()
 }
@@ -259,26 +263,27 @@ fn is_known(figures: &Statistics) -> bool {
 /// Headings of figures: all of them, or the main ones.
 fn header(all: bool) -> Vec<&'static str> {
     let moments: &[&str] = if all { &["mean", "sd"] } else { &[] };
-    let percentiles = PERCENTILES.iter().filter(|p| all || p.one_in <= RAREST).map(|p| p.name);
+    let percentiles = PERCENTILES.iter().filter(|p| all || p.one_in <= RAREST_ONE_IN).map(|p| p.name);
     ["µs", "min"].into_iter().chain(moments.iter().copied()).chain(percentiles).chain(["max"]).collect()
 }
 
-fn row(name: String, figures: &Statistics, summary: &Summary, all: bool) -> Vec<Cell> {
-    let whole = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+fn figure_row(name: String, figures: &Statistics, summary: &Summary, all: bool) -> Vec<Cell> {
+    let whole = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
     let mut cells = vec![Cell::Text(name), whole(figures.min_ns)];
     if all {
-        cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::new(ns, Cell::time)));
+        cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::optional(ns, Cell::time)));
     }
     let is_counted = !summary.unknown.contains(&Gap::Count);
-    let is_supported = |p: Percentile| !is_counted || figures.count / p.one_in >= BEYOND;
-    let percentiles = figures.percentiles().filter(|(p, _)| all || p.one_in <= RAREST);
-    cells.extend(percentiles.map(|(p, ns)| if is_supported(p) { bounded(ns) } else { Cell::Nothing }));
+    let is_supported = |p: Percentile| !is_counted || figures.count / p.one_in >= MIN_BEYOND;
+    let percentiles = figures.percentiles().filter(|(p, _)| all || p.one_in <= RAREST_ONE_IN);
+    cells
+        .extend(percentiles.map(|(p, ns)| if is_supported(p) { percentile_cell(ns) } else { Cell::Nothing }));
     cells.push(whole(figures.max_ns));
     cells
 }
 
 /// A percentile: `>12` where it is only known to be above that.
-fn bounded(ns: Known<i64>) -> Cell {
+fn percentile_cell(ns: Known<i64>) -> Cell {
     match (ns.exactly(), ns.at_least()) {
         (Some(ns), _) => Cell::time(ns as f64),
         (None, Some(low)) => Cell::Text(format!(">{}", microseconds_of_bins(low as f64, 0.0))),
@@ -288,15 +293,15 @@ fn bounded(ns: Known<i64>) -> Cell {
 
 /// Histograms of the latencies of some tasks; for many tasks only of the first and the last by their largest
 /// values.
-pub(crate) fn histograms(tasks: &[&MeasuredTask]) -> Vec<Piece> {
+pub(crate) fn histogram_pieces(tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let (mut shown, unknown): (Vec<&MeasuredTask>, Vec<&MeasuredTask>) =
         tasks.iter().partition(|task| has_shape(task));
     let names: Vec<String> = unknown.iter().map(|task| task.summary.task.clone()).collect();
-    if shown.len() >= MANY {
+    if shown.len() >= MANY_TASKS {
         shown.sort_by_key(|task| task.summary.latency.max_ns);
         shown.drain(1..shown.len() - 1);
     }
-    let charts = shown.into_iter().filter_map(|task| histogram(task, Chart::GLANCE));
+    let charts = shown.into_iter().filter_map(|task| histogram_piece(task, Chart::GLANCE));
     let without = (!names.is_empty()).then(|| {
         let (of, is) = if names.len() > 1 { ("distributions", "are") } else { ("distribution", "is") };
         Piece::text(format!("The {of} of {}'s latencies {is} unknown.", list_some(&names)))
@@ -309,7 +314,7 @@ fn has_shape(task: &MeasuredTask) -> bool {
 }
 
 /// Histogram of a task's latencies, if it is known.
-fn histogram(task: &MeasuredTask, height: u32) -> Option<Piece> {
+fn histogram_piece(task: &MeasuredTask, height: u32) -> Option<Piece> {
     let (name, latency) = (&task.summary.task, task.latency_histogram());
     if !has_shape(task) {
         return None;
@@ -323,8 +328,8 @@ fn histogram(task: &MeasuredTask, height: u32) -> Option<Piece> {
             count(latency.count())
         ),
         x: Axis::span("latency", low_ns, low_ns > 0 && high_ns > 30 * low_ns),
-        y: Axis::log("count").or(Scale::Linear),
-        layers: vec![Layer::new(name, 0, Shape::counts(&latency))],
+        y: Axis::log("count").with_other_scale(Scale::Linear),
+        layers: vec![Layer::new(name, 0, Shape::from_distribution(&latency))],
         height,
     }))
 }
@@ -359,7 +364,7 @@ mod tests {
     }
 
     fn shown(run: &MeasuredRun, extent: Extent, columns: usize) -> String {
-        document::text(run, extent, Terminal { columns, ascii: false, colour: false })
+        document::terminal_text(run, extent, Terminal { columns, ascii: false, colour: false })
     }
 
     #[test]
@@ -378,7 +383,7 @@ mod tests {
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let run = MeasuredRun::new(run, &[stats], None);
         let summary = &run.tasks[0].summary;
-        let cells = row("latency".into(), &summary.latency, summary, false);
+        let cells = figure_row("latency".into(), &summary.latency, summary, false);
         let is_there: Vec<bool> = cells.iter().skip(2).map(|cell| *cell != Cell::Nothing).collect();
         assert_eq!(is_there, [true, true, false, false, true], "p50, p90, p99, p99.9, max");
     }

@@ -1,21 +1,21 @@
 //! Tables in columns for the terminal, as wide as it is.
 
 use crate::section::{Cell, Table};
-use crate::wrap::{lines, width, words};
+use crate::wrap::{break_lines, display_width, unbreakable_words};
 
 /// Columns that a narrow terminal does without, the first to go first.
-const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
+const DROPPED_COLUMNS: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
 /// Number of columns that remain in the short form of a table.
-const LEAST: usize = 3;
+const MIN_COLUMNS: usize = 3;
 /// Longer words may be broken into several lines of their column.
-const PROSE: usize = 28;
+const PROSE_CHARACTERS: usize = 28;
 /// No column of words gets narrower than this.
-const NARROWEST: usize = 16;
+const MIN_PROSE_COLUMNS: usize = 16;
 
 /// Fits a table into at most `widest` columns of the terminal: less important columns go first, then words
 /// are broken within their column, then the table is turned. If all of that is not enough, each row gets
 /// lines of its own if `everything` is set; otherwise the last columns go.
-pub(crate) fn fitted(
+pub(crate) fn fit_table(
     table: &Table,
     widest: usize,
     everything: bool,
@@ -23,29 +23,29 @@ pub(crate) fn fitted(
 ) -> String {
     let fits = |table: &Table| {
         let grid = Grid::new(table, write);
-        let widths = grid.fitted(widest)?;
+        let widths = grid.fitted_widths(widest)?;
         Some(grid.text(&widths, "  "))
     };
     let mut kept = table.clone();
-    for name in LEFT_OUT {
+    for name in DROPPED_COLUMNS {
         if let Some(text) = fits(&kept) {
             return text;
         }
         if let Some(at) = kept.header.iter().skip(1).position(|title| title == name) {
-            kept = without(kept, at + 1);
+            kept = without_column(kept, at + 1);
         }
     }
-    if let Some(text) = fits(&kept).or_else(|| fits(&turned(table, write))) {
+    if let Some(text) = fits(&kept).or_else(|| fits(&transpose(table, write))) {
         return text;
     }
-    while !everything && kept.header.len() > LEAST {
+    while !everything && kept.header.len() > MIN_COLUMNS {
         let last = kept.header.len() - 1;
-        kept = without(kept, last);
+        kept = without_column(kept, last);
         if let Some(text) = fits(&kept) {
             return text;
         }
     }
-    records(table, widest, write)
+    row_records(table, widest, write)
 }
 
 /// True for a number as tables hold it, which ends at the right of its column.
@@ -66,7 +66,9 @@ impl Grid {
     fn new(table: &Table, write: &dyn Fn(&Cell) -> String) -> Self {
         let is_words = |column: usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.get(column));
-            cells.clone().any(|cell| matches!(cell, Cell::Text(text) if width(text) > PROSE))
+            cells
+                .clone()
+                .any(|cell| matches!(cell, Cell::Text(text) if display_width(text) > PROSE_CHARACTERS))
                 || cells.clone().any(|cell| *cell != Cell::Nothing)
                     && cells.all(|cell| match cell {
                         Cell::Nothing => true,
@@ -82,19 +84,19 @@ impl Grid {
     }
 
     /// The widths that its columns would like to have.
-    fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.header.iter().map(|cell| width(cell)).collect();
+    fn natural_widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.header.iter().map(|cell| display_width(cell)).collect();
         for row in &self.rows {
-            widths.iter_mut().zip(row).for_each(|(most, cell)| *most = width(cell).max(*most));
+            widths.iter_mut().zip(row).for_each(|(most, cell)| *most = display_width(cell).max(*most));
         }
         widths
     }
 
     /// Widths that fit, those of words smaller than they would like to be where that is needed.
-    fn fitted(&self, widest: usize) -> Option<Vec<usize>> {
-        let mut widths = self.widths();
+    fn fitted_widths(&self, widest: usize) -> Option<Vec<usize>> {
+        let mut widths = self.natural_widths();
         let gaps = 2 * widths.len();
-        let least = |column: usize| self.longest_word(column).max(NARROWEST);
+        let least = |column: usize| self.longest_word(column).max(MIN_PROSE_COLUMNS);
         let is_prose = |column: &usize| self.is_words[*column] && widths[*column] > least(*column);
         let mut prose: Vec<usize> = (0..widths.len()).filter(is_prose).collect();
         let rigid: usize =
@@ -112,7 +114,7 @@ impl Grid {
 
     fn longest_word(&self, column: usize) -> usize {
         let cells = std::iter::once(&self.header).chain(&self.rows).filter_map(|row| row.get(column));
-        cells.flat_map(|cell| words(cell)).map(|word| width(&word)).max().unwrap_or(0)
+        cells.flat_map(|cell| unbreakable_words(cell)).map(|word| display_width(&word)).max().unwrap_or(0)
     }
 
     fn text(&self, widths: &[usize], gap: &str) -> String {
@@ -122,7 +124,7 @@ impl Grid {
 
     fn row(&self, row: &[String], widths: &[usize], gap: &str) -> String {
         let broken = |(cell, (wide, is_words)): (&String, (&usize, &bool))| match is_words {
-            true => lines(cell, *wide),
+            true => break_lines(cell, *wide),
             false => vec![cell.clone()],
         };
         let cells: Vec<Vec<String>> = row.iter().zip(widths.iter().zip(&self.is_words)).map(broken).collect();
@@ -130,7 +132,7 @@ impl Grid {
         let line = |number: usize| {
             let cells = cells.iter().enumerate().map(|(column, lines)| {
                 let text = lines.get(number).map_or("", String::as_str);
-                let pad = " ".repeat(widths[column].saturating_sub(width(text)));
+                let pad = " ".repeat(widths[column].saturating_sub(display_width(text)));
                 if self.is_words[column] { format!("{text}{pad}") } else { format!("{pad}{text}") }
             });
             format!("  {}", cells.collect::<Vec<_>>().join(gap)).trim_end().to_owned() + "\n"
@@ -139,35 +141,35 @@ impl Grid {
     }
 }
 
-/// A name with its value to the right; further lines of the value are aligned with its first.
-pub(crate) fn fact(name: &str, value: &str, indent: usize, longest: usize, widest: usize) -> String {
+/// Lines of a name with its value to the right; further lines of the value are aligned with its first.
+pub(crate) fn fact_lines(name: &str, value: &str, indent: usize, longest: usize, widest: usize) -> String {
     let blanks = |number: usize| " ".repeat(number);
     let at = indent + longest + 2;
-    let is_narrow = widest < at + NARROWEST && widest < at + width(value);
+    let is_narrow = widest < at + MIN_PROSE_COLUMNS && widest < at + display_width(value);
     let (at, gap) = match is_narrow {
         true => (indent + 2, format!("\n{}", blanks(indent + 2))),
-        false => (at, blanks(at - indent - width(name))),
+        false => (at, blanks(at - indent - display_width(name))),
     };
-    let lines = lines(value, widest.saturating_sub(at));
+    let lines = break_lines(value, widest.saturating_sub(at));
     format!("{}{name}{gap}{}\n", blanks(indent), lines.join(&format!("\n{}", blanks(at))))
 }
 
-/// Each row by itself: its name, and below that the other cells.
-fn records(table: &Table, widest: usize, write: &dyn Fn(&Cell) -> String) -> String {
-    let longest = table.header.iter().skip(1).map(|title| width(title)).max().unwrap_or(0);
+/// Text of a table with each row by itself: its name, and below that the other cells.
+fn row_records(table: &Table, widest: usize, write: &dyn Fn(&Cell) -> String) -> String {
+    let longest = table.header.iter().skip(1).map(|title| display_width(title)).max().unwrap_or(0);
     let record = |row: &Vec<Cell>| {
         // A verdict alone names nothing.
         let names = if matches!(row.first(), Some(Cell::Verdict { .. })) { 2 } else { 1 };
         let name: Vec<String> = row.iter().take(names).map(write).collect();
         let cells = row.iter().zip(&table.header).skip(names);
         let cells = cells.map(|(cell, title)| (title, write(cell))).filter(|(_, text)| !text.is_empty());
-        let facts = cells.map(|(title, text)| fact(title, &text, 4, longest, widest));
-        format!("{}{}", fact("", &name.join("  "), 0, 0, widest), facts.collect::<String>())
+        let facts = cells.map(|(title, text)| fact_lines(title, &text, 4, longest, widest));
+        format!("{}{}", fact_lines("", &name.join("  "), 0, 0, widest), facts.collect::<String>())
     };
     table.rows.iter().map(record).collect()
 }
 
-fn without(mut table: Table, column: usize) -> Table {
+fn without_column(mut table: Table, column: usize) -> Table {
     table.header.remove(column);
     table.rows.iter_mut().filter(|row| row.len() > column).for_each(|row| {
         row.remove(column);
@@ -175,8 +177,8 @@ fn without(mut table: Table, column: usize) -> Table {
     table
 }
 
-/// Its rows as columns.
-fn turned(table: &Table, write: &dyn Fn(&Cell) -> String) -> Table {
+/// The table with its rows as columns.
+fn transpose(table: &Table, write: &dyn Fn(&Cell) -> String) -> Table {
     let name = |row: &Vec<Cell>| row.first().map_or_else(String::new, write);
     let corner = table.header.first().cloned().unwrap_or_default();
     let header = std::iter::once(corner).chain(table.rows.iter().map(name)).collect();
@@ -196,7 +198,7 @@ mod tests {
     fn numbers_line_up_at_their_last_digit() {
         let row = |name: &str, min: &str, max: &str| [name, min, max].map(Cell::from).to_vec();
         let rows = [row("latency", "2.1", "81.3"), row("execution", "0.04", "0.1")];
-        let text = fitted(&Table::new("", &["", "min", "max"], rows), 80, true, &Cell::written);
+        let text = fit_table(&Table::new("", &["", "min", "max"], rows), 80, true, &Cell::to_text);
         assert_eq!(text, "              min   max\n  latency     2.1  81.3\n  execution  0.04   0.1\n");
     }
 
@@ -205,7 +207,7 @@ mod tests {
         let words = "it decides how long the kernel's own work may hold up a task";
         let row = vec![Cell::from("preemption"), Cell::from(words), Cell::Count(1_000)];
         let table = Table::new("", &["setting", "why", "times"], [row]);
-        let at = |widest| fitted(&table, widest, true, &Cell::written);
+        let at = |widest| fit_table(&table, widest, true, &Cell::to_text);
         insta::assert_snapshot!(at(50), @r"
           setting     why                            times
           preemption  it decides how long the        1 000

@@ -4,11 +4,11 @@ use jitterlab_model::units::Human;
 use jitterlab_model::watched::DueTimes;
 use jitterlab_model::{ClockFit, MarginUsed, ReadClock, Returns, SleepClock, TaskRun, TaskSpec, Watched};
 
-use crate::dictionary::named;
+use crate::dictionary::display_text;
 use crate::words::{count, sentence, share};
 
 /// Wait of a task, for its line: method, clocks and compensation, as far as they differ from the defaults.
-pub fn how(spec: &TaskSpec) -> String {
+pub fn wait_text(spec: &TaskSpec) -> String {
     let mut text = format!("wake {}", spec.wake);
     if spec.clock != SleepClock::Monotonic {
         text += &format!(" on {}", spec.clock);
@@ -23,8 +23,8 @@ pub fn how(spec: &TaskSpec) -> String {
 }
 
 /// Wait of another program's thread, and the source of its due times, for its line.
-pub fn watched(watched: &Watched) -> String {
-    let waits = named("wait", &watched.waits);
+pub fn watched_text(watched: &Watched) -> String {
+    let waits = display_text("wait", &watched.waits);
     let due = match watched.due {
         DueTimes::OwnTimer => "due times of its own timer",
         DueTimes::FittedGrid => "due times of a fitted grid",
@@ -33,10 +33,10 @@ pub fn watched(watched: &Watched) -> String {
 }
 
 /// Measurements of the task's thread about its wait, a sentence each; none for a plain wait.
-pub fn findings(task: &TaskRun) -> Vec<String> {
+pub fn finding_sentences(task: &TaskRun) -> Vec<String> {
     let Some(result) = &task.result else { return Vec::new() };
     let mut lines: Vec<String> =
-        task.watched.as_ref().map(|watched| begins(watched.returns)).into_iter().collect();
+        task.watched.as_ref().map(|watched| start_time_sentence(watched.returns)).into_iter().collect();
     lines.extend(result.core.as_ref().map(|core| {
         format!(
             "{}: {} activations outside real-time mode, {} mode switches, gravity {} ns",
@@ -54,7 +54,7 @@ pub fn findings(task: &TaskRun) -> Vec<String> {
             Human(result.longest_hole_ns as f64)
         ));
     }
-    lines.extend(result.margin.as_ref().and_then(margin));
+    lines.extend(result.margin.as_ref().and_then(margin_text));
     if result.clock_steps > 0 {
         lines.push(format!(
             "clock {} was set {} while it ran, by {} altogether; {}",
@@ -67,12 +67,12 @@ pub fn findings(task: &TaskRun) -> Vec<String> {
             }
         ));
     }
-    lines.extend(result.clock_fit.as_ref().map(|fit| clock(task.spec.read, fit)));
+    lines.extend(result.clock_fit.as_ref().map(|fit| clock_text(task.spec.read, fit)));
     lines.iter().map(|line| sentence(line)).collect()
 }
 
 /// Explains the start times of a watched thread.
-fn begins(returns: Option<Returns>) -> String {
+fn start_time_sentence(returns: Option<Returns>) -> String {
     let Some(Returns { times, lower_ns, taken_ns, upper_ns }) = returns else {
         return "starts are its returns from the kernel; how long after them it can read a clock was not measured"
             .into();
@@ -87,7 +87,7 @@ fn begins(returns: Option<Returns>) -> String {
     )
 }
 
-fn margin(used: &MarginUsed) -> Option<String> {
+fn margin_text(used: &MarginUsed) -> Option<String> {
     let margins = || used.course.iter().map(|(_, margin_ns)| *margin_ns);
     let (low, high) = (margins().min()?, margins().max()?);
     let show = |ns: i64| Human(ns as f64);
@@ -109,7 +109,7 @@ fn margin(used: &MarginUsed) -> Option<String> {
 }
 
 /// Rate of a counter, and the accuracy of its conversion to nanoseconds.
-pub fn clock(read: ReadClock, fit: &ClockFit) -> String {
+pub fn clock_text(read: ReadClock, fit: &ClockFit) -> String {
     let rate = format!("{read} counts {:.6} MHz", fit.units_per_s as f64 / 1e6);
     if fit.pairs == 0 {
         return format!("{rate}; how well that could be stated in CLOCK_MONOTONIC was never checked");
@@ -135,16 +135,16 @@ mod tests {
     fn a_plain_wait_needs_no_words() {
         let plain = task("period=1ms", TaskResult { last_end_ns: 1_000, ..TaskResult::default() });
         let unchecked = ClockFit { units_per_s: 2_000_000_000, ..ClockFit::default() };
-        assert!(clock(ReadClock::Tsc, &unchecked).ends_with("never checked"));
-        assert_eq!((how(&plain.spec).as_str(), findings(&plain).len()), ("wake nanosleep", 0));
+        assert!(clock_text(ReadClock::Tsc, &unchecked).ends_with("never checked"));
+        assert_eq!((wait_text(&plain.spec).as_str(), finding_sentences(&plain).len()), ("wake nanosleep", 0));
     }
 
     #[test]
     fn where_the_starts_of_a_watched_thread_are_is_told() {
         let returns = Returns { times: 64, lower_ns: 2_100, taken_ns: 2_400, upper_ns: 2_900 };
-        let told = begins(Some(returns));
+        let told = start_time_sentence(Some(returns));
         assert!(told.contains("2.40 µs after") && told.contains("of 64: 2.10 µs and 2.90 µs"), "{told}");
-        assert!(begins(None).contains("was not measured"));
+        assert!(start_time_sentence(None).contains("was not measured"));
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
                 ..TaskResult::default()
             },
         );
-        let how = how(&special.spec);
+        let how = wait_text(&special.spec);
         assert_eq!(how, "wake nanosleep on realtime, read by tsc, compensate adaptive:1e-2");
-        let text = findings(&special).join(" ");
+        let text = finding_sentences(&special).join(" ");
         for part in [
             "Polled 5.0 % of the time; the longest hole in a poll was 7 µs",
             "Margin 20 µs at first, chosen from 400 latencies, 30 µs at last, between 20 µs",

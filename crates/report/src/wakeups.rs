@@ -102,17 +102,17 @@ fn undecided_head(compared: &WaysCompared) -> Head {
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
-        let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+        let time = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
         let number = |value: Option<f64>, decimals: usize| {
-            Cell::new(value, |value| Cell::Text(format!("{value:.decimals$}")))
+            Cell::optional(value, |value| Cell::Text(format!("{value:.decimals$}")))
         };
         Some(vec![
             Cell::from(way.name.as_str()),
             time(f.latency.at(P50).exactly()),
-            Cell::new(f.median_p99_ns(), Cell::time),
+            Cell::optional(f.median_p99_ns(), Cell::time),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
-            Cell::new(f.cpu_per_activation_ns, Cell::time),
+            Cell::optional(f.cpu_per_activation_ns, Cell::time),
             number(f.voluntary_switches, 2),
             Cell::Count(f.missed),
         ])

@@ -7,42 +7,42 @@ use jitterlab_model::warning::{
 };
 
 use crate::dictionary;
-use crate::words::{MANY, count, cpus_named, list, list_some, plural, time};
+use crate::words::{MANY_TASKS, count, cpus_text, list, list_some, plural, time};
 
-/// Warnings, a sentence each; a warning of many tasks is written once.
-pub fn sentences(all: &[&Warning]) -> Vec<String> {
+/// Sentences of warnings; those of one kind of many tasks are joined into one.
+pub fn warning_sentences(all: &[&Warning]) -> Vec<String> {
     let of_kind = |kind: &str| {
         all.iter()
-            .filter_map(|one| alike(one))
+            .filter_map(|one| task_and_kind(one))
             .filter(|(_, of)| of == kind)
             .map(|(task, _)| task.to_owned())
             .collect()
     };
     let mut kinds: Vec<String> = Vec::new();
     let said = all.iter().filter_map(|warning| {
-        let Some((_, kind)) = alike(warning) else { return Some(sentence(warning)) };
+        let Some((_, kind)) = task_and_kind(warning) else { return Some(warning_sentence(warning)) };
         let tasks: Vec<String> = of_kind(&kind);
-        if tasks.len() < MANY {
-            return Some(sentence(warning));
+        if tasks.len() < MANY_TASKS {
+            return Some(warning_sentence(warning));
         }
         let is_first = !kinds.contains(&kind);
         kinds.push(kind.clone());
-        is_first.then(|| of_many(warning, &kind, &list_some(&tasks), all))
+        is_first.then(|| joint_sentence(warning, &kind, &list_some(&tasks), all))
     });
     said.collect()
 }
 
 /// The task of a warning, and the part that it has in common with such warnings of other tasks.
-fn alike(warning: &Warning) -> Option<(&str, String)> {
+fn task_and_kind(warning: &Warning) -> Option<(&str, String)> {
     match warning {
         Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
-        Warning::ListedLate { task, at, each_ns } => Some((task, rhythms_of(at, *each_ns))),
+        Warning::ListedLate { task, at, each_ns } => Some((task, rhythm_text(at, *each_ns))),
         _ => None,
     }
 }
 
-/// Warnings of one kind, of many tasks.
-fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> String {
+/// One sentence for the warnings of one kind of many tasks.
+fn joint_sentence(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> String {
     let above = |of: &&Warning| match of {
         Warning::AboveHistogram { count, .. } => Some(*count),
         _ => None,
@@ -64,7 +64,7 @@ fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> Stri
 }
 
 /// Devices of an emulated machine.
-fn devices(disk: Option<&str>, network: Option<&str>) -> String {
+fn devices_sentence(disk: Option<&str>, network: Option<&str>) -> String {
     let disk = disk.map(|model| {
         format!("a {model} disk, whose answers take this machine's time and so differ from run to run")
     });
@@ -74,53 +74,53 @@ fn devices(disk: Option<&str>, network: Option<&str>) -> String {
     format!("Emulated devices with interrupts of their own: {}.", all.join("; "))
 }
 
-pub fn sentence(warning: &Warning) -> String {
+pub fn warning_sentence(warning: &Warning) -> String {
     match warning {
-        Warning::Isolated(isolated) => isolation(isolated),
+        Warning::Isolated(isolated) => isolation_sentence(isolated),
         Warning::Pulsed { pulse, edges, refused, .. } => {
-            let mut fields = dictionary::fields(warning);
+            let mut fields = dictionary::event_fields(warning);
             fields.retain(|name, _| name != "refused" || *refused > 0);
             fields.extend(pulse.steps.as_ref().map(|_| ("steps".to_owned(), (edges / 2).into())));
-            dictionary::of_fields("warning", &fields)
+            dictionary::sentence_from_fields("warning", &fields)
         }
-        Warning::Devices { disk, network } => devices(disk.as_deref(), network.as_deref()),
+        Warning::Devices { disk, network } => devices_sentence(disk.as_deref(), network.as_deref()),
         Warning::Kernel { name, release, version } => {
             // Compressed images contain neither.
             let built = format!("{release} {version}");
             let parts = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
             parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         }
-        Warning::InterruptEntries(entries) => interrupt_entries(entries),
-        Warning::Firmware(finding) => crate::firmware::finding(finding),
-        Warning::ListedLate { task, at, each_ns } => listed_late(task, at, *each_ns),
-        Warning::Contradiction { task, figure, values } => contradiction(task, *figure, *values),
-        Warning::Traced(one) => traced(one),
+        Warning::InterruptEntries(entries) => interrupt_entry_sentence(entries),
+        Warning::Firmware(finding) => crate::firmware::finding_sentence(finding),
+        Warning::ListedLate { task, at, each_ns } => listed_late_sentence(task, at, *each_ns),
+        Warning::Contradiction { task, figure, values } => contradiction_sentence(task, *figure, *values),
+        Warning::Traced(one) => traced_sentence(one),
         Warning::DueFromFirst { early, .. } => {
-            let mut fields = dictionary::fields(warning);
+            let mut fields = dictionary::event_fields(warning);
             fields.retain(|name, _| name != "early" || *early > 0);
-            dictionary::of_fields("warning", &fields)
+            dictionary::sentence_from_fields("warning", &fields)
         }
         Warning::Other(text) => text.clone(),
-        other => dictionary::of_event("warning", other),
+        other => dictionary::event_sentence("warning", other),
     }
 }
 
 /// Two statements that cannot both be true.
-fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
+fn contradiction_sentence(task: &str, about: Stated, values: [i64; 2]) -> String {
     let [a, b] = values.map(|value| match about {
         Stated::Count => count(u64::try_from(value).unwrap_or(0)),
         _ => time(value as f64),
     });
-    let about = dictionary::named("contradicted", &about);
+    let about = dictionary::display_text("contradicted", &about);
     format!(
         "the output contradicts itself about {about} of {task}, {a} and {b}: nothing that rests on it is decided"
     )
 }
 
 /// Late starts that an output lists, and how regularly they come.
-fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
+fn listed_late_sentence(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
     let listed = plural(at.len() as u64, "late start");
-    let rhythms = rhythms_of(at, each_ns);
+    let rhythms = rhythm_text(at, each_ns);
     match rhythms.is_empty() {
         true => format!("the output lists {listed} of {task}, at no even distance"),
         false => format!("of {listed} of {task} that the output lists, {rhythms}: something runs as often"),
@@ -128,7 +128,7 @@ fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
 }
 
 /// The even distances among late starts; empty where there are none.
-fn rhythms_of(at: &[u64], each_ns: Option<i64>) -> String {
+fn rhythm_text(at: &[u64], each_ns: Option<i64>) -> String {
     let distance = |rhythm: &Rhythm| match each_ns {
         Some(ns) => time(rhythm.period * ns as f64),
         None => plural(rhythm.period.round() as u64, "activation"),
@@ -141,7 +141,7 @@ fn rhythms_of(at: &[u64], each_ns: Option<i64>) -> String {
 }
 
 /// Parts of a latency that rtla traced.
-fn traced(one: &Traced) -> String {
+fn traced_sentence(one: &Traced) -> String {
     let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
     let parts = one.parts.iter().map(|part| {
         let by = if part.by.is_empty() { String::new() } else { format!(" ({})", part.by.join(", ")) };
@@ -153,18 +153,18 @@ fn traced(one: &Traced) -> String {
     format!("rtla traced a latency of {}{on}: {}{stack}", time(one.latency_ns as f64), list(&parts))
 }
 
-/// Fact that a source does not report, as the object of a sentence.
-pub fn gap(gap: Gap) -> &'static str {
-    dictionary::named("gap", &gap)
+/// Text of a fact that a source does not report, as the object of a sentence.
+pub fn gap_text(gap: Gap) -> &'static str {
+    dictionary::display_text("gap", &gap)
 }
 
 /// Limits of figures that were measured in an emulator.
-pub fn emulated(ns_per_instruction: Option<u32>) -> String {
-    sentence(&Warning::Emulated { ns_per_instruction })
+pub fn emulation_sentence(ns_per_instruction: Option<u32>) -> String {
+    warning_sentence(&Warning::Emulated { ns_per_instruction })
 }
 
 /// Treatment of the cycles that simavr does not charge.
-pub fn interrupt_entries(entries: &InterruptEntries) -> String {
+pub fn interrupt_entry_sentence(entries: &InterruptEntries) -> String {
     let InterruptEntries { charged, entries, from_sleep, cycles, cycles_from_sleep } = entries;
     if *charged {
         format!(
@@ -181,7 +181,7 @@ pub fn interrupt_entries(entries: &InterruptEntries) -> String {
 }
 
 /// Changes made by isolation, and things that could not be moved.
-fn isolation(isolated: &Isolated) -> String {
+fn isolation_sentence(isolated: &Isolated) -> String {
     let mut text = format!(
         "isolated {}: {} and {} moved away",
         isolated.cpus,
@@ -189,38 +189,38 @@ fn isolation(isolated: &Isolated) -> String {
         plural(isolated.interrupts_moved, "interrupt")
     );
     if !isolated.changed.is_empty() {
-        let changed: Vec<String> = isolated.changed.iter().map(|chore| of_chore(*chore).into()).collect();
+        let changed: Vec<String> = isolated.changed.iter().map(|chore| chore_text(*chore).into()).collect();
         text += &format!("; also {}", list(&changed));
     }
     if !isolated.left.is_empty() {
-        let left: Vec<String> = isolated.left.iter().map(of_left).collect();
+        let left: Vec<String> = isolated.left.iter().map(left_behind_text).collect();
         text += &format!(". Could not be moved: {}", left.join("; "));
     }
     text
 }
 
-fn of_chore(chore: Chore) -> &'static str {
-    dictionary::named("chore", &chore)
+fn chore_text(chore: Chore) -> &'static str {
+    dictionary::display_text("chore", &chore)
 }
 
-fn of_left(left: &LeftBehind) -> String {
+fn left_behind_text(left: &LeftBehind) -> String {
     match left {
         LeftBehind::BoundThreads { names } => {
             let number = names.iter().map(|(_, n)| *n).fold(0, u64::saturating_add);
-            format!("{} of these CPUs: {}", plural(number, "kernel thread"), tallied(names))
+            format!("{} of these CPUs: {}", plural(number, "kernel thread"), counted_names(names))
         }
-        LeftBehind::Threads { names } => format!("threads: {}", tallied(names)),
-        LeftBehind::Interrupts { names } => tallied(names),
+        LeftBehind::Threads { names } => format!("threads: {}", counted_names(names)),
+        LeftBehind::Interrupts { names } => counted_names(names),
         LeftBehind::Chore { chore: Chore::NewPrograms, error } => {
             format!("what starts during the run, which may use these CPUs ({error})")
         }
-        LeftBehind::Chore { chore, error } => format!("{} ({error})", of_chore(*chore)),
+        LeftBehind::Chore { chore, error } => format!("{} ({error})", chore_text(*chore)),
         other => format!("{other:?}"),
     }
 }
 
-/// Names with their counts: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
-fn tallied(names: &[(String, u64)]) -> String {
+/// List of names with their counts: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
+fn counted_names(names: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
     let mut named: Vec<String> = names
         .iter()
@@ -234,12 +234,12 @@ fn tallied(names: &[(String, u64)]) -> String {
 }
 
 /// CPUs of the tasks and the reason for them; `None` if unknown.
-pub fn placement(placed: Option<&Placed>) -> Option<String> {
+pub fn placement_sentence(placed: Option<&Placed>) -> Option<String> {
     let (cpus, rest, because) = match placed? {
         Placed::Sentence(text) => return Some(text.clone()).filter(|text| !text.is_empty()),
         Placed::Chosen { cpus, rest, because } => (cpus, rest, because.as_slice()),
     };
-    let name = cpus_named(cpus);
+    let name = cpus_text(cpus);
     Some(match because {
         _ if cpus.is_empty() => return None,
         [Because::NoneListed] => format!("{name}, since this machine does not say which CPUs it has"),
@@ -252,7 +252,7 @@ pub fn placement(placed: Option<&Placed>) -> Option<String> {
         }
         because => {
             let because: Vec<String> =
-                because.iter().map(|reason| dictionary::of_event("because", reason)).collect();
+                because.iter().map(|reason| dictionary::event_sentence("because", reason)).collect();
             format!("{name}: {}; the rest of jitterlab runs on {rest}", because.join(", "))
         }
     })
@@ -266,7 +266,7 @@ mod tests {
     fn a_placement_says_where_and_why() {
         let placed = |because: &[Because]| {
             let (cpus, rest) = ("2-3".parse().unwrap(), "0-1".parse().unwrap());
-            placement(Some(&Placed::Chosen { cpus, rest, because: because.to_vec() })).unwrap()
+            placement_sentence(Some(&Placed::Chosen { cpus, rest, because: because.to_vec() })).unwrap()
         };
         let siblings = Because::FreeSiblings { cpus: "6".parse().unwrap(), isolated: true };
         insta::assert_snapshot!(
@@ -275,8 +275,11 @@ mod tests {
         );
         assert!(placed(&[]).contains("the best of those"));
         assert!(placed(&[Because::OnlyOne]).contains("only one"));
-        assert_eq!(placement(Some(&Placed::Sentence("as it was".into()))).as_deref(), Some("as it was"));
-        assert_eq!(placement(Some(&Placed::Sentence(String::new()))), None);
+        assert_eq!(
+            placement_sentence(Some(&Placed::Sentence("as it was".into()))).as_deref(),
+            Some("as it was")
+        );
+        assert_eq!(placement_sentence(Some(&Placed::Sentence(String::new()))), None);
     }
 
     #[test]
@@ -292,7 +295,7 @@ mod tests {
             ],
         };
         insta::assert_snapshot!(
-            sentence(&Warning::Isolated(isolated)),
+            warning_sentence(&Warning::Isolated(isolated)),
             @"isolated 3: 1 thread and 12 interrupts moved away; also unbound kernel work and watchdogs. Could not be moved: 3 kernel threads of these CPUs: ksoftirqd/3, kworker/3 (2); what starts during the run, which may use these CPUs (not permitted)"
         );
     }
@@ -301,7 +304,7 @@ mod tests {
     fn entries_that_were_not_charged_are_added_up() {
         let entries =
             InterruptEntries { charged: false, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
-        assert!(interrupt_entries(&entries).contains("up to 20 cycles more"));
-        assert!(emulated(Some(8)).contains("8 ns"));
+        assert!(interrupt_entry_sentence(&entries).contains("up to 20 cycles more"));
+        assert!(emulation_sentence(Some(8)).contains("8 ns"));
     }
 }

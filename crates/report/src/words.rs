@@ -25,8 +25,8 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// A sentence of a text that begins in the middle of one.
-pub fn capital(text: &str) -> String {
+/// A text with its first letter in upper case.
+pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -126,9 +126,9 @@ pub fn list(names: &[String]) -> String {
 }
 
 /// Number of tasks from which on they are sorted, and their common facts are given once.
-pub(crate) const MANY: usize = 4;
+pub(crate) const MANY_TASKS: usize = 4;
 
-/// The same, of more than four only three by their names.
+/// Names as a sentence lists them, of more than four only three and the number of others.
 pub fn list_some(names: &[String]) -> String {
     const NAMED: usize = 3;
     match names.get(..NAMED).filter(|_| names.len() > NAMED + 1) {
@@ -141,11 +141,11 @@ pub fn list_some(names: &[String]) -> String {
 }
 
 /// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
-pub fn cpus_named(cpus: &CpuSet) -> String {
+pub fn cpus_text(cpus: &CpuSet) -> String {
     if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
 
-/// The plural of a counted thing: `1 run`, `2 runs`.
+/// A count with its thing, in the plural unless it is 1: `1 run`, `2 runs`.
 ///
 /// ```
 /// # use jitterlab_report::words::plural;
@@ -198,5 +198,5 @@ pub fn change(change: f64) -> String {
 /// assert_eq!([sentence("the run was short"), sentence("It was.")], ["The run was short.", "It was."]);
 /// ```
 pub fn sentence(clause: &str) -> String {
-    format!("{}.", capital(clause).trim_end_matches('.'))
+    format!("{}.", capitalize(clause).trim_end_matches('.'))
 }

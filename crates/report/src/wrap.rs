@@ -3,16 +3,16 @@
 use std::cell::Cell;
 
 /// Default width of lines.
-const USUAL: usize = 80;
+const DEFAULT_COLUMNS: usize = 80;
 /// Longer lines are no joy to read, however wide the terminal is.
 const WIDEST: usize = 120;
 
 thread_local! {
-    static COLUMNS: Cell<usize> = const { Cell::new(USUAL) };
+    static COLUMNS: Cell<usize> = const { Cell::new(DEFAULT_COLUMNS) };
 }
 
 /// Breaks the text of `write` for a terminal of this width: 80 columns by default, 120 at most.
-pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
+pub fn with_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     struct Before(usize);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -30,30 +30,30 @@ pub fn columns() -> usize {
 
 /// Breaks a sentence into lines, the further ones indented.
 pub fn wrap(sentence: &str) -> String {
-    wrapped(sentence, "")
+    wrap_indented(sentence, "")
 }
 
 /// A sentence broken into lines, the first indented by `first` and the others by `rest`.
 pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
-    let lines = lines(text, columns().saturating_sub(first.max(rest)));
+    let lines = break_lines(text, columns().saturating_sub(first.max(rest)));
     format!("{:first$}{}\n", "", lines.join(&format!("\n{:rest$}", "")))
 }
 
-fn wrapped(sentence: &str, before: &str) -> String {
+fn wrap_indented(sentence: &str, before: &str) -> String {
     format!(
         "{before}{}\n",
-        filled(sentence, columns().saturating_sub(before.len()), columns() - 2).join("\n  ")
+        fill_lines(sentence, columns().saturating_sub(before.len()), columns() - 2).join("\n  ")
     )
 }
 
 /// Words in lines of at most `first` columns, and then of `rest`; a longer word has its own.
-fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
+fn fill_lines(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in words(text) {
+    for word in unbreakable_words(text) {
         let room = if lines.len() == 1 { first } else { rest };
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(&word),
-            Some(line) if width(line) + 1 + width(&word) <= room => {
+            Some(line) if display_width(line) + 1 + display_width(&word) <= room => {
                 line.push(' ');
                 line.push_str(&word);
             }
@@ -64,11 +64,11 @@ fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
 }
 
 /// The words of a sentence; a number is one with its unit and with its other digits.
-pub(crate) fn words(sentence: &str) -> Vec<String> {
+pub(crate) fn unbreakable_words(sentence: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in sentence.split_whitespace() {
         match words.last_mut() {
-            Some(last) if belongs_to(last, word) => {
+            Some(last) if is_part_of_number(last, word) => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -85,7 +85,7 @@ const UNITS: [&str; 24] = [
 ];
 
 /// True if a word is a unit, or further digits, of the number that ends here.
-fn belongs_to(before: &str, word: &str) -> bool {
+fn is_part_of_number(before: &str, word: &str) -> bool {
     let word = word.trim_end_matches([',', '.', ';', ':', ')']);
     let is_group = word.len() == 3 && word.bytes().all(|c| c.is_ascii_digit());
     let is_rate = ["/s", "/min", "/rev"].iter().any(|rate| word.ends_with(rate));
@@ -96,21 +96,21 @@ fn belongs_to(before: &str, word: &str) -> bool {
 
 /// Breaks words into lines of at most `columns` columns; a longer word has its own. A number stays with its
 /// unit.
-pub fn lines(text: &str, columns: usize) -> Vec<String> {
-    if width(text) <= columns {
+pub fn break_lines(text: &str, columns: usize) -> Vec<String> {
+    if display_width(text) <= columns {
         return vec![text.to_owned()];
     }
-    filled(text, columns, columns)
+    fill_lines(text, columns, columns)
 }
 
 /// A text with its long lines broken, without a line feed at its end. A line of a table, or of a command, is
 /// left as it is, since its blanks matter.
-pub fn broken(text: &str) -> String {
+pub fn break_long_lines(text: &str) -> String {
     let is_set = |line: &str| line.trim_start().contains("  ") || line.starts_with("    ");
-    let broken = |line: &str| match width(line) > columns() && !is_set(line) {
+    let broken = |line: &str| match display_width(line) > columns() && !is_set(line) {
         true => {
             let indent = line.len() - line.trim_start().len();
-            wrapped(line, &line[..indent]).trim_end().to_owned()
+            wrap_indented(line, &line[..indent]).trim_end().to_owned()
         }
         false => line.to_owned(),
     };
@@ -118,7 +118,7 @@ pub fn broken(text: &str) -> String {
 }
 
 /// Columns that a line takes; codes of colours take none.
-pub fn width(line: &str) -> usize {
+pub fn display_width(line: &str) -> usize {
     let mut in_code = false;
     let is_seen = |c: &char| {
         let was_in_code = in_code;
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn a_wider_terminal_is_used_and_a_number_keeps_its_unit() {
-        let text = at(100, || wrap(&"jitter ".repeat(30)));
+        let text = with_columns(100, || wrap(&"jitter ".repeat(30)));
         assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= 100), "{text}");
-        assert_eq!(columns(), USUAL);
-        let late = at(20, || wrap("it came up to 1 234 567 µs, late by 3.1 %"));
+        assert_eq!(columns(), DEFAULT_COLUMNS);
+        let late = with_columns(20, || wrap("it came up to 1 234 567 µs, late by 3.1 %"));
         assert_eq!(late, "it came up to\n  1 234 567 µs, late\n  by 3.1 %\n");
-        let motor = at(20, || wrap("a motor of up to 0.95 N m at 2.8 A or 4 rev/s"));
+        let motor = with_columns(20, || wrap("a motor of up to 0.95 N m at 2.8 A or 4 rev/s"));
         assert_eq!(motor, "a motor of up to\n  0.95 N m at 2.8 A\n  or 4 rev/s\n");
     }
 

@@ -7,7 +7,7 @@ use jitterlab_analysis::causes::{ListedEvents, RunWhy};
 use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent};
-use jitterlab_report::export::{Asked, Format};
+use jitterlab_report::export::{ExportOptions, Format};
 use jitterlab_report::{json, page};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunFileWriter;
@@ -24,9 +24,9 @@ pub fn causes(folder: &Path, data: &[u8], long: bool) {
         let all: Vec<usize> = (0..tasks).collect();
         let why = RunWhy::new("run".into(), &causes, info.clone(), &all, told);
         let terminal = Terminal { columns: 80, ascii: false, colour: false };
-        let text = document::text(&why, Extent::Details, terminal);
+        let text = document::terminal_text(&why, Extent::Details, terminal);
         assert!(!text.is_empty());
-        let json = json::result(&why).expect("every result is JSON");
+        let json = json::to_json(&why).expect("every result is JSON");
         assert!(Document::read(&json).is_ok(), "what is printed can be read");
     }
     if long {
@@ -46,9 +46,13 @@ fn through_a_file(folder: &Path, causes: &RunCauses, info: &RunInfo) {
     writer.finish(info).expect("room");
     let Ok(run) = Run::open(&path, &Hints::default()) else { return };
     let _ = run.why(None, ListedEvents::Rank(1));
-    let _ =
-        Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &Asked::default(), &mut sink());
-    if let Ok(runs) = page::read(std::slice::from_ref(&run), None) {
+    let _ = Format::Perfetto.write(
+        &run,
+        &run.tasks(None).unwrap_or_default(),
+        &ExportOptions::default(),
+        &mut sink(),
+    );
+    if let Ok(runs) = page::read_page_runs(std::slice::from_ref(&run), None) {
         page::render(&runs, &[]).expect("every run has a page");
     }
 }

@@ -12,7 +12,7 @@ pub fn results(_: &Path, data: &[u8], long: bool) {
     let Ok(document) = Document::read(text) else { return };
     for columns in [20, 80] {
         for extent in [Extent::Answer, Extent::Details] {
-            let _ = document.text(extent, Terminal { columns, ascii: true, colour: true });
+            let _ = document.terminal_text(extent, Terminal { columns, ascii: true, colour: true });
         }
     }
     let json = serde_json::to_string(&document).expect("every result is JSON");

@@ -42,14 +42,14 @@ pub(super) fn through(path: &Path, data: &[u8], long: bool) {
         return;
     }
     let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
-    assert!(!document::text(&analysis, Extent::Details, TERMINAL).is_empty());
+    assert!(!document::terminal_text(&analysis, Extent::Details, TERMINAL).is_empty());
     match lot(data) % 6 {
         0 => pages(&run),
         1 => predictions(&run),
         2 => comparison(path, run),
         3 => servo(run),
         4 => stepper(run),
-        _ => drop(json::result(&analysis).expect("every result is JSON")),
+        _ => drop(json::to_json(&analysis).expect("every result is JSON")),
     }
 }
 
@@ -62,7 +62,7 @@ fn quantiles(values: &Distribution) {
 }
 
 fn pages(run: &Run) {
-    if let Ok(runs) = page::read(std::slice::from_ref(run), None) {
+    if let Ok(runs) = page::read_page_runs(std::slice::from_ref(run), None) {
         let html = page::render(&runs, &[]).expect("every run has a page");
         assert!(html.trim_end().ends_with("</html>"));
     }
@@ -84,7 +84,7 @@ fn comparison(path: &Path, run: Run) {
     let Ok(again) = Run::open(path, &Hints::default()) else { return };
     let options = CompareOptions { anyway: true, ..CompareOptions::default() };
     if let Ok(compared) = compare(&[run, again], &[], options) {
-        let _ = document::text(&compared, Extent::Details, TERMINAL);
+        let _ = document::terminal_text(&compared, Extent::Details, TERMINAL);
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::purpose_args::PurposeArgs;
 use jitterlab_fleet::answer::FleetAnswer;
@@ -52,7 +52,7 @@ impl ByArgs {
     /// Opens the fleet and finds the engine; warns of files that are left out.
     fn open(&self, folder: &Path) -> Result<(Fleet, Engine), Error> {
         let fleet = Fleet::open(folder, self.since)?;
-        fleet.left_out.iter().for_each(|file| output::warn(&words::left_out_text(file)));
+        fleet.left_out.iter().for_each(|file| output::print_warning(&words::left_out_text(file)));
         Ok((fleet, Engine::find(self.engine.as_deref())?))
     }
 }
@@ -132,7 +132,7 @@ fn since(text: &str) -> Result<i64, Error> {
 }
 
 /// Shows a result; the exit status says, too, if files are left out.
-fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
+fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> CommandResult {
     Ok(match Status::from_fitness(show.show(result)?) {
         Status::Fine => status(&fleet.left_out),
         other => other,
@@ -140,7 +140,7 @@ fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
 }
 
 /// Shows the answer in three lines, and the worst machines.
-pub fn answer(args: &AnswerArgs) -> Ending {
+pub fn answer(args: &AnswerArgs) -> CommandResult {
     let folder = args.folder.as_deref().ok_or_else(|| Error::bad_use("which fleet? name its folder"))?;
     let (fleet, engine) = args.by.open(folder)?;
     let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
@@ -153,27 +153,27 @@ pub fn answer(args: &AnswerArgs) -> Ending {
 }
 
 /// Shows all machines, the worst first.
-pub fn worst(args: &WorstArgs) -> Ending {
+pub fn worst(args: &WorstArgs) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
     let asked = asking::ask(&fleet, &engine, &FleetAnswer::QUESTION, None)?;
     show(&fleet, args.show, &FleetWorst(FleetAnswer::new(&asked, args.purpose.purpose)?))
 }
 
 /// Shows one machine.
-pub fn machine(args: &MachineArgs) -> Ending {
+pub fn machine(args: &MachineArgs) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
     let asked = asking::ask(&fleet, &engine, &OneMachine::QUESTION, Some(&args.name))?;
     show(&fleet, args.show, &OneMachine::new(&asked, &args.name, args.purpose.purpose)?)
 }
 
 /// Shows a list of changes, causes or days.
-pub fn list<R: ListResult + Present>(args: &Args) -> Ending {
+pub fn list<R: ListResult + Present>(args: &Args) -> CommandResult {
     let (fleet, engine) = args.fleet.open()?;
     show(&fleet, args.show, &R::new(&asking::ask(&fleet, &engine, &R::QUESTION, None)?)?)
 }
 
 /// Prints the answer to SQL of the user's own; without it, the queries of all commands.
-pub fn sql(args: &SqlArgs) -> Ending {
+pub fn sql(args: &SqlArgs) -> CommandResult {
     let Some(query) = &args.query else {
         let all = QUERIES.iter().map(|query| format!("-- {}\n{};\n", query.name, query.sql.trim_end()));
         output::print(&all.collect::<Vec<_>>().join("\n"))?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output;
 use jitterlab_fleet::engine::Engine;
 use jitterlab_fleet::folder::{DAYS, IN, LeftOut};
@@ -49,28 +49,28 @@ pub struct PackArgs {
 }
 
 /// Takes in files and folders; warns of those that cannot be taken in.
-pub fn add(args: &AddArgs) -> Ending {
+pub fn add(args: &AddArgs) -> CommandResult {
     let mut intake = Intake::new(&args.folder, args.machine.as_deref())?;
     let hosts = intake.add_all(&args.from)?;
     intake.date_and_compact()?;
     let ending = say_added(&intake.into_result());
     if let Some((host, runs)) = hosts.single_host() {
-        output::note(&words::one_host_text(host, runs));
+        output::print_note(&words::one_host_text(host, runs));
     }
     if let Err(missing) = Engine::find(None) {
-        output::warn(&missing.to_string());
+        output::print_warning(&missing.to_string());
     }
     ending
 }
 
 /// Checks all files of a fleet, and prints how many are whole.
-pub fn check(args: &CheckArgs) -> Ending {
+pub fn check(args: &CheckArgs) -> CommandResult {
     let (whole, left_out) = intake::check_files(&args.folder, args.repair)?;
     say(&left_out, &words::check_text(whole, left_out.len()))
 }
 
 /// Copies what another folder has not yet, and syncs it to the disk.
-pub fn pack(args: &PackArgs) -> Ending {
+pub fn pack(args: &PackArgs) -> CommandResult {
     let inbox = args.folder.join(IN);
     if !inbox.is_dir() {
         return Err(Error::bad_use(format!("{} is no folder of a fleet", args.folder.display())));
@@ -83,12 +83,12 @@ pub fn pack(args: &PackArgs) -> Ending {
     say_added(&intake.into_result())
 }
 
-fn say_added(added: &IntakeResult) -> Ending {
+fn say_added(added: &IntakeResult) -> CommandResult {
     say(&added.left_out, &words::added_text(added))
 }
 
-fn say(left_out: &[LeftOut], words: &str) -> Ending {
-    left_out.iter().for_each(|file| output::warn(&words::left_out_text(file)));
+fn say(left_out: &[LeftOut], words: &str) -> CommandResult {
+    left_out.iter().for_each(|file| output::print_warning(&words::left_out_text(file)));
     output::print(&format!("{words}\n"))?;
     Ok(status(left_out))
 }

@@ -4,7 +4,7 @@ pub mod ask;
 mod keep;
 
 use clap::Subcommand;
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::CommandResult;
 use jitterlab_fleet::results::{CauseList, DayList, KernelList};
 
 /// Commands on a fleet.
@@ -25,7 +25,7 @@ pub enum Action {
 }
 
 /// Executes a command; answers about the whole fleet without one.
-pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> Ending {
+pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> CommandResult {
     match action {
         Some(Action::Add(args)) => keep::add(args),
         Some(Action::Worst(args)) => ask::worst(args),

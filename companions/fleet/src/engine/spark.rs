@@ -66,7 +66,7 @@ impl Spark {
             own: job.user_sql,
         };
         let (driver, asked) = (out.join("driver.py"), out.join("task.json"));
-        let task = serde_json::to_vec(&task).map_err(jitterlab_report::json::not_written)?;
+        let task = serde_json::to_vec(&task).map_err(jitterlab_report::json::json_error)?;
         fs::write(&driver, DRIVER).map_err(Error::file("write", &driver))?;
         fs::write(&asked, task).map_err(Error::file("write", &asked))?;
         let mut command = Command::new(&self.submit);

@@ -5,7 +5,7 @@ mod progress;
 mod run;
 
 use clap::Subcommand;
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::CommandResult;
 
 /// What is done on kernels.
 #[derive(Subcommand)]
@@ -13,7 +13,7 @@ pub enum Action {
     Run(Box<run::Args>),
 }
 
-pub fn execute(action: &Action) -> Ending {
+pub fn execute(action: &Action) -> CommandResult {
     match action {
         Action::Run(args) => run::execute(args),
     }

@@ -51,14 +51,14 @@ impl ProgressLine {
             let _ = write!(io::stderr(), "\r{text:width$}", width = state.drawn);
             state.drawn = text.chars().count();
         } else {
-            output::note(&text);
+            output::print_note(&text);
         }
     }
 
     /// Shows that something takes time before a boot.
     pub fn show_note(&self, guest: usize, text: &str) {
         if !self.quiet {
-            output::note(&format!("{}: {text}", self.names[guest]));
+            output::print_note(&format!("{}: {text}", self.names[guest]));
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::results::{GuestCommandResult, KeptRun, KernelRun, RunOnKernel};
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::{self, OutputArgs};
@@ -53,7 +53,7 @@ pub struct Args {
 }
 
 /// Measures on each kernel and compares.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let mut steps = vec![measuring_step(&args.measure)?];
     for (name, command) in further_step_names(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
@@ -134,7 +134,7 @@ impl Args {
         for other in others {
             match other {
                 Ok(path) => files.push(path),
-                Err(error) => output::warn(&format!("{kernel}: {error}")),
+                Err(error) => output::print_warning(&format!("{kernel}: {error}")),
             }
         }
         let mut measured = Run::open(&kept?, &Hints::default())?.measured()?;
@@ -172,7 +172,7 @@ const RUN_STEP: &str = "run";
 /// The step of this measurement. Options that a run here would refuse do not cost a boot.
 fn measuring_step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
-    Ok(run_step(RUN_STEP, &measure.words()))
+    Ok(run_step(RUN_STEP, &measure.to_options()))
 }
 
 /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does the session's steps on it. `each` is called
@@ -214,7 +214,7 @@ fn run_on_kernels<T: Send>(
 }
 
 /// Ending of a command with failures on some kernels: bad use if each of them is, else "not measured".
-fn ending_of_failures(failures: &[Error]) -> Ending {
+fn ending_of_failures(failures: &[Error]) -> CommandResult {
     if failures.is_empty() {
         return Ok(Status::Fine);
     }

@@ -1,7 +1,7 @@
 //! The heads of measurements on kernels: the best kernel.
 
 use jitterlab_model::{Fitness, Known, RunInfo, StopReason, TaskRun, TaskSpec};
-use jitterlab_report::head::{Head, shown};
+use jitterlab_report::head::{Head, file_argument};
 use jitterlab_report::words::{list, plural, time};
 
 use crate::results::{KernelRun, RunOnKernel};
@@ -53,7 +53,7 @@ fn head_of_one_kernel(kernel: &RunOnKernel, counted: bool) -> Head {
         asked: false,
         verdict: format!("CANNOT TELL for a machine: {why}."),
         number: format!("On {}: {}.", kernel.kernel, list(&worst)),
-        next: format!("jitterlab kernel run --kernel {} --kernel OTHER", shown(&kernel.kernel)),
+        next: format!("jitterlab kernel run --kernel {} --kernel OTHER", file_argument(&kernel.kernel)),
     }
 }
 
@@ -82,8 +82,8 @@ fn head_of_several_kernels(run: &KernelRun, first: &RunOnKernel, second: &RunOnK
         next: match [first, second].map(|kernel| kernel.measured.file.as_ref()) {
             [Some(first), Some(second)] => format!(
                 "jitterlab compare {} {} (which code paths differ)",
-                shown(&first.display().to_string()),
-                shown(&second.display().to_string())
+                file_argument(&first.display().to_string()),
+                file_argument(&second.display().to_string())
             ),
             _ => "the same without --no-file, then jitterlab compare (which code paths differ)".into(),
         },

@@ -8,7 +8,7 @@ use jitterlab_model::Warning;
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
-use jitterlab_report::warnings::{emulated, sentence};
+use jitterlab_report::warnings::{emulation_sentence, warning_sentence};
 use jitterlab_report::words::{known_count, microseconds_of_bins};
 
 use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
@@ -48,7 +48,7 @@ fn comparison_section(run: &KernelRun) -> Section {
         pieces.extend(ratio_sentence(&of).map(Piece::text));
     }
     pieces.extend(warning_pieces(kernels));
-    pieces.push(Piece::text(emulated(run.ns_per_instruction)));
+    pieces.push(Piece::text(emulation_sentence(run.ns_per_instruction)));
     let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
     pieces.extend(files.map(|file| Piece::text(format!("Run file: {}", file.display()))));
     pieces.extend(further_command_pieces(run));
@@ -86,7 +86,7 @@ fn warning_pieces(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     }
     warnings.into_iter().map(|(warning, of)| {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
-        Piece::text(format!("warning: {of}{}", sentence(warning)))
+        Piece::text(format!("warning: {of}{}", warning_sentence(warning)))
     })
 }
 
@@ -167,7 +167,7 @@ mod tests {
             also: vec![also],
             files: vec!["rt-servo.parquet".into()],
         };
-        let text = |run: &KernelRun| document::text(run, Extent::Details, terminal);
+        let text = |run: &KernelRun| document::terminal_text(run, Extent::Details, terminal);
         let nothing = text(&KernelRun { kernels: Vec::new(), ..run.clone() });
         assert!(nothing.contains("debian:cloud $ dmesg\nwhat happened\nFile"), "{nothing}");
         let text = text(&run);

@@ -6,7 +6,7 @@ mod status;
 pub mod watch;
 
 use clap::Subcommand;
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::CommandResult;
 
 /// Commands beside measuring itself.
 #[derive(Subcommand)]
@@ -18,7 +18,7 @@ pub enum Action {
 }
 
 /// Executes a command.
-pub fn execute(action: &Action) -> Ending {
+pub fn execute(action: &Action) -> CommandResult {
     match action {
         Action::Status(args) => status::execute(args),
         Action::Pack(args) => status::pack(args),

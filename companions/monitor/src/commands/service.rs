@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output;
 use jitterlab_model::Error;
 use jitterlab_monitor::{unit, words};
@@ -30,7 +30,7 @@ pub struct UninstallArgs {
 }
 
 /// Installs and starts the service.
-pub fn install(args: &InstallArgs) -> Ending {
+pub fn install(args: &InstallArgs) -> CommandResult {
     let program =
         std::env::current_exe().map_err(|error| Error::refused("cannot find this program").because(error))?;
     let done = unit::install(&args.root, &program, &args.options, args.causes)?;
@@ -39,7 +39,7 @@ pub fn install(args: &InstallArgs) -> Ending {
 }
 
 /// Stops and removes the service.
-pub fn uninstall(args: &UninstallArgs) -> Ending {
+pub fn uninstall(args: &UninstallArgs) -> CommandResult {
     let done = unit::uninstall(&args.root)?;
     output::print(&words::service_change_text(&done, false))?;
     Ok(Status::Fine)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::{CommandResult, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::purpose_args::PurposeArgs;
 use jitterlab_fleet::intake::{self, Intake};
@@ -33,13 +33,13 @@ pub struct PackArgs {
 }
 
 /// Shows the counts in the folder and their verdict.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let status = status::read_status(&args.folder_args.folder(), args.wanted.purpose, status::unix_now_ns())?;
     Ok(Status::from_fitness(args.show.show(&status)?))
 }
 
 /// Copies the outbox to a stick and checks the copies.
-pub fn pack(args: &PackArgs) -> Ending {
+pub fn pack(args: &PackArgs) -> CommandResult {
     if !args.target.is_dir() {
         return Err(Error::bad_use(format!("there is no folder {}", args.target.display()))
             .remedy("mount the stick and name its folder"));
@@ -49,7 +49,7 @@ pub fn pack(args: &PackArgs) -> Ending {
     let packed = intake.into_result();
     let (_, damaged) = intake::check_files(&args.target, false)?;
     let left_out: Vec<_> = packed.left_out.iter().chain(&damaged).collect();
-    left_out.iter().for_each(|file| output::warn(&jitterlab_fleet::words::left_out_text(file)));
+    left_out.iter().for_each(|file| output::print_warning(&jitterlab_fleet::words::left_out_text(file)));
     output::print(&words::packed_text(&packed))?;
     Ok(if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed })
 }

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_console::exit::{Ending, Status};
-use jitterlab_console::purpose_args::purposes;
+use jitterlab_console::exit::{CommandResult, Status};
+use jitterlab_console::purpose_args::purpose_parser;
 use jitterlab_console::task_args::TaskArgs;
 use jitterlab_console::{interrupt, output};
 use jitterlab_host::facts;
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", group = "threads")]
     thread: Option<String>,
     /// A purpose whose limits count and alarm; may be given several times [default: all that its tasks test]
-    #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
+    #[arg(long = "for", value_name = "PURPOSE", value_parser = purpose_parser())]
     purposes: Vec<&'static Purpose>,
     #[command(flatten)]
     folder_args: FolderArgs,
@@ -171,8 +171,8 @@ fn low_policy(facts: &SystemFacts) -> Option<Policy> {
 }
 
 /// Measures until it is ended.
-pub fn execute(args: &Args) -> Ending {
-    let interrupted = interrupt::requested()?;
+pub fn execute(args: &Args) -> CommandResult {
+    let interrupted = interrupt::listen_for_interrupt()?;
     let facts = facts::read(&facts::Root::system());
     let source = args.source(&facts)?;
     let folder = args.folder_args.folder();
@@ -206,7 +206,7 @@ pub fn execute(args: &Args) -> Ending {
     };
     let counter = Counter::new(rules, clock, folder.clone(), (closed, messages.clone()), live, end);
     let counter = SharedCounter(Arc::new(Mutex::new(counter)));
-    output::note(&words::start_text(&source_names(&source), folder.path(), address));
+    output::print_note(&words::start_text(&source_names(&source), folder.path(), address));
     let mut looker = PeriodicChecks::new(folder, counter.clone(), messages, &facts);
     let measured = measure(&source, &counter, &mut || looker.run(), &interrupted);
     looker.manager.report_stopping();

@@ -56,8 +56,9 @@ impl Present for Status {
 
     fn sections(&self) -> Vec<Section> {
         let figures = self.measured.summaries().zip(&self.tasks).map(|(summary, task)| {
-            let at =
-                |percentile| Cell::new(summary.latency.at(percentile).exactly(), |ns| Cell::time(ns as f64));
+            let at = |percentile| {
+                Cell::optional(summary.latency.at(percentile).exactly(), |ns| Cell::time(ns as f64))
+            };
             vec![
                 Cell::Text(task.name.clone()),
                 Cell::Count(task.due),
@@ -65,7 +66,7 @@ impl Present for Status {
                 at(P50),
                 at(P99),
                 at(P99_9),
-                Cell::new(summary.latency.max_ns, |ns| Cell::time(ns as f64)),
+                Cell::optional(summary.latency.max_ns, |ns| Cell::time(ns as f64)),
             ]
         });
         let header = ["latency, µs", "due", "missed", "p50", "p99", "p99.9", "max"];

@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn the_list_keeps_to_80_columns() {
         let terminal = Terminal { columns: 80, ascii: false, colour: false };
-        let long = document::text(&PaperContents::for_document(None), Extent::Answer, terminal);
+        let long = document::terminal_text(&PaperContents::for_document(None), Extent::Answer, terminal);
         assert!(long.lines().count() > 500);
         let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");

@@ -178,7 +178,7 @@ fn rounds_chart(thread: &LedThread, range_us: [f64; 2]) -> Option<Chart> {
     layers.extend(printed);
     let values = json!({"strategy": strategy, "left_out": plural(left_out as u64, "round")});
     let chart = Epos.chart("rounds", values, layers)?;
-    Some(Chart { y: chart.y.holding(range_us), ..chart })
+    Some(Chart { y: chart.y.with_values_shown(range_us), ..chart })
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
-use jitterlab_report::warnings::emulated;
+use jitterlab_report::warnings::emulation_sentence;
 use jitterlab_report::words::plural;
 
 /// A figure of a document: the name of its file without extension, and its charts.
@@ -189,7 +189,7 @@ fn loads_rows(found: &LoadFigures) -> Vec<Value> {
 /// The repetitions that the numbers are of, or the limits of virtual time, which `more` adds to.
 fn repetitions_note(found: &LoadFigures, more: &str) -> Piece {
     Piece::text(match found.ns_per_instruction {
-        Some(ns) => format!("{} {more}", emulated(Some(ns))),
+        Some(ns) => format!("{} {more}", emulation_sentence(Some(ns))),
         None => {
             format!(
                 "Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals."
@@ -263,10 +263,11 @@ mod tests {
         for item in reproduction.verdicts.keys() {
             assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");
         }
-        let text = document::text(&reproduction, Extent::Details, TERMINAL);
+        let text = document::terminal_text(&reproduction, Extent::Details, TERMINAL);
         assert!(text.contains("Run files and figures: here\n"), "{text}");
-        let read = Document::read(&json::result(&reproduction).unwrap()).unwrap();
-        let texts = [read.clone(), Document::new(&reproduction)].map(|d| d.text(Extent::Details, TERMINAL));
+        let read = Document::read(&json::to_json(&reproduction).unwrap()).unwrap();
+        let texts =
+            [read.clone(), Document::new(&reproduction)].map(|d| d.terminal_text(Extent::Details, TERMINAL));
         assert_eq!(texts[0], texts[1]);
         assert!(read.sections.len() == 1 && !read.sections[0].lead.is_empty());
         assert!(!read.head.unwrap().next.is_empty());

@@ -14,10 +14,10 @@ use super::{PaperFigure, Results, loads_table, reached_loads_table, repetitions_
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::nist_deviations::Deviations;
 use jitterlab_model::ReadClock;
-use jitterlab_report::compensation::{interval, load_curve};
+use jitterlab_report::compensation::{interval_text, load_curve_pieces};
 use jitterlab_report::figure::load;
 use jitterlab_report::section::Piece;
-use jitterlab_report::waiting::clock;
+use jitterlab_report::waiting::clock_text;
 use jitterlab_report::why;
 use jitterlab_report::words::{share, time};
 
@@ -60,7 +60,7 @@ impl Results for NistReproduction {
 
 fn jitter_pieces(found: &NistJitter) -> Vec<Piece> {
     let read = match &found.clock_fit {
-        Some(fit) => clock(ReadClock::Tsc, fit),
+        Some(fit) => clock_text(ReadClock::Tsc, fit),
         None => "Starts are times of the monotonic clock.".into(),
     };
     let series = [
@@ -81,12 +81,12 @@ fn jitter_pieces(found: &NistJitter) -> Vec<Piece> {
     pieces.extend(Nist.table("clusters", boxed));
     pieces.push(Piece::text(Nist.paragraph("figure-4", json!({"calls": calls}))));
     pieces.push(Piece::text(Nist.paragraph("figure-5", ())));
-    pieces.extend(load_curve(&found.load_curve, &found.service, PERIOD_NS));
+    pieces.extend(load_curve_pieces(&found.load_curve, &found.service, PERIOD_NS));
     let here = [
-        interval(found.uncompensated_jitter_ns, time),
-        interval(found.compensated_jitter_ns, time),
-        interval(found.factor, |factor| format!("{factor:.1}")),
-        interval(found.extra_load, share),
+        interval_text(found.uncompensated_jitter_ns, time),
+        interval_text(found.compensated_jitter_ns, time),
+        interval_text(found.factor, |factor| format!("{factor:.1}")),
+        interval_text(found.extra_load, share),
     ];
     let values = json!({"here": here, "margin_ns": found.margin_ns, "floor_ns": found.floor_ns});
     pieces.extend(Nist.table("compensation", values));

@@ -11,7 +11,7 @@ use jitterlab_model::units::Human;
 use jitterlab_report::words::{count, plural};
 
 use jitterlab_report::chart::{Chart, Layer, Shape, Span, Stroke};
-use jitterlab_report::figure::histogram::cluster_words;
+use jitterlab_report::figure::histogram::cluster_label;
 
 const BARS: f64 = 60.0;
 /// Number of samples beyond which their points would hide the line between them.
@@ -92,7 +92,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Option<Cha
     let low = deviations.residual.min;
     // A little wider, so that the largest value is in the last bar.
     let width = (deviations.residual.peak_to_peak() * 1.000_001 / BARS).max(f64::MIN_POSITIVE);
-    let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
+    let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_label(c)));
     let layers = vec![
         Layer::new("", 0, histogram_bars(deviations.each_ns.iter().copied(), low, width)),
         Layer::new("", 1, Shape::Boxes(boxes.collect())),

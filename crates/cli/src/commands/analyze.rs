@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::task_analysis::AnalysisSection;
 use jitterlab_report::document::Extent;
-use jitterlab_report::files::{FileAnswer, by_verdict};
+use jitterlab_report::files::{FileAnswer, files_document};
 use jitterlab_report::patterns::section_help;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show only these parts, in full
-    #[arg(long = "section", value_name = "SECTION", value_delimiter = ',', value_parser = sections())]
+    #[arg(long = "section", value_name = "SECTION", value_delimiter = ',', value_parser = section_parser())]
     sections: Vec<Sections>,
     #[command(flatten)]
     wanted: PurposeArgs,
@@ -34,14 +34,14 @@ pub struct Args {
 }
 
 /// Number of files from which on a list by verdict ends the answer, or is the brief one.
-const MANY: usize = 3;
+const FILES_FOR_LIST: usize = 3;
 
 /// The parts that one word asks for.
 type Sections = &'static [AnalysisSection];
 
 const ALL: Sections = &AnalysisSection::ALL;
 
-fn sections() -> impl TypedValueParser<Value = Sections> {
+fn section_parser() -> impl TypedValueParser<Value = Sections> {
     let each = ALL.iter().map(|part| PossibleValue::new(part.name()).help(section_help(*part)));
     let words = each.chain([PossibleValue::new("all").help("All of them")]);
     PossibleValuesParser::new(words).map(|word| {
@@ -51,7 +51,7 @@ fn sections() -> impl TypedValueParser<Value = Sections> {
 }
 
 /// Analyses each file.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let mut sections: Vec<AnalysisSection> = Vec::new();
     for part in args.sections.iter().copied().flatten() {
         if !sections.contains(part) {
@@ -61,14 +61,14 @@ pub fn execute(args: &Args) -> Ending {
     let with_transitions = args.output.is_json() || sections.contains(&AnalysisSection::Clusters);
     let mut statuses = Vec::new();
     let mut answers = Vec::new();
-    let is_list = args.files.len() >= MANY && !args.output.is_json();
+    let is_list = args.files.len() >= FILES_FOR_LIST && !args.output.is_json();
     let is_named = args.files.len() > 1 && !args.output.is_json();
     for (number, path) in args.files.iter().enumerate() {
         let run = args.run.open(path)?;
         let (task, purpose) = (args.run.task.as_deref(), args.wanted.purpose);
         let analysis = run.analysis(task, sections.clone(), with_transitions, purpose)?;
         if let Some(answer) = FileAnswer::new(&path.display().to_string(), &analysis).filter(|_| is_list) {
-            statuses.push(Status::from_fitness(answer.asked()));
+            statuses.push(Status::from_fitness(answer.requested_fitness()));
             answers.push(answer);
             if args.output.is_brief() {
                 continue;
@@ -82,7 +82,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     if !answers.is_empty() {
         let gap = if args.output.is_brief() { "" } else { "\n" };
-        let list = by_verdict(answers).text(Extent::Answer, args.output.terminal());
+        let list = files_document(answers).terminal_text(Extent::Answer, args.output.terminal());
         output::print(&format!("{gap}{list}"))?;
     }
     Ok(Status::worst(statuses))

@@ -6,7 +6,7 @@ use jitterlab_host::facts::{self, Root};
 use jitterlab_model::{CpuSet, Error};
 use jitterlab_report::check::script;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::{self, OutputArgs};
 
 /// Check whether this machine is set up for real time
@@ -26,7 +26,7 @@ pub struct Args {
 }
 
 /// Reads the machine's facts and judges them. Changes nothing.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let facts = facts::read(&Root::system());
     let cpus = match &args.cpus {
         Some(cpus) => cpus.clone(),
@@ -37,7 +37,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     let report = check(&facts, &cpus);
     if args.script {
-        let script = script::build(&report).ok_or_else(|| {
+        let script = script::fix_script(&report).ok_or_else(|| {
             Error::not_measured("nothing here is put right by a change that can be taken back")
                 .remedy("see jitterlab check --details")
         })?;

@@ -8,7 +8,7 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::comparison;
 use jitterlab_runs::{CompareOptions, Run, align, compare};
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 use crate::values;
@@ -34,7 +34,7 @@ pub struct Args {
     preset: Option<Preset>,
     /// End with 1 where a figure is shown to be higher than in the first by more than this share, such as 10%, and with 3
     /// where that can be told of none
-    #[arg(long, value_name = "SHARE", value_parser = values::share, conflicts_with = "preset")]
+    #[arg(long, value_name = "SHARE", value_parser = values::parse_share, conflicts_with = "preset")]
     fail_if_worse: Option<f64>,
     /// End with 1 where a code path of the kernel that 1 % of the activations take appeared, vanished or moved by more than this,
     /// such as 100ns: of two runs in virtual time (`jitterlab kernel run`)
@@ -63,12 +63,12 @@ enum Preset {
 }
 
 /// Compares the runs, task by task.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.align {
-        return aligned(args);
+        return align_with_capture(args);
     }
     if let Some(file) = &args.junit {
-        output::check_not_read(file, &[&args.files[..], &args.with].concat())?;
+        output::check_not_input(file, &[&args.files[..], &args.with].concat())?;
     }
     let open =
         |files: &[PathBuf]| files.iter().map(|path| args.run.open(path)).collect::<Result<Vec<Run>, _>>();
@@ -91,7 +91,7 @@ pub fn execute(args: &Args) -> Ending {
     Ok(Status::from_fitness(args.output.show(&compared)?))
 }
 
-fn aligned(args: &Args) -> Ending {
+fn align_with_capture(args: &Args) -> CommandResult {
     let [run, witness] = args.files.as_slice() else {
         return Err(Error::bad_use(
             "--align takes two files: the run and the capture, as in jitterlab compare \

@@ -5,8 +5,8 @@ use jitterlab_host::wakeups::{compare, wake_up_variants};
 use jitterlab_host::{DmaLatency, Experiment, TaskMeasurer};
 use jitterlab_model::{Error, TaskSpec};
 
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
 use crate::{kept_parts, mistakes};
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// How long each turn is
-    #[arg(short, long, alias = "block", value_parser = mistakes::duration, default_value = "500ms", value_name = "TIME")]
+    #[arg(short, long, alias = "block", value_parser = mistakes::parse_duration, default_value = "500ms", value_name = "TIME")]
     duration: i64,
     /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
     #[arg(long, default_value = "keep", value_name = "keep|US")]
@@ -40,13 +40,13 @@ pub struct Args {
 }
 
 /// Measures and prints.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.duration <= 0 {
         return Err(
             Error::bad_use("a duration of 0 measures nothing").remedy("leave --duration out or raise it")
         );
     }
-    let task = args.task.one(TaskSpec::default())?;
+    let task = args.task.single_task(TaskSpec::default())?;
     // Understood before anything is prepared.
     wake_up_variants(&task, args.task.wake(), &args.ways)?;
     let measure = |experiment: &mut Experiment<'_>| {
@@ -54,7 +54,7 @@ pub fn execute(args: &Args) -> Ending {
         let ways = wake_up_variants(&bench.spec, args.task.wake(), &args.ways)?;
         Ok(Some(compare(&mut bench, ways, args.rounds, args.duration)?))
     };
-    conduct(
+    run_experiment(
         || kept_parts::open("compare-wakeups", &()),
         args.quiet,
         measure,

@@ -10,8 +10,8 @@ use jitterlab_report::chart::Drawing;
 use jitterlab_report::figure::load;
 use jitterlab_trace::FinishedParts;
 
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
 use crate::{kept_parts, mistakes, values};
@@ -27,17 +27,17 @@ pub struct Args {
     task: TaskArgs,
 
     /// Share of the starts that may be late, such as 1e-4 [default: 1e-3, as far as 20% of a processor go]
-    #[arg(long, value_parser = values::share, value_name = "SHARE")]
+    #[arg(long, value_parser = values::parse_share, value_name = "SHARE")]
     late: Option<f64>,
     /// Share of a processor that may be polled away, such as 20% or 0.2 [default: 20%, with --late any]
-    #[arg(long, value_parser = values::share, value_name = "SHARE")]
+    #[arg(long, value_parser = values::parse_share, value_name = "SHARE")]
     polling: Option<f64>,
 
     /// How often the uncompensated and the compensated task have their turn in the proof
     #[arg(long, alias = "pairs", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// How long each turn is; the early sleeps of each wake-up method are measured half as long as all turns of one way
-    #[arg(short, long, alias = "block", value_parser = mistakes::duration, default_value = "1s", value_name = "TIME")]
+    #[arg(short, long, alias = "block", value_parser = mistakes::parse_duration, default_value = "1s", value_name = "TIME")]
     duration: i64,
 
     /// The two run files: FILE-uncompensated.parquet and FILE-compensated.parquet [default: jitterlab-DATE-TIME]
@@ -63,9 +63,9 @@ pub struct Args {
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 
 impl Args {
-    fn task(&self) -> Result<TaskSpec, Error> {
+    fn task_spec(&self) -> Result<TaskSpec, Error> {
         let usual = TaskSpec { name: "compensated".into(), period_ns: 500_000, ..TaskSpec::default() };
-        let task = self.task.one(usual)?;
+        let task = self.task.single_task(usual)?;
         let chooses = task.compensate == Compensation::None;
         if chooses {
             Ok(task)
@@ -101,7 +101,7 @@ impl Args {
     /// Checks the options, so that an error shows before a minute of measuring.
     fn check(&self, task: &TaskSpec, plan: &CompensationPlan) -> Result<(), Error> {
         if let Some(path) = &self.figure {
-            output::check_figure(path, "--figure")?;
+            output::check_figure_name(path, "--figure")?;
         }
         if let Some(path) = plan.files.iter().flatten().find(|path| path.exists()) {
             return Err(Error::bad_use(format!("{} exists already", path.display()))
@@ -112,8 +112,8 @@ impl Args {
 }
 
 /// Measures, recommends and proves.
-pub fn execute(args: &Args) -> Ending {
-    let (task, plan) = (args.task()?, args.plan());
+pub fn execute(args: &Args) -> CommandResult {
+    let (task, plan) = (args.task_spec()?, args.plan());
     args.check(&task, &plan)?;
     let open = || match args.no_file {
         true => FinishedParts::without_file(),
@@ -123,7 +123,7 @@ pub fn execute(args: &Args) -> Ending {
         let mut bench = TaskMeasurer::prepare(task, args.cpu_dma_latency, experiment)?;
         Ok(Some(plan.measure(&mut bench)?))
     };
-    conduct(open, args.quiet, measure, |mut trial: CompensationTrial| {
+    run_experiment(open, args.quiet, measure, |mut trial: CompensationTrial| {
         if let Some(path) = &args.figure {
             let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
             output::write_figure(path, &Drawing::new(&[chart]))?;

@@ -3,7 +3,7 @@
 use clap::Command;
 use clap_complete::Shell;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
 
 /// Print the completions for a shell
@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 /// Prints them for the definition of all commands.
-pub fn execute(args: &Args, mut command: Command) -> Ending {
+pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "jitterlab", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;

@@ -6,9 +6,9 @@ use jitterlab_analysis::require::Requirement;
 use jitterlab_model::Error;
 use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::Drive;
-use jitterlab_report::export::{self, Asked, Format};
+use jitterlab_report::export::{self, ExportOptions, Format};
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(value_name = "RUN")]
     file: PathBuf,
     /// What to write
-    #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_parser())]
     format: Format,
     /// The file to write; replaced if it exists, unless it holds a measurement
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -45,33 +45,34 @@ pub struct Args {
     run: RunArgs,
 }
 
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let each = Format::all().map(|format| PossibleValue::new(format.name()).help(export::about(format)));
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let each =
+        Format::all().map(|format| PossibleValue::new(format.name()).help(export::format_help(format)));
     PossibleValuesParser::new(each).try_map(|word| word.parse::<Format>())
 }
 
 /// Opens the run and writes it out.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let Args { format, output, .. } = args;
-    output::check_not_read(output, std::slice::from_ref(&args.file))?;
-    let asked = args.asked()?;
+    output::check_not_input(output, std::slice::from_ref(&args.file))?;
+    let asked = args.export_options()?;
     let run = args.run.open(&args.file)?;
     let tasks = run.tasks(args.run.task.as_deref())?;
-    let mut judged = None;
-    output::deliver_by(output, args.force.force, |out| {
+    let mut worst_fitness = None;
+    output::write_result_by(output, args.force.force, |out| {
         let (exported, warnings) = format.write(&run, &tasks, &asked, out)?.into_parts();
-        judged = exported.judged;
-        Ok::<_, Error>(export::text(*format, &exported, &warnings))
+        worst_fitness = exported.worst_fitness;
+        Ok::<_, Error>(export::summary_text(*format, &exported, &warnings))
     })?;
-    Ok(Status::from_fitness(judged))
+    Ok(Status::from_fitness(worst_fitness))
 }
 
 impl Args {
     /// Questions for the format, beyond the data of the run.
-    fn asked(&self) -> Result<Asked, Error> {
+    fn export_options(&self) -> Result<ExportOptions, Error> {
         let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
         for (option, given, taken) in [
-            ("--require and --for", decides, self.format.decides()),
+            ("--require and --for", decides, self.format.has_verdicts()),
             ("--drive", self.drive.is_some(), self.format == Format::LinuxCnc),
         ] {
             if given && !taken {
@@ -81,7 +82,7 @@ impl Args {
                 )));
             }
         }
-        Ok(Asked {
+        Ok(ExportOptions {
             purpose: self.wanted.purpose,
             requirements: self.requirements.clone(),
             burst_at_most: self.burst_at_most,

@@ -3,7 +3,7 @@
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::judged_number::JudgedNumber;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::OutputArgs;
 use crate::purpose_args::PurposeArgs;
 
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Judges the number.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let judged = JudgedNumber::new(args.late, args.purpose.purpose)?;
     Ok(Status::from_fitness(args.output.show(&judged)?))
 }

@@ -9,7 +9,7 @@ use clap::Command;
 use clap_mangen::Man;
 use jitterlab_model::Error;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
 
 /// Print the manual page, or write one for each command
@@ -23,10 +23,10 @@ pub struct Args {
 }
 
 /// Prints or writes it from the definition of all commands.
-pub fn execute(args: &Args, mut command: Command) -> Ending {
+pub fn execute(args: &Args, mut command: Command) -> CommandResult {
     command.build();
     match &args.directory {
-        None => show(&page("jitterlab", command)?)?,
+        None => show_page(&page("jitterlab", command)?)?,
         Some(directory) => {
             fs::create_dir_all(directory)?;
             for (name, command) in pages(&command, "jitterlab") {
@@ -38,7 +38,7 @@ pub fn execute(args: &Args, mut command: Command) -> Ending {
 }
 
 /// Shows the page to a person by `man`, or prints it as it is where that is not wanted or not there.
-fn show(page: &str) -> Result<(), Error> {
+fn show_page(page: &str) -> Result<(), Error> {
     let reader = || {
         let mut man = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok()?;
         // A reader that is left early needs no more of it.

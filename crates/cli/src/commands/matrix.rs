@@ -10,8 +10,8 @@ use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_report::matrix as words;
 use jitterlab_trace::FinishedParts;
 
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::mistakes;
 use crate::output;
 use crate::output::OutputArgs;
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(short, long, alias = "repetitions", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// How long each cell is measured
-    #[arg(short, long, default_value = "10s", value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(short, long, default_value = "10s", value_parser = mistakes::parse_duration, value_name = "TIME")]
     duration: i64,
     /// The time all cells together may take; where they would take longer, CPUs that stand for the others are chosen
     #[arg(long, default_value = "1h", value_parser = parse_duration_ns, value_name = "TIME")]
@@ -101,21 +101,21 @@ impl Args {
         };
         let (index, proposal) = request.plan(facts)?;
         if let Some(proposal) = proposal.filter(Proposal::is_part) {
-            output::note(&words::cpu_choice_sentence(&proposal, words::MORE_CPUS));
+            output::print_note(&words::cpu_choice_sentence(&proposal, words::MORE_CPUS));
         }
         Ok(index)
     }
 }
 
 /// Measures the missing cells and shows all of them.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if let Some(path) = &args.figure {
-        output::check_figure(path, "--figure")?;
+        output::check_figure_name(path, "--figure")?;
     }
     let facts = facts::read(&Root::system());
     let mut index = args.index(&facts)?;
     if !args.show {
-        output::note(&words::plan_sentence(&index, OVERHEAD_NS, args.budget, &args.output));
+        output::print_note(&words::plan_sentence(&index, OVERHEAD_NS, args.budget, &args.output));
     }
     if args.plan {
         return Ok(Status::Fine);
@@ -127,7 +127,7 @@ pub fn execute(args: &Args) -> Ending {
         Ok(Some(MatrixResult::new(index, Some(&facts))))
     };
     // The index keeps the measured cells.
-    conduct(FinishedParts::without_file, false, measure, |result: MatrixResult| {
+    run_experiment(FinishedParts::without_file, false, measure, |result: MatrixResult| {
         if let Some(path) = &args.figure {
             output::write_figure(path, &words::drawing(&result))?;
         }

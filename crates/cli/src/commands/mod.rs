@@ -1,6 +1,6 @@
 //! One file per command.
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
 use jitterlab_report::wrap;
 
@@ -29,8 +29,8 @@ pub mod watch;
 pub mod why;
 
 /// Without a command: the usual things to do.
-pub fn usual() -> Ending {
-    let usual = || wrap::broken(jitterlab_report::first_steps::USUAL) + "\n";
-    output::print(&wrap::at(output::columns(), usual))?;
+pub fn print_first_steps() -> CommandResult {
+    let usual = || wrap::break_long_lines(jitterlab_report::first_steps::USUAL_COMMANDS) + "\n";
+    output::print(&wrap::with_columns(output::terminal_columns(), usual))?;
     Ok(Status::Fine)
 }

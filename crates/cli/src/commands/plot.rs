@@ -7,7 +7,7 @@ use jitterlab_report::chart::Drawing;
 use jitterlab_report::figure::Figure;
 use jitterlab_report::quantity;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Figure::list()))]
     figure: Figure,
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY", value_parser = quantity::parse,
-        help = quantity::help())]
+        help = quantity::option_help())]
     quantity: Quantity,
     /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
     /// measurement [default: draw on the terminal]
@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 /// Reads the runs and draws.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let Some(path) = &args.output else {
         let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
@@ -47,11 +47,11 @@ pub fn execute(args: &Args) -> Ending {
         output::print(&terminal.figures(&charts))?;
         return Ok(Status::Fine);
     };
-    output::check_figure(path, "--output")?;
-    output::check_not_read(path, &args.files)?;
+    output::check_figure_name(path, "--output")?;
+    output::check_not_input(path, &args.files)?;
     let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
     let drawing = Drawing::new(&args.figure.charts(args.quantity, &runs, &documents)?);
-    let file = output::figure(path, &drawing)?;
-    output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
+    let file = output::encode_figure(path, &drawing)?;
+    output::write_result(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)
 }

@@ -6,7 +6,7 @@ use jitterlab_analysis::require::Requirement;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_runs::OutlookRequest;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 /// Predicts, or decides the requirements, for each file.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let ahead = OutlookRequest {
         horizon_ns: args.horizon,
         claims: args.claims.clone(),

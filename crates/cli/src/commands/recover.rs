@@ -7,9 +7,9 @@ use jitterlab_model::warning::Warning;
 use jitterlab_report::recovery;
 use jitterlab_trace::FinishedRun;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output;
-use crate::record_args::Closing;
+use crate::record_args::ClosingProgress;
 use crate::status_line::StatusLine;
 
 /// Turn an interrupted run's journal (FILE.part) into a run file
@@ -21,20 +21,20 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The run file to write, for one journal [default: the journal's name without .part]
-    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
+    #[arg(short, long, value_name = "FILE", value_parser = output::parse_run_file)]
     output: Option<PathBuf>,
 }
 
 /// Recovers each file; one that cannot be recovered does not keep the others from it.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.output.is_some() && args.files.len() > 1 {
         return Err(Error::bad_use("--output is for one journal").remedy("recover each by itself"));
     }
     let (mut failed, mut whole) = (None, true);
     for path in &args.files {
-        let (line, mut closing) = (StatusLine::new(), Closing::new());
+        let (line, mut closing) = (StatusLine::new(), ClosingProgress::new());
         let progress = |done, of| {
-            let text = closing.look(Closing::PATIENCE, (done, of));
+            let text = closing.update(ClosingProgress::PATIENCE, (done, of));
             text.iter().for_each(|text| line.show(text));
         };
         let recovered = jitterlab_trace::recover_to(path, args.output.as_deref(), progress);
@@ -46,7 +46,7 @@ pub fn execute(args: &Args) -> Ending {
             }
             Err(error) => {
                 if let Some(before) = failed.replace(error) {
-                    output::note(&format!("error: {before}"));
+                    output::print_note(&format!("error: {before}"));
                 }
             }
         }
@@ -60,5 +60,5 @@ pub fn execute(args: &Args) -> Ending {
 
 fn describe(run: &FinishedRun) -> String {
     let damaged: Vec<Warning> = run.skipped.iter().map(|part| part.warning()).collect();
-    recovery::text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
+    recovery::recovery_text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
 }

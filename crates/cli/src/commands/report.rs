@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jitterlab_report::page::render;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
@@ -26,11 +26,11 @@ pub struct Args {
 }
 
 /// Reads the runs and writes the page.
-pub fn execute(args: &Args) -> Ending {
-    output::check_not_read(&args.output, &args.files)?;
+pub fn execute(args: &Args) -> CommandResult {
+    output::check_not_input(&args.output, &args.files)?;
     let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &documents)?;
     let said = format!("{:.1} MB", html.len() as f64 / 1e6);
-    output::deliver(&args.output, html.as_bytes(), args.force.force, &said)?;
+    output::write_result(&args.output, html.as_bytes(), args.force.force, &said)?;
     Ok(Status::Fine)
 }

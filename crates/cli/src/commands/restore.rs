@@ -10,7 +10,7 @@ use jitterlab_host::trace_events::sweep;
 use jitterlab_report::recovery;
 use jitterlab_trace::atomic_file;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::{kept_files, output};
 
 /// Put back what killed commands left changed, recording or half written
@@ -26,23 +26,23 @@ pub struct Args {
 }
 
 /// Undoes the changes of processes that are gone.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if let Some(folder) = &args.kept {
-        kept_files::take_back(folder)?;
+        kept_files::remove_settings(folder)?;
     }
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
     let mut left = sweep_usual_places();
     left.extend(atomic_file::sweep(Path::new(".")));
-    output::print(&recovery::restored(done, sweep(), &left))?;
+    output::print(&recovery::restoration_text(done, sweep(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }
 
 /// Reports, in any command, that a killed one has left this machine changed.
-pub fn offer() {
+pub fn print_restore_hint() {
     let left = left_behind(&Root::system());
     if !left.is_empty() {
-        output::note(&recovery::offer(&left));
+        output::print_note(&recovery::restore_hint(&left));
     }
 }

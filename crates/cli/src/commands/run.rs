@@ -7,7 +7,7 @@ use jitterlab_host::{self as host, Measurement, Recorded, Request, load};
 use jitterlab_model::{Error, StopReason};
 use jitterlab_trace::RunWriter;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::measure_args::MeasureArgs;
 use crate::purpose_args::PurposeArgs;
 use crate::record_args::RecordArgs;
@@ -39,21 +39,21 @@ impl Args {
         let mut progress = self.record.progress(measurement.info(), false);
         progress.purpose = self.wanted.purpose;
         let measured =
-            host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
+            host::record(measurement, writer, &mut |underway| progress.update(underway), interrupted);
         drop(progress);
         measured
     }
 }
 
 /// Measures and reports.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.measure.asks_for_loads() {
         let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
-        let help = || jitterlab_report::loads::help(load::kinds(), presets);
-        output::print(&args.record.show.written(help))?;
+        let help = || jitterlab_report::loads::load_help(load::kinds(), presets);
+        output::print(&args.record.show.fit_to_terminal(help))?;
         return Ok(Status::Fine);
     }
-    let interrupted = interrupt::requested()?;
+    let interrupted = interrupt::listen_for_interrupt()?;
     let request = args.measure.request_for(args.wanted.task())?;
     let request = Request { interrupted: interrupted.clone(), ..request };
     let mut without_isolation = Vec::new();
@@ -70,7 +70,7 @@ pub fn execute(args: &Args) -> Ending {
     let result = MeasuredRun { without_isolation, ..run.with_verdict_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::from_fitness(args.record.show.show(&result)?);
-    let saved = args.record.saved(&result);
+    let saved = args.record.report_saved(&result);
     closed.and(saved)?;
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),

@@ -5,7 +5,7 @@ use jitterlab_host::{self as host, Recorded};
 use jitterlab_model::Keep;
 use jitterlab_model::units::parse_duration_ns;
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::interrupt;
 use crate::purpose_args::PurposeArgs;
 use crate::record_args::RecordArgs;
@@ -59,8 +59,8 @@ impl Args {
 }
 
 /// Finds the threads, watches and reports.
-pub fn execute(args: &Args) -> Ending {
-    let interrupted = interrupt::requested()?;
+pub fn execute(args: &Args) -> CommandResult {
+    let interrupted = interrupt::listen_for_interrupt()?;
     let request = WatchRequest {
         target: args.target(),
         find_ns: args.find,
@@ -72,14 +72,15 @@ pub fn execute(args: &Args) -> Ending {
     found.keep(args.keep.unwrap_or_else(|| host::keep_by_default(&specs, Some(args.duration))));
     found.add_labels(args.record.labels());
     let writer = args.record.writer(found.info())?;
-    args.record.note(|| jitterlab_report::run::found(found.info()));
+    args.record.note(|| jitterlab_report::run::found_threads_text(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     progress.purpose = args.wanted.purpose;
-    let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
+    let watched =
+        host::record_watched(found, writer, &mut |underway| progress.update(underway), &interrupted);
     drop(progress);
     let Recorded { run, closed } = watched?;
     let run = run.with_verdict_for(args.wanted.purpose);
     let status = Status::from_fitness(args.record.show.show(&run)?);
-    let saved = args.record.saved(&run);
+    let saved = args.record.report_saved(&run);
     closed.and(saved).map(|()| status)
 }

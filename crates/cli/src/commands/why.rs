@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_analysis::causes::ListedEvents;
-use jitterlab_report::export::{self, Asked, Format};
+use jitterlab_report::export::{self, ExportOptions, Format};
 
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
@@ -43,7 +43,7 @@ enum Export {
 const LISTED: usize = 10;
 
 /// Prints the causes of late activations.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     let run = args.run.open(&args.file)?;
     if let Some(export) = args.export {
         let format = match export {
@@ -52,8 +52,8 @@ pub fn execute(args: &Args) -> Ending {
         };
         let tasks = run.tasks(args.run.task.as_deref())?;
         let (exported, warnings) =
-            format.write(&run, &tasks, &Asked::default(), &mut io::stdout().lock())?.into_parts();
-        output::note(&export::text(format, &exported, &warnings));
+            format.write(&run, &tasks, &ExportOptions::default(), &mut io::stdout().lock())?.into_parts();
+        output::print_note(&export::summary_text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
     let listed = args.event.map_or(ListedEvents::Worst(LISTED), |rank| ListedEvents::Rank(rank as usize));

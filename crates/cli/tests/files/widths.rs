@@ -145,8 +145,8 @@ fn no_result_is_wider_than_the_terminal() {
         for (columns, extent) in [40, 80, 100, 120].into_iter().flat_map(|columns| {
             [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
         }) {
-            let told = document.text(extent, Terminal { columns, ascii: false, colour: false });
-            let coloured = document.text(extent, Terminal { columns, ascii: false, colour: true });
+            let told = document.terminal_text(extent, Terminal { columns, ascii: false, colour: false });
+            let coloured = document.terminal_text(extent, Terminal { columns, ascii: false, colour: true });
             assert_eq!(
                 printable_lines(&coloured),
                 coloured,

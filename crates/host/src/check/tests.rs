@@ -227,9 +227,9 @@ fn every_case_comes_out_as_it_should() {
         let report = report(&f);
         let check = report.checks.iter().find(|c| c.id == id).unwrap_or_else(|| panic!("no check {id}"));
         assert_eq!(check.status, status, "{id} on {machine}: {check:?}");
-        let text = words::found(check);
+        let text = words::finding(check);
         assert!(text.contains(found), "{id} on {machine}: found {text:?}");
-        let remedies: Vec<String> = check.remedies.iter().map(|r| words::remedy(check, r)).collect();
+        let remedies: Vec<String> = check.remedies.iter().map(|r| words::remedy_text(check, r)).collect();
         let named = remedy.is_empty() || remedies.iter().any(|text| text.contains(remedy));
         assert!(named, "{id} on {machine}: {remedies:?}");
     }
@@ -385,12 +385,12 @@ fn words_and_rules_fit_each_other() {
     for facts in of_cases.chain(machines.values().cloned()).chain(more_machines()) {
         for check in report(&facts).checks {
             used.insert(format!("{}: {}", check.id, check.found));
-            let mut texts = vec![words::found(&check)];
+            let mut texts = vec![words::finding(&check)];
             for remedy in &check.remedies {
                 if let Action::Advice(id) = &remedy.action {
                     used.insert(format!("{}: {id}", check.id));
                 }
-                texts.push(words::remedy(&check, remedy));
+                texts.push(words::remedy_text(&check, remedy));
             }
             for text in texts {
                 assert!(!text.is_empty() && !text.contains(['[', ']']), "{check:?}: {text}");
@@ -401,7 +401,7 @@ fn words_and_rules_fit_each_other() {
             }
         }
     }
-    let known: BTreeSet<String> = words::all().into_iter().collect();
+    let known: BTreeSet<String> = words::all_ids().into_iter().collect();
     let missing: Vec<_> = used.difference(&known).collect();
     let unused: Vec<_> = known.difference(&used).collect();
     assert!(missing.is_empty() && unused.is_empty(), "without words: {missing:?}; never used: {unused:?}");

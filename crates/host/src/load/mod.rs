@@ -410,7 +410,7 @@ mod tests {
     fn every_kind_is_named_once() {
         for kind in KINDS {
             assert!(kind.usage.starts_with(kind.name));
-            assert!(jitterlab_report::loads::of_kind(kind.name).is_some(), "{}", kind.name);
+            assert!(jitterlab_report::loads::kind_text(kind.name).is_some(), "{}", kind.name);
             assert_eq!(KINDS.iter().filter(|other| other.name == kind.name).count(), 1);
         }
     }

@@ -119,7 +119,7 @@ mod tests {
     fn every_preset_consists_of_loads_there_are() {
         for preset in PRESETS {
             assert!(!parse_loads(preset.name).unwrap().is_empty());
-            assert!(jitterlab_report::loads::of_preset(preset.name).is_some(), "{}", preset.name);
+            assert!(jitterlab_report::loads::preset_text(preset.name).is_some(), "{}", preset.name);
         }
     }
 }

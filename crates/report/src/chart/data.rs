@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::{Cells, Shape, Span, Stroke};
 
 /// A number of as many digits as can be seen: whole ones are exact, others have seven.
-fn short(value: f64) -> f64 {
+fn round_to_seven_digits(value: f64) -> f64 {
     if value.fract() == 0.0 || !value.is_finite() {
         return value;
     }
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Words of each row, of a kind that has words.
+    /// TextMark of each row, of a kind that has words.
     pub(super) fn words(&self) -> Option<Vec<&str>> {
         match self {
             Shape::Boxes(boxes) => Some(boxes.iter().map(|b| &*b.2).collect()),
@@ -61,8 +61,9 @@ impl Shape {
 impl Serialize for Shape {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (kind, axes, numbers) = self.numbers();
-        let column =
-            |i: usize| numbers.iter().skip(i).step_by(axes.len()).map(|value| short(*value)).collect();
+        let column = |i: usize| {
+            numbers.iter().skip(i).step_by(axes.len()).map(|value| round_to_seven_digits(*value)).collect()
+        };
         let columns: Vec<Vec<f64>> = (0..axes.len()).map(column).collect();
         let mut shape = serializer.serialize_struct("Shape", 4)?;
         if let Some(words) = self.words() {
@@ -85,7 +86,7 @@ impl Serialize for Shape {
 
 /// A shape as it was written.
 #[derive(serde::Deserialize)]
-struct Written {
+struct SerializedShape {
     kind: String,
     columns: Vec<Vec<Option<f64>>>,
     stroke: Option<Stroke>,
@@ -97,7 +98,7 @@ struct Written {
     key: Option<(String, Vec<(f64, String)>)>,
 }
 
-impl Written {
+impl SerializedShape {
     /// The columns as rows; `None` unless there are `N` of one length. JSON holds a value that is no number
     /// as null.
     fn rows<const N: usize>(&self) -> Option<Vec<[f64; N]>> {
@@ -109,12 +110,14 @@ impl Written {
     }
 
     /// The rows, each with its words.
-    fn worded<const N: usize>(&mut self) -> Option<impl Iterator<Item = ([f64; N], String)> + use<N>> {
+    fn rows_with_labels<const N: usize>(
+        &mut self,
+    ) -> Option<impl Iterator<Item = ([f64; N], String)> + use<N>> {
         let rows = self.rows::<N>()?;
         (rows.len() == self.words.len()).then(|| rows.into_iter().zip(std::mem::take(&mut self.words)))
     }
 
-    fn shape(mut self) -> Option<Shape> {
+    fn into_shape(mut self) -> Option<Shape> {
         Some(match self.kind.as_str() {
             "line" => Shape::Line { points: self.rows()?, stroke: self.stroke? },
             "points" => Shape::Points(self.rows()?),
@@ -124,14 +127,17 @@ impl Written {
             "intervals" => Shape::Intervals(self.rows()?),
             "frames" => Shape::Frames(self.rows()?),
             "level" => Shape::Level(self.rows::<1>()?.first()?[0]),
-            "boxes" => Shape::Boxes(self.worded()?.map(|([from, to], words)| (from, to, words)).collect()),
+            "boxes" => {
+                Shape::Boxes(self.rows_with_labels()?.map(|([from, to], words)| (from, to, words)).collect())
+            }
             "spans" => {
                 let span = |([from, to, lane], words): ([f64; 3], String)| Span { from, to, lane, words };
-                Shape::Spans(self.worded()?.map(span).collect())
+                Shape::Spans(self.rows_with_labels()?.map(span).collect())
             }
-            "marks" => Shape::Marks(self.worded()?.map(|([at], words)| (at, words)).collect()),
+            "marks" => Shape::Marks(self.rows_with_labels()?.map(|([at], words)| (at, words)).collect()),
             "cells" => {
-                let cells = self.worded()?.map(|([x, y, shade], words)| ([x, y], shade, words)).collect();
+                let cells =
+                    self.rows_with_labels()?.map(|([x, y, shade], words)| ([x, y], shade, words)).collect();
                 Shape::Cells(Cells { size: self.size?, cells, labelled: self.labelled, key: self.key? })
             }
             _ => return None,
@@ -141,9 +147,11 @@ impl Written {
 
 impl<'de> Deserialize<'de> for Shape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = Written::deserialize(deserializer)?;
+        let written = SerializedShape::deserialize(deserializer)?;
         let kind = written.kind.clone();
-        written.shape().ok_or_else(|| D::Error::custom(format!("the layer {kind:?} of a figure is damaged")))
+        written
+            .into_shape()
+            .ok_or_else(|| D::Error::custom(format!("the layer {kind:?} of a figure is damaged")))
     }
 }
 

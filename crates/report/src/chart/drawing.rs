@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::printable::{markup, printable_drawing};
+use crate::printable::{escape_markup, printable_drawing};
 
 /// Width of every drawing.
 pub(crate) const WIDTH: i32 = 900;
@@ -40,12 +40,12 @@ pub(super) const COLOURS: [Ink; 9] = [
 #[derive(Debug, Clone)]
 pub(super) enum Mark {
     /// A line through these points, or the area between them; of a single one a dot.
-    Path(Vec<Point>, Look),
-    Words(Words),
+    Path(Vec<Point>, Style),
+    Text(TextMark),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Words {
+pub(super) struct TextMark {
     /// The anchor on the base line.
     pub at: Point,
     pub anchor: Anchor,
@@ -66,7 +66,7 @@ pub(super) enum Anchor {
 
 /// Properties of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Look {
+pub(super) struct Style {
     pub ink: Ink,
     /// Width of its line, diameter of a dot; `None` for an area.
     pub width: Option<i32>,
@@ -75,16 +75,16 @@ pub(super) struct Look {
     pub opacity: f32,
 }
 
-impl Look {
+impl Style {
     pub fn line(ink: Ink, width: i32) -> Self {
-        Look { ink, width: Some(width), dash: None, opacity: 1.0 }
+        Style { ink, width: Some(width), dash: None, opacity: 1.0 }
     }
 
     pub fn area(ink: Ink) -> Self {
-        Look { ink, width: None, dash: None, opacity: 1.0 }
+        Style { ink, width: None, dash: None, opacity: 1.0 }
     }
 
-    fn style(&self, colour: fn(Ink) -> String) -> String {
+    fn css(&self, colour: fn(Ink) -> String) -> String {
         let ink = colour(self.ink);
         let mut style = match self.width {
             Some(width) => format!("fill:none;stroke:{ink};stroke-width:{width}"),
@@ -100,7 +100,7 @@ impl Look {
     }
 }
 
-impl Words {
+impl TextMark {
     fn svg(&self, colour: fn(Ink) -> String) -> String {
         let [x, y] = self.at;
         let anchor = match self.anchor {
@@ -112,7 +112,7 @@ impl Words {
             if self.is_upright { format!(" transform=\"rotate(270,{x},{y})\"") } else { String::new() };
         let ink =
             if self.ink == BLACK { String::new() } else { format!(" style=\"fill:{}\"", colour(self.ink)) };
-        let (size, text) = (self.size, markup(&self.text));
+        let (size, text) = (self.size, escape_markup(&self.text));
         format!(
             "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-size=\"{size}\"{turn}{ink}>{text}</text>"
         )
@@ -121,10 +121,10 @@ impl Words {
 
 impl Mark {
     /// The look of a path; words are by themselves.
-    fn look(&self) -> Option<(&Look, bool)> {
+    fn path_style(&self) -> Option<(&Style, bool)> {
         match self {
             Mark::Path(points, look) => Some((look, points.len() == 1)),
-            Mark::Words(_) => None,
+            Mark::Text(_) => None,
         }
     }
 }
@@ -152,12 +152,12 @@ impl Drawing {
 
     /// Neighbours of one look are one path, which takes a tenth of the bytes.
     fn elements(&self, colour: fn(Ink) -> String) -> String {
-        let alike = self.marks.chunk_by(|a, b| a.look().is_some() && a.look() == b.look());
+        let alike = self.marks.chunk_by(|a, b| a.path_style().is_some() && a.path_style() == b.path_style());
         let element = |marks: &[Mark]| match &marks[0] {
-            Mark::Words(words) => words.svg(colour) + "\n",
+            Mark::Text(words) => words.svg(colour) + "\n",
             Mark::Path(points, look) => {
                 let cap = if points.len() == 1 { ";stroke-linecap:round" } else { "" };
-                format!("<path style=\"{}{cap}\" d=\"{}\"/>\n", look.style(colour), path(marks))
+                format!("<path style=\"{}{cap}\" d=\"{}\"/>\n", look.css(colour), path_data(marks))
             }
         };
         alike.map(element).collect()
@@ -165,16 +165,16 @@ impl Drawing {
 }
 
 /// Paths by the distances from point to point, which are shorter than positions.
-fn path(marks: &[Mark]) -> String {
+fn path_data(marks: &[Mark]) -> String {
     let (mut path, mut pen) = (String::new(), [0, 0]);
     for mark in marks {
         let Mark::Path(points, look) = mark else { continue };
         let Some((first, rest)) = points.split_first() else { continue };
-        step(&mut path, "m", pen, *first);
+        push_step(&mut path, "m", pen, *first);
         pen = *first;
         for point in rest.iter() {
             if *point != pen {
-                step(&mut path, "l", pen, *point);
+                push_step(&mut path, "l", pen, *point);
                 pen = *point;
             }
         }
@@ -191,7 +191,7 @@ fn path(marks: &[Mark]) -> String {
     path
 }
 
-fn step(path: &mut String, by: &str, from: Point, to: Point) {
+fn push_step(path: &mut String, by: &str, from: Point, to: Point) {
     let [right, down] = [to[0] - from[0], to[1] - from[1]];
     let _ = match (by, right, down) {
         ("l", _, 0) => write!(path, "h{right}"),
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_look_are_one_path() {
-        let dot = |at| Mark::Path(vec![at], Look::line(COLOURS[0], 2));
-        let line = Mark::Path(vec![[0, 0], [5, 0], [5, 0], [5, -3]], Look::line(COLOURS[0], 2));
-        let area = Mark::Path(vec![[1, 1], [4, 1], [4, 3]], Look { opacity: 0.5, ..Look::area(BLACK) });
+        let dot = |at| Mark::Path(vec![at], Style::line(COLOURS[0], 2));
+        let line = Mark::Path(vec![[0, 0], [5, 0], [5, 0], [5, -3]], Style::line(COLOURS[0], 2));
+        let area = Mark::Path(vec![[1, 1], [4, 1], [4, 3]], Style { opacity: 0.5, ..Style::area(BLACK) });
         let drawing = Drawing { height: 10, marks: vec![dot([3, 4]), dot([5, 4]), line, area] };
         assert_eq!(
             drawing.page_elements(),

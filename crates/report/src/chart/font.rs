@@ -12,29 +12,35 @@ use jitterlab_model::Error;
 /// A font with drawable letters.
 pub(super) struct Font(Face<'static>);
 
-pub(super) fn no_png(why: impl fmt::Display) -> Error {
+pub(super) fn png_error(why: impl fmt::Display) -> Error {
     Error::not_measured(format!("the figure could not be turned into PNG ({why}); SVG works"))
         .remedy("name the file .svg")
 }
 
 impl Font {
-    /// The one that comes with the program.
+    /// The font that comes with the program.
     ///
     /// # Errors
-    /// It cannot be read: never in practice.
-    pub(super) fn ours() -> Result<Self, Error> {
+    /// The font cannot be read: never in practice.
+    pub(super) fn built_in() -> Result<Self, Error> {
         let face = Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0);
-        Ok(Font(face.map_err(no_png)?))
+        Ok(Font(face.map_err(png_error)?))
     }
 
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
-        self.placed(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
+        self.glyph_positions(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
     }
 
     /// Adds the outlines of a text, whose baseline begins at this place.
-    pub(super) fn write(&self, text: &str, size: f32, (left, base): (f32, f32), path: &mut PathBuilder) {
+    pub(super) fn add_outlines(
+        &self,
+        text: &str,
+        size: f32,
+        (left, base): (f32, f32),
+        path: &mut PathBuilder,
+    ) {
         let scale = self.scale(size);
-        for (glyph, at, _) in self.placed(text) {
+        for (glyph, at, _) in self.glyph_positions(text) {
             let mut pen = Pen { path, left: left + at * scale, base, scale };
             // A space has none.
             let _ = self.0.outline_glyph(glyph, &mut pen);
@@ -46,11 +52,11 @@ impl Font {
     }
 
     /// The letters of a text with where each begins and ends, in units of the font.
-    fn placed(&self, text: &str) -> impl Iterator<Item = (GlyphId, f32, f32)> {
+    fn glyph_positions(&self, text: &str) -> impl Iterator<Item = (GlyphId, f32, f32)> {
         let (mut end, mut before) = (0.0, None);
         text.chars().map(move |letter| {
             let glyph = self.0.glyph_index(letter).unwrap_or_default();
-            let closer = before.replace(glyph).map_or(0, |before| self.closer(before, glyph));
+            let closer = before.replace(glyph).map_or(0, |before| self.kerning(before, glyph));
             let begin = end + f32::from(closer);
             end = begin + f32::from(self.0.glyph_hor_advance(glyph).unwrap_or(0));
             (glyph, begin, end)
@@ -58,7 +64,7 @@ impl Font {
     }
 
     /// Kerning of two letters, usually negative.
-    fn closer(&self, left: GlyphId, right: GlyphId) -> i16 {
+    fn kerning(&self, left: GlyphId, right: GlyphId) -> i16 {
         let lookups = self.0.tables().gpos.map(|gpos| gpos.lookups);
         let tables = lookups.into_iter().flatten().flat_map(|lookup| lookup.subtables.into_iter());
         let mut pairs = tables.filter_map(|table| match table {
@@ -122,7 +128,7 @@ mod tests {
 
     #[test]
     fn letters_that_lean_on_each_other_stand_closer() {
-        let font = Font::ours().unwrap();
+        let font = Font::built_in().unwrap();
         let width = |text| font.width(text, 100.0);
         assert!(width("AV") < width("A") + width("V") - 2.0);
         assert!((width("HH") - 2.0 * width("H")).abs() < 1e-3 && width("") == 0.0);

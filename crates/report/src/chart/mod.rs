@@ -40,7 +40,7 @@ impl Chart {
     pub const GLANCE: u32 = 200;
     pub const TALL: u32 = 460;
 
-    /// Its title in an exported picture: the figure, and its quantity.
+    /// Title in an exported picture: the figure, and its quantity.
     pub(crate) fn title(&self) -> String {
         let name = self.name.replace('-', " ");
         let of = if self.is_counted() || self.y.title.is_empty() { &self.x.title } else { &self.y.title };
@@ -103,36 +103,36 @@ impl Axis {
         Axis { title: title.into(), scale, time: false, other: None, holds: None }
     }
 
-    /// The same for values in nanoseconds.
+    /// Makes it an axis of values in nanoseconds, which are shown in a suitable unit.
     #[must_use]
     pub fn time(self) -> Self {
         Axis { time: true, ..self }
     }
 
-    /// The same with values that it shows in any case.
+    /// Extends the range of the axis to these values.
     #[must_use]
-    pub fn holding(self, holds: [f64; 2]) -> Self {
+    pub fn with_values_shown(self, holds: [f64; 2]) -> Self {
         Axis { holds: Some(holds), ..self }
     }
 
-    /// The same with another scale to choose from.
+    /// Adds another scale that the page offers.
     #[must_use]
-    pub fn or(self, other: Scale) -> Self {
+    pub fn with_other_scale(self, other: Scale) -> Self {
         Axis { other: Some(other), ..self }
     }
 
-    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic by
-    /// `log`, and the other one to choose.
+    /// An axis for values in nanoseconds from `low_ns` up: linear, or logarithmic if `log`, and the other one to
+    /// choose.
     pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
-        Axis::new(title, scale).time().or(other)
+        Axis::new(title, scale).time().with_other_scale(other)
     }
 
     pub(crate) fn value(&self, place: f64) -> f64 {
         match self.scale {
             Scale::Log | Scale::NamedLog(_) => 10f64.powf(place),
-            Scale::SignedLog => (ZONE * (10f64.powf(place.abs()) - 1.0)).copysign(place),
+            Scale::SignedLog => (LINEAR_ZONE_NS * (10f64.powf(place.abs()) - 1.0)).copysign(place),
             Scale::Linear | Scale::Names(_) => place,
         }
     }
@@ -146,7 +146,7 @@ impl Axis {
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),
-            Scale::SignedLog => (1.0 + value.abs() / ZONE).log10().copysign(value),
+            Scale::SignedLog => (1.0 + value.abs() / LINEAR_ZONE_NS).log10().copysign(value),
             Scale::Linear | Scale::Names(_) => value,
         };
         place.is_finite().then_some(place)
@@ -158,7 +158,7 @@ impl Axis {
 pub struct Layer {
     /// Name in the legend; empty if it needs none.
     pub name: String,
-    /// Its colour's number in the palette: one of six, or [`Layer::PERIOD`], [`Layer::GOOD`] or [`Layer::USABLE`].
+    /// Number of the colour in the palette: one of six, or [`Layer::PERIOD`], [`Layer::GOOD`] or [`Layer::USABLE`].
     pub colour: usize,
     pub shape: Shape,
 }
@@ -185,7 +185,7 @@ impl Layer {
 pub enum Shape {
     /// A line from point to point.
     Line {
-        /// Its points, from left to right.
+        /// Points from left to right.
         points: Vec<[f64; 2]>,
         /// Style of the line.
         stroke: Stroke,
@@ -257,10 +257,10 @@ pub struct Cells {
 }
 
 /// Up to this size, in nanoseconds, values of both signs lie evenly around 0.
-const ZONE: f64 = 1e3;
+const LINEAR_ZONE_NS: f64 = 1e3;
 
 /// Number of points of a layer from which on they are drawn as specks.
-pub(crate) const MANY: usize = 1_000;
+pub(crate) const MANY_POINTS: usize = 1_000;
 
 /// Shades from little to much, distinguishable on light and dark ground and without colours.
 pub(crate) const SHADES: [(f64, [u8; 3]); 3] =

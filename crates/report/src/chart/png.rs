@@ -7,8 +7,8 @@ use flate2::{Compression, Crc};
 use jitterlab_model::Error;
 use tiny_skia::{Color, FillRule, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-use super::drawing::{Anchor, Drawing, Ink, Look, Mark, Point, WIDTH, Words};
-use super::font::{Font, no_png};
+use super::drawing::{Anchor, Drawing, Ink, Mark, Point, Style, TextMark, WIDTH};
+use super::font::{Font, png_error};
 
 /// Pixels of the PNG for one of the drawing: sharp on dense screens and in print.
 const SCALE: f32 = 2.0;
@@ -16,19 +16,19 @@ const SCALE: f32 = 2.0;
 impl Drawing {
     /// PNG on white ground, at twice the size in pixels.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
-        encoded(&self.pixels(SCALE)?).map_err(no_png)
+        encode_png(&self.pixels(SCALE)?).map_err(png_error)
     }
 
     fn pixels(&self, scale: f32) -> Result<Pixmap, Error> {
         let side = |pixels: i32| (pixels as f32 * scale).ceil() as u32;
         let picture = Pixmap::new(side(WIDTH), side(self.height));
-        let mut picture = picture.ok_or_else(|| no_png("it has no size"))?;
-        let (font, scaled) = (Font::ours()?, Transform::from_scale(scale, scale));
+        let mut picture = picture.ok_or_else(|| png_error("it has no size"))?;
+        let (font, scaled) = (Font::built_in()?, Transform::from_scale(scale, scale));
         picture.fill(Color::WHITE);
         for mark in &self.marks {
             match mark {
-                Mark::Path(points, look) => draw(points, look, scaled, &mut picture),
-                Mark::Words(words) => write(words, &font, scaled, &mut picture),
+                Mark::Path(points, look) => draw_path(points, look, scaled, &mut picture),
+                Mark::Text(words) => draw_text(words, &font, scaled, &mut picture),
             }
         }
         Ok(picture)
@@ -37,7 +37,7 @@ impl Drawing {
 
 /// Opaque pixels as PNG (ISO/IEC 15948). Each row is its difference from the one above, which is nothing in most of a chart.
 /// The encoder that belongs to the pixels would bring four packages into the first build.
-fn encoded(picture: &Pixmap) -> io::Result<Vec<u8>> {
+fn encode_png(picture: &Pixmap) -> io::Result<Vec<u8>> {
     const FROM_ABOVE: u8 = 2;
     const EIGHT_BITS_OF_RGB: [u8; 5] = [8, 2, 0, 0, 0];
     let mut above = vec![0; picture.width() as usize * 3];
@@ -62,7 +62,7 @@ fn encoded(picture: &Pixmap) -> io::Result<Vec<u8>> {
     Ok(file)
 }
 
-fn draw(points: &[Point], look: &Look, scaled: Transform, on: &mut Pixmap) {
+fn draw_path(points: &[Point], look: &Style, scaled: Transform, on: &mut Pixmap) {
     let paint = paint(look.ink, look.opacity);
     let mut path = PathBuilder::new();
     let width = look.width.map(|width| width as f32);
@@ -84,7 +84,7 @@ fn draw(points: &[Point], look: &Look, scaled: Transform, on: &mut Pixmap) {
     }
 }
 
-fn write(words: &Words, font: &Font, scaled: Transform, on: &mut Pixmap) {
+fn draw_text(words: &TextMark, font: &Font, scaled: Transform, on: &mut Pixmap) {
     let ([x, y], size) = (words.at.map(|at| at as f32), words.size as f32);
     let left = match words.anchor {
         Anchor::Start => x,
@@ -96,7 +96,7 @@ fn write(words: &Words, font: &Font, scaled: Transform, on: &mut Pixmap) {
         false => scaled,
     };
     let mut path = PathBuilder::new();
-    font.write(&words.text, size, (left, y), &mut path);
+    font.add_outlines(&words.text, size, (left, y), &mut path);
     if let Some(path) = path.finish() {
         on.fill_path(&path, &paint(words.ink, 1.0), FillRule::Winding, turned, None);
     }
@@ -128,12 +128,12 @@ mod tests {
         let (red, green, blue, white) = ([255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3]);
         let square = vec![[2, 2], [8, 2], [8, 8], [2, 8]];
         let picture = drawn(vec![
-            Mark::Path(square, Look { opacity: 0.5, ..Look::area(red) }),
-            Mark::Path(vec![[15, 5]], Look::line(green, 8)),
-            Mark::Path(vec![[0, 15], [20, 15]], Look::line(blue, 2)),
+            Mark::Path(square, Style { opacity: 0.5, ..Style::area(red) }),
+            Mark::Path(vec![[15, 5]], Style::line(green, 8)),
+            Mark::Path(vec![[0, 15], [20, 15]], Style::line(blue, 2)),
             Mark::Path(
                 vec![[30, 2], [30, 10], [38, 10]],
-                Look { dash: Some((4, 2)), ..Look::line(BLACK, 2) },
+                Style { dash: Some((4, 2)), ..Style::line(BLACK, 2) },
             ),
         ]);
         assert_eq!(at(&picture, 5, 5), [255, 127, 127]);
@@ -145,17 +145,18 @@ mod tests {
 
     #[test]
     fn a_file_has_the_pixels_that_were_drawn() {
-        let line = Mark::Path(vec![[3, 4], [17, 12]], Look { opacity: 0.5, ..Look::line([200, 30, 90], 3) });
+        let line =
+            Mark::Path(vec![[3, 4], [17, 12]], Style { opacity: 0.5, ..Style::line([200, 30, 90], 3) });
         let picture = drawn(vec![line]);
-        assert_eq!(Pixmap::decode_png(&encoded(&picture).unwrap()).unwrap(), picture);
+        assert_eq!(Pixmap::decode_png(&encode_png(&picture).unwrap()).unwrap(), picture);
     }
 
     #[test]
     fn text_is_written_from_its_anchor_and_along_its_turn() {
         let inked = |anchor, is_upright| {
             let text = "EE".into();
-            let words = Words { at: [20, 13], anchor, text, size: 12, ink: BLACK, is_upright };
-            let picture = drawn(vec![Mark::Words(words)]);
+            let words = TextMark { at: [20, 13], anchor, text, size: 12, ink: BLACK, is_upright };
+            let picture = drawn(vec![Mark::Text(words)]);
             let places = (0..40).flat_map(|x| (0..20).map(move |y| (x, y)));
             let inked: Vec<_> = places.filter(|(x, y)| at(&picture, *x, *y)[0] < 155).collect();
             let mean = |all: Vec<u32>| f64::from(all.iter().sum::<u32>()) / all.len() as f64;

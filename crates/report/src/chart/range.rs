@@ -1,6 +1,6 @@
 //! Ranges of a chart's axes, and positions of their ticks.
 
-use super::{Axis, Chart, Scale, Shape, ZONE, time_unit};
+use super::{Axis, Chart, LINEAR_ZONE_NS, Scale, Shape, time_unit};
 
 /// The ticks of an axis: places (see [`Axis`]; logarithms on a logarithmic axis) with their words.
 pub type Ticks = Vec<(f64, String)>;
@@ -70,7 +70,7 @@ impl Axis {
     }
 
     /// The title with its unit, where one holds for all of the axis.
-    pub(super) fn titled(&self, range: (f64, f64)) -> String {
+    pub(super) fn title_with_unit(&self, range: (f64, f64)) -> String {
         match (&self.scale, self.time) {
             (Scale::Linear, true) => format!("{}, {}", self.title, self.unit(range).1),
             _ => self.title.clone(),
@@ -78,12 +78,12 @@ impl Axis {
     }
 
     /// A value at its tick, with its own unit if values of the axis have different ones.
-    fn label(&self, value: f64) -> String {
+    fn tick_label(&self, value: f64) -> String {
         if !self.time || value == 0.0 {
-            return number(value);
+            return axis_number(value);
         }
         let (per, unit) = time_unit(2.0 * value);
-        format!("{} {unit}", number(value / per))
+        format!("{} {unit}", axis_number(value / per))
     }
 
     /// About `count` ticks between two places.
@@ -96,26 +96,30 @@ impl Axis {
             }
             Scale::Linear => {
                 let (per, _) = self.unit((low, high));
-                even(low, high, count).into_iter().map(|v| (v, number(v / per))).collect()
+                round_ticks(low, high, count).into_iter().map(|v| (v, axis_number(v / per))).collect()
             }
             Scale::SignedLog => {
                 let value = |place: f64| self.value(place);
                 let step = ((high - low) / count.max(2) as f64).ceil();
-                even_by(low, high, step)
+                multiples_between(low, high, step)
                     .into_iter()
                     .map(|p| {
                         // The nearest power of ten, which makes a readable number.
-                        let power =
-                            if p == 0.0 { 0.0 } else { (ZONE * 10f64.powf(p.abs().round())).copysign(p) };
+                        let power = if p == 0.0 {
+                            0.0
+                        } else {
+                            (LINEAR_ZONE_NS * 10f64.powf(p.abs().round())).copysign(p)
+                        };
                         let place = self.place(power).filter(|at| (low..=high).contains(at));
-                        place.map_or_else(|| (p, self.label(value(p))), |at| (at, self.label(power)))
+                        place
+                            .map_or_else(|| (p, self.tick_label(value(p))), |at| (at, self.tick_label(power)))
                     })
                     .collect()
             }
             Scale::Log => {
-                let number = |value: f64| self.label(value);
+                let number = |value: f64| self.tick_label(value);
                 let whole = |step: f64| {
-                    let ticks = even_by(low, high, step);
+                    let ticks = multiples_between(low, high, step);
                     ticks.into_iter().map(|p| (p, number(10f64.powf(p)))).collect::<Ticks>()
                 };
                 let decades = high - low;
@@ -138,7 +142,7 @@ impl Axis {
                     found
                 } else {
                     let (from, to) = (10f64.powf(low), 10f64.powf(high));
-                    even(from, to, count).into_iter().map(|v| (v.log10(), number(v))).collect()
+                    round_ticks(from, to, count).into_iter().map(|v| (v.log10(), number(v))).collect()
                 }
             }
         }
@@ -146,17 +150,17 @@ impl Axis {
 }
 
 /// Round numbers between two values.
-fn even(low: f64, high: f64, count: usize) -> Vec<f64> {
+fn round_ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let rough = (high - low) / count.max(1) as f64;
     if !rough.is_finite() || rough <= 0.0 {
         return Vec::new();
     }
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * power).find(|s| *s >= rough * 0.999);
-    even_by(low, high, step.unwrap_or(rough))
+    multiples_between(low, high, step.unwrap_or(rough))
 }
 
-fn even_by(low: f64, high: f64, step: f64) -> Vec<f64> {
+fn multiples_between(low: f64, high: f64, step: f64) -> Vec<f64> {
     let (first, last) = ((low / step).ceil(), (high / step).floor());
     (0..=((last - first).max(-1.0) + 0.5) as usize)
         .map(|k| (first + k as f64) * step)
@@ -165,7 +169,7 @@ fn even_by(low: f64, high: f64, step: f64) -> Vec<f64> {
 }
 
 /// A number as an axis shows it: 0.001, 12.5, 20 000, 1e9.
-pub(crate) fn number(value: f64) -> String {
+pub(crate) fn axis_number(value: f64) -> String {
     if value != 0.0 && (value.abs() >= 1e7 || value.abs() < 1e-4) {
         return format!("{value:.2e}").replace(".00e", "e");
     }
@@ -179,7 +183,7 @@ pub(crate) fn number(value: f64) -> String {
 
 /// Arranges words in rows so that none overlap. Returns the row of each, from its position and width as
 /// shares of the axis.
-pub(crate) fn rows(words: &[(f64, f64)]) -> Vec<usize> {
+pub(crate) fn rows_without_overlap(words: &[(f64, f64)]) -> Vec<usize> {
     let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
     let place = |(at, width): &(f64, f64)| {
         let (from, to) = (at - width / 2.0, at + width / 2.0);

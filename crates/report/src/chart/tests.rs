@@ -1,4 +1,4 @@
-//! The same chart in all three forms: each holds the chart's content, and none is confused by odd values.
+//! A chart in all three forms: each holds the chart's content, and none is confused by odd values.
 
 use super::*;
 use proptest::prelude::*;

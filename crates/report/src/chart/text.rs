@@ -5,19 +5,19 @@ use std::fmt::Write as _;
 use crate::printable;
 
 use super::{Axis, Chart, Layer, Shape, Span, Stroke, Ticks};
-use crate::wrap::lines;
+use crate::wrap::break_lines;
 
 /// Lines of a figure, axes not counted, and of one that is only glanced at.
-const LINES: usize = 16;
-const FEW_LINES: usize = 8;
+const FIGURE_LINES: usize = 16;
+const GLANCE_LINES: usize = 8;
 /// Columns left of the figure, for the values.
-const LABEL: usize = 10;
+const LABEL_COLUMNS: usize = 10;
 const MARKS: [&[char]; 2] = [&['●', '○', '▲', '■', '◆', '△'], &['*', 'o', '+', 'x', '@', '%']];
 const SHADES: [&[char]; 2] = [&['░', '▒', '▓', '█'], &['.', ':', 'o', '#']];
 
 /// Content of a half line of a column.
 #[derive(Clone, Copy, PartialEq)]
-enum Ink {
+enum HalfCell {
     Value(usize),
     /// The area below or between values of the layer.
     Filled,
@@ -33,15 +33,15 @@ struct Canvas {
     x: (f64, f64),
     y: (f64, f64),
     /// Two for each line, the lowest first, column by column.
-    halves: Vec<Vec<Option<Ink>>>,
-    /// Words over the figure: line from above, column, words.
+    halves: Vec<Vec<Option<HalfCell>>>,
+    /// TextMark over the figure: line from above, column, words.
     words: Vec<(usize, usize, String)>,
 }
 
 /// Settings for figures on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
-    /// Its width; figures take at least 40 columns.
+    /// Width of the terminal; figures take at least 40 columns.
     pub columns: usize,
     /// True if only plain ASCII characters may be used.
     pub ascii: bool,
@@ -60,38 +60,38 @@ impl Terminal {
     pub fn figure(self, chart: &Chart) -> String {
         if chart.is_counted() {
             // A line for each occupied bin shows more than these few columns could.
-            return self.printable(self.counts(chart));
+            return self.printable(self.counts_text(chart));
         }
-        let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
-        self.figure_of(chart, lines)
+        let lines = if chart.height <= Chart::GLANCE { GLANCE_LINES } else { FIGURE_LINES };
+        self.figure_with_lines(chart, lines)
     }
 
     /// The chart without its caption, its figure `lines` lines high; axes and titles take four more.
-    pub(crate) fn figure_of(self, chart: &Chart, lines: usize) -> String {
-        self.printable(text(chart, self.columns.max(40), lines, self.ascii))
+    pub(crate) fn figure_with_lines(self, chart: &Chart, lines: usize) -> String {
+        self.printable(figure_text(chart, self.columns.max(40), lines, self.ascii))
     }
 
     /// The caption below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
-        self.printable(lines(caption, self.columns.max(40)).join("\n") + "\n")
+        self.printable(break_lines(caption, self.columns.max(40)).join("\n") + "\n")
     }
 
     /// A text in the characters that may be used.
     #[must_use]
     pub fn printable(self, text: String) -> String {
-        if self.ascii { printable::ascii(&text) } else { text }
+        if self.ascii { printable::to_ascii(&text) } else { text }
     }
 }
 
-fn text(chart: &Chart, width: usize, lines: usize, ascii: bool) -> String {
-    let columns = width - LABEL - 2;
+fn figure_text(chart: &Chart, width: usize, lines: usize, ascii: bool) -> String {
+    let columns = width - LABEL_COLUMNS - 2;
     let [x, y] = chart.ranges();
     let halves = vec![vec![None; 2 * lines]; columns];
     let mut canvas = Canvas { columns, lines, x, y, halves, words: Vec::new() };
     for (number, layer) in chart.layers.iter().enumerate() {
-        canvas.draw(chart, number, layer);
+        canvas.draw_layer(chart, number, layer);
     }
-    let mut out = self::lines(&chart.y.titled(y), width).join("\n") + "\n";
+    let mut out = break_lines(&chart.y.title_with_unit(y), width).join("\n") + "\n";
     canvas.write(&mut out, &chart.y.ticks(y, (lines / 3).clamp(2, 8)), chart.layers.len() == 1, ascii);
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
@@ -111,13 +111,13 @@ impl Canvas {
         ((share * (2 * self.lines) as f64) as usize).min(2 * self.lines - 1)
     }
 
-    fn fill(&mut self, column: usize, from: f64, to: f64, ink: Ink) {
+    fn fill(&mut self, column: usize, from: f64, to: f64, ink: HalfCell) {
         let (low, high) = (self.half(from.min(to)), self.half(from.max(to)));
         self.halves[column][low..=high].fill(Some(ink));
     }
 
     /// A line between two places, through every column on its way.
-    fn stroke(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
+    fn draw_line(&mut self, from: (f64, f64), to: (f64, f64), ink: HalfCell) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         let width = (self.x.1 - self.x.0) / self.columns as f64;
         for column in first..=last {
@@ -131,26 +131,26 @@ impl Canvas {
         }
     }
 
-    fn draw(&mut self, chart: &Chart, number: usize, layer: &Layer) {
+    fn draw_layer(&mut self, chart: &Chart, number: usize, layer: &Layer) {
         let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
-        let value = Ink::Value(number);
+        let value = HalfCell::Value(number);
         match &layer.shape {
             Shape::Line { points, stroke } => {
                 let places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
                 for pair in places.windows(2) {
                     if *stroke == Stroke::Steps {
-                        self.stroke(pair[0], (pair[1].0, pair[0].1), value);
-                        self.stroke((pair[1].0, pair[0].1), pair[1], value);
+                        self.draw_line(pair[0], (pair[1].0, pair[0].1), value);
+                        self.draw_line((pair[1].0, pair[0].1), pair[1], value);
                     } else {
-                        self.stroke(pair[0], pair[1], value);
+                        self.draw_line(pair[0], pair[1], value);
                     }
                 }
                 if let [only] = places[..] {
-                    self.stroke(only, only, value);
+                    self.draw_line(only, only, value);
                 }
             }
             Shape::Points(points) => {
-                points.iter().filter_map(|p| at(p[0], p[1])).for_each(|p| self.stroke(p, p, value));
+                points.iter().filter_map(|p| at(p[0], p[1])).for_each(|p| self.draw_line(p, p, value));
             }
             Shape::Band(parts) => {
                 for [x, low, high] in parts {
@@ -182,8 +182,8 @@ impl Canvas {
                     if let (Some(from), Some(to), Some(middle)) =
                         (at(*x, *low), at(*x, *high), at(*x, *middle))
                     {
-                        self.stroke(from, to, Ink::Filled);
-                        self.stroke(middle, middle, value);
+                        self.draw_line(from, to, HalfCell::Filled);
+                        self.draw_line(middle, middle, value);
                     }
                 }
             }
@@ -191,7 +191,7 @@ impl Canvas {
                 let [w, h] = cells.size.map(|s| s / 2.0);
                 for ([x, y], shade, words) in &cells.cells {
                     let Some((x, y)) = at(*x, *y) else { continue };
-                    let ink = Ink::Shade(((shade * 4.0) as usize).min(3));
+                    let ink = HalfCell::Shade(((shade * 4.0) as usize).min(3));
                     let (Some(first), Some(last)) = (self.column(x - w), self.column(x + w)) else {
                         continue;
                     };
@@ -209,7 +209,7 @@ impl Canvas {
                 let (.., edges) = layer.shape.numbers();
                 for at in edges.iter().filter_map(|at| chart.x.place(*at)) {
                     if let Some(column) = self.column(at) {
-                        self.guide(column);
+                        self.draw_guide(column);
                     }
                 }
             }
@@ -217,21 +217,21 @@ impl Canvas {
                 for span in spans {
                     let ends = at(span.from, span.lane - Span::HALF).zip(at(span.to, span.lane + Span::HALF));
                     if let Some((from, to)) = ends {
-                        self.frame(from, to);
+                        self.draw_edges(from, to);
                     }
                 }
             }
             Shape::Frames(frames) => {
                 for [left, low, right, high] in frames {
                     if let Some((from, to)) = at(*left, *low).zip(at(*right, *high)) {
-                        self.frame(from, to);
+                        self.draw_edges(from, to);
                     }
                 }
             }
             Shape::Level(value) => {
                 if let Some(half) = chart.y.place(*value).map(|place| self.half(place)) {
                     self.halves.iter_mut().step_by(2).for_each(|column| {
-                        column[half].get_or_insert(Ink::Guide(layer.colour));
+                        column[half].get_or_insert(HalfCell::Guide(layer.colour));
                     });
                 }
             }
@@ -239,28 +239,31 @@ impl Canvas {
     }
 
     /// The lower and the upper edge of a region.
-    fn frame(&mut self, from: (f64, f64), to: (f64, f64)) {
+    fn draw_edges(&mut self, from: (f64, f64), to: (f64, f64)) {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         for half in [self.half(from.1), self.half(to.1)] {
             self.halves[first..=last].iter_mut().step_by(2).for_each(|column| {
-                column[half].get_or_insert(Ink::Guide(0));
+                column[half].get_or_insert(HalfCell::Guide(0));
             });
         }
     }
 
-    fn guide(&mut self, column: usize) {
+    fn draw_guide(&mut self, column: usize) {
         self.halves[column].iter_mut().for_each(|half| {
-            half.get_or_insert(Ink::Guide(0));
+            half.get_or_insert(HalfCell::Guide(0));
         });
     }
 
     fn write(&self, out: &mut String, ticks: &Ticks, single: bool, ascii: bool) {
         for line in (0..self.lines).rev() {
             let here = ticks.iter().find(|t| self.half(t.0) / 2 == line).map_or("", |t| &t.1);
-            let cut: String = here.chars().take(LABEL).collect();
-            let _ = write!(out, "{cut:>LABEL$} {}", if ascii { '|' } else { '│' });
-            let mut row: Vec<char> =
-                self.halves.iter().map(|c| shown(c[2 * line + 1], c[2 * line], single, ascii)).collect();
+            let cut: String = here.chars().take(LABEL_COLUMNS).collect();
+            let _ = write!(out, "{cut:>LABEL_COLUMNS$} {}", if ascii { '|' } else { '│' });
+            let mut row: Vec<char> = self
+                .halves
+                .iter()
+                .map(|c| half_cell_character(c[2 * line + 1], c[2 * line], single, ascii))
+                .collect();
             for (_, column, words) in self.words.iter().filter(|w| w.0 == self.lines - 1 - line) {
                 row.iter_mut().skip(*column).zip(words.chars()).for_each(|(place, letter)| *place = letter);
             }
@@ -271,23 +274,25 @@ impl Canvas {
 }
 
 /// The character for an upper and a lower half.
-fn shown(upper: Option<Ink>, lower: Option<Ink>, single: bool, ascii: bool) -> char {
+fn half_cell_character(upper: Option<HalfCell>, lower: Option<HalfCell>, single: bool, ascii: bool) -> char {
     let set = usize::from(ascii);
     match (upper, lower) {
-        (Some(Ink::Value(n)), _) | (_, Some(Ink::Value(n))) if !single => MARKS[set][n % 6],
-        (Some(Ink::Value(_)), Some(Ink::Value(_))) => ['█', '#'][set],
-        (Some(Ink::Value(_)), _) => ['▀', '#'][set],
-        (_, Some(Ink::Value(_))) => ['▄', '#'][set],
-        (Some(Ink::Shade(a)), Some(Ink::Shade(b))) => SHADES[set][a.max(b)],
-        (Some(Ink::Shade(a)), _) | (_, Some(Ink::Shade(a))) => SHADES[set][a],
-        (Some(Ink::Filled), _) | (_, Some(Ink::Filled)) => ['│', '|'][set],
-        (Some(Ink::Guide(colour)), _) | (_, Some(Ink::Guide(colour))) => guide(colour, ascii),
+        (Some(HalfCell::Value(n)), _) | (_, Some(HalfCell::Value(n))) if !single => MARKS[set][n % 6],
+        (Some(HalfCell::Value(_)), Some(HalfCell::Value(_))) => ['█', '#'][set],
+        (Some(HalfCell::Value(_)), _) => ['▀', '#'][set],
+        (_, Some(HalfCell::Value(_))) => ['▄', '#'][set],
+        (Some(HalfCell::Shade(a)), Some(HalfCell::Shade(b))) => SHADES[set][a.max(b)],
+        (Some(HalfCell::Shade(a)), _) | (_, Some(HalfCell::Shade(a))) => SHADES[set][a],
+        (Some(HalfCell::Filled), _) | (_, Some(HalfCell::Filled)) => ['│', '|'][set],
+        (Some(HalfCell::Guide(colour)), _) | (_, Some(HalfCell::Guide(colour))) => {
+            guide_character(colour, ascii)
+        }
         (None, None) => ' ',
     }
 }
 
 /// The character of a line that guides the eye: limits have their own.
-fn guide(colour: usize, ascii: bool) -> char {
+fn guide_character(colour: usize, ascii: bool) -> char {
     let characters = match colour {
         1 => ['─', '_'],
         2 => ['·', '.'],
@@ -324,10 +329,12 @@ fn write_foot(
         }
     }
     let (line, words): (String, String) = (line.into_iter().collect(), words.into_iter().collect());
-    let _ = writeln!(out, "{:LABEL$} {corner}{line}", "");
-    let _ = writeln!(out, "{:LABEL$}  {}", "", words.trim_end());
-    for part in lines(&axis.titled((low, high)), columns).iter().filter(|part| !part.is_empty()) {
-        let _ = writeln!(out, "{:LABEL$}  {}", "", format!("{part:^columns$}").trim_end());
+    let _ = writeln!(out, "{:LABEL_COLUMNS$} {corner}{line}", "");
+    let _ = writeln!(out, "{:LABEL_COLUMNS$}  {}", "", words.trim_end());
+    for part in
+        break_lines(&axis.title_with_unit((low, high)), columns).iter().filter(|part| !part.is_empty())
+    {
+        let _ = writeln!(out, "{:LABEL_COLUMNS$}  {}", "", format!("{part:^columns$}").trim_end());
     }
 }
 
@@ -336,10 +343,10 @@ fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
     for (number, layer) in chart.layers.iter().enumerate() {
         let words = || layer.shape.words().unwrap_or_default();
         let entry = match &layer.shape {
-            Shape::Marks(_) => format!("{} {}", guide(0, ascii), words().join("; ")),
+            Shape::Marks(_) => format!("{} {}", guide_character(0, ascii), words().join("; ")),
             Shape::Boxes(_) => words().join("; "),
             Shape::Level(_) if !layer.name.is_empty() => {
-                format!("{} {}", guide(layer.colour, ascii), layer.name)
+                format!("{} {}", guide_character(layer.colour, ascii), layer.name)
             }
             Shape::Cells(cells) if !cells.key.1.is_empty() => {
                 let key = cells.key.1.iter().map(|(shade, words)| {
@@ -352,7 +359,7 @@ fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
             }
             _ => continue,
         };
-        for line in lines(&entry, width - 2) {
+        for line in break_lines(&entry, width - 2) {
             let _ = writeln!(out, "  {line}");
         }
     }

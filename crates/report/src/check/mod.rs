@@ -8,60 +8,63 @@ use crate::document::Present;
 use crate::head::Head;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{count, cpus_named, plural, time};
-use crate::wrap::lines;
+use crate::words::{count, cpus_text, plural, time};
+use crate::wrap::break_lines;
 
 pub mod script;
 pub mod words;
 
 /// Settings to look at first.
-const FIRST: usize = 4;
+const MAX_FIRST_FAULTS: usize = 4;
 /// The kinds of remedies that are easiest to follow, the easiest first.
-const EASIEST: [RemedyKind; 4] =
+const EASIEST_REMEDIES: [RemedyKind; 4] =
     [RemedyKind::KernelParameter, RemedyKind::Option, RemedyKind::Command, RemedyKind::Lasting];
 /// Columns of a command that is to be copied.
-const COPIED: usize = 72;
+const COMMAND_COLUMNS: usize = 72;
 
 impl Present for CheckReport {
     const KIND: &'static str = "check";
 
     fn head(&self) -> Option<Head> {
-        Some(head(self))
+        Some(check_head(self))
     }
 
     fn sections(&self) -> Vec<Section> {
-        let first = first_of_all(self).map(Piece::Table);
+        let first = first_faults_table(self).map(Piece::Table);
         vec![Section::new(
             "check",
             "Check",
             "How the machine is set up for real time: what is in the way, and what puts it right.",
             first
                 .into_iter()
-                .chain([Piece::details("All checks with their reasons, and all remedies", details(self))])
+                .chain([Piece::details(
+                    "All checks with their reasons, and all remedies",
+                    detail_pieces(self),
+                )])
                 .collect(),
         )]
     }
 }
 
 /// The three lines: settings alone say nothing about how regular the machine is.
-fn head(report: &CheckReport) -> Head {
+fn check_head(report: &CheckReport) -> Head {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
-    let tasks = format!("for real-time tasks on {}", cpus_named(&report.cpus));
+    let tasks = format!("for real-time tasks on {}", cpus_text(&report.cpus));
     let others = match warned {
         0 => String::new(),
         _ => format!("; {} to consider", count(warned as u64)),
     };
     let verdict = match failed {
         0 => format!("No setting stands in the way {tasks}{others}."),
-        _ => format!("{} in the way {tasks}{others}.", settings_stand(failed)),
+        _ => format!("{} in the way {tasks}{others}.", settings_in_the_way(failed)),
     };
     let number = match report.faults().first() {
         Some(worst) if worst.status == Status::Fail => {
-            format!("First: {}: {}{}.", words::title(worst), words::found(worst), up_to(worst))
+            format!("First: {}: {}{}.", words::title(worst), words::finding(worst), cost_text(worst))
         }
         _ => format!("{} checks passed, none failed.", report.count(Status::Pass)),
     };
-    let first = match (failed, script::build(report).is_some()) {
+    let first = match (failed, script::fix_script(report).is_some()) {
         (0, _) => "",
         (_, true) => "jitterlab check --script > fix.sh, read it, sudo bash fix.sh, then ",
         (_, false) => "what is below, then ",
@@ -70,47 +73,49 @@ fn head(report: &CheckReport) -> Head {
     Head { fitness: Fitness::CannotTell, asked: false, verdict, number, next }
 }
 
-fn settings_stand(number: usize) -> String {
+fn settings_in_the_way(number: usize) -> String {
     let verb = if number == 1 { "stands" } else { "stand" };
     format!("{} {verb}", plural(number as u64, "setting"))
 }
 
 /// Cost here, where that is known.
-fn up_to(check: &Check) -> String {
+fn cost_text(check: &Check) -> String {
     check.costs_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
 }
 
 /// The settings to look at first: those in the way, then those that cost most here.
-fn first(report: &CheckReport) -> Vec<&Check> {
+fn first_faults(report: &CheckReport) -> Vec<&Check> {
     let mut faults = report.faults();
-    faults.truncate(FIRST);
+    faults.truncate(MAX_FIRST_FAULTS);
     faults
 }
 
-fn first_of_all(report: &CheckReport) -> Option<Table> {
+fn first_faults_table(report: &CheckReport) -> Option<Table> {
     let before = |text: String, mark: &str| text.split(mark).next().unwrap_or_default().to_owned();
     let row = |check: &&Check| {
         let remedy = |kind: &RemedyKind| check.remedies.iter().find(|remedy| remedy.kind == *kind);
-        let chosen = EASIEST.iter().find_map(remedy).or(check.remedies.first());
+        let chosen = EASIEST_REMEDIES.iter().find_map(remedy).or(check.remedies.first());
         let done = chosen.map(|remedy| match remedy.kind {
-            RemedyKind::Command | RemedyKind::Lasting | RemedyKind::Machine => words::remedy(check, remedy),
-            kind => format!("{}: {}", words::remedy_kind(kind), words::remedy(check, remedy)),
+            RemedyKind::Command | RemedyKind::Lasting | RemedyKind::Machine => {
+                words::remedy_text(check, remedy)
+            }
+            kind => format!("{}: {}", words::remedy_kind_text(kind), words::remedy_text(check, remedy)),
         });
         vec![
-            status(check.status),
+            status_cell(check.status),
             before(words::title(check).into(), " (").into(),
-            (before(words::found(check), ": ") + &up_to(check)).into(),
-            Cell::new(done, |done| before(done, " (").into()),
+            (before(words::finding(check), ": ") + &cost_text(check)).into(),
+            Cell::optional(done, |done| before(done, " (").into()),
         ]
     };
-    let faults = first(report);
+    let faults = first_faults(report);
     (!faults.is_empty()).then(|| Table::new("", &["", "setting", "found", "do"], faults.iter().map(row)))
 }
 
 /// Every check, and every remedy in a form to be copied.
-pub(crate) fn details(report: &CheckReport) -> Vec<Piece> {
-    let mut pieces = vec![Piece::text(machine_line(&report.machine)), Piece::Table(all(report))];
-    pieces.extend(commands(report));
+pub(crate) fn detail_pieces(report: &CheckReport) -> Vec<Piece> {
+    let mut pieces = vec![Piece::text(machine_line(&report.machine)), Piece::Table(checks_table(report))];
+    pieces.extend(commands_piece(report));
     if !report.kernel_parameters.is_empty() {
         let facts = [
             ("all of them", report.kernel_parameters.as_str()),
@@ -122,33 +127,34 @@ pub(crate) fn details(report: &CheckReport) -> Vec<Piece> {
 }
 
 /// Every check with its reason and its remedies, the faults first.
-fn all(report: &CheckReport) -> Table {
+fn checks_table(report: &CheckReport) -> Table {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
     checks.sort_by_key(|check| check.status);
     let row = |check: &Check| {
-        let found = words::found(check);
+        let found = words::finding(check);
         let (found, remedies) = match is_fault(check) {
-            true => (format!("{found}. {}", words::why(check)), check.remedies.as_slice()),
+            true => (format!("{found}. {}", words::reason(check)), check.remedies.as_slice()),
             false => (found, [].as_slice()),
         };
-        let remedy = |r: &Remedy| format!("{}: {}", words::remedy_kind(r.kind), words::remedy(check, r));
+        let remedy =
+            |r: &Remedy| format!("{}: {}", words::remedy_kind_text(r.kind), words::remedy_text(check, r));
         let remedies: Vec<String> = remedies.iter().filter(|of| !is_command(of)).map(remedy).collect();
-        vec![status(check.status), words::title(check).into(), found.into(), remedies.join("; ").into()]
+        vec![status_cell(check.status), words::title(check).into(), found.into(), remedies.join("; ").into()]
     };
     let [failed, warned, passed, other] =
         [Status::Fail, Status::Warn, Status::Pass, Status::NotApplicable].map(|status| report.count(status));
     let caption = format!(
         "All checks for real-time tasks on {}: {failed} failed, {warned} warned, {passed} passed, {other} not applicable",
-        cpus_named(&report.cpus),
+        cpus_text(&report.cpus),
     );
     Table::new(caption, &["", "setting", "found", "to do"], checks.into_iter().map(row))
 }
 
 /// Commands that put faults right until the next start, to be copied.
-fn commands(report: &CheckReport) -> Option<Piece> {
+fn commands_piece(report: &CheckReport) -> Option<Piece> {
     let of_check = |check: &&Check| {
         let commands = check.remedies.iter().filter(|of| is_command(of));
-        let lines: String = commands.map(|remedy| copied(&words::remedy(check, remedy))).collect();
+        let lines: String = commands.map(|remedy| wrap_command(&words::remedy_text(check, remedy))).collect();
         (!lines.is_empty()).then(|| format!("# {}\n{lines}", words::title(check)))
     };
     let text: String = report.faults().iter().filter_map(of_check).collect();
@@ -164,8 +170,8 @@ fn is_command(remedy: &Remedy) -> bool {
     remedy.kind == RemedyKind::Command
 }
 
-fn status(status: Status) -> Cell {
-    let text = words::status(status).to_owned();
+fn status_cell(status: Status) -> Cell {
+    let text = words::status_text(status).to_owned();
     match status {
         Status::Fail => Cell::Verdict { fitness: Fitness::Unfit, text },
         Status::Warn => Cell::Verdict { fitness: Fitness::Limited, text },
@@ -175,8 +181,8 @@ fn status(status: Status) -> Cell {
 }
 
 /// A command in short lines that a shell takes as one.
-fn copied(command: &str) -> String {
-    lines(command, COPIED).join(" \\\n    ") + "\n"
+fn wrap_command(command: &str) -> String {
+    break_lines(command, COMMAND_COLUMNS).join(" \\\n    ") + "\n"
 }
 
 /// Describes how to set kernel parameters.
@@ -204,7 +210,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use crate::chart::Terminal;
-    use crate::document::text;
+    use crate::document::terminal_text;
     use crate::terminal::Extent;
 
     fn check(id: &str, status: Status, found: &str, remedies: &[(RemedyKind, &str)]) -> Check {
@@ -245,7 +251,7 @@ mod tests {
     }
 
     fn shown(columns: usize, extent: Extent) -> String {
-        text(&report(), extent, Terminal { columns, ascii: false, colour: false })
+        terminal_text(&report(), extent, Terminal { columns, ascii: false, colour: false })
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use jitterlab_model::check::{Action, CheckReport, RemedyKind, Status};
 
 use super::words;
-use crate::words::cpus_named;
+use crate::words::cpus_text;
 
 /// The part that changes and takes back: each file's old value is kept before the new one is written.
-const FRAME: &str = r#"
+const SCRIPT_FRAME: &str = r#"
 set -u
 saved=/run/jitterlab-check.saved
 [ "$(id -u)" = 0 ] || { echo "run this as root: sudo bash $0" >&2; exit 3; }
@@ -39,7 +39,7 @@ change() {
 "#;
 
 /// The script, if there is anything that can be taken back.
-pub fn build(report: &CheckReport) -> Option<String> {
+pub fn fix_script(report: &CheckReport) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut steps = String::new();
     for check in report.faults() {
@@ -54,16 +54,16 @@ pub fn build(report: &CheckReport) -> Option<String> {
             if seen.insert(step.clone()) {
                 let status = if check.status == Status::Fail { "in the way" } else { "a warning" };
                 // Names of programs may hold anything, also a line feed that would end the comment.
-                let found = words::found(check).replace(char::is_control, " ");
+                let found = words::finding(check).replace(char::is_control, " ");
                 steps += &format!("\n# {}, {status}: {found}\n{step}", words::title(check));
             }
         }
     }
-    let cpus = cpus_named(&report.cpus);
+    let cpus = cpus_text(&report.cpus);
     (!steps.is_empty()).then(|| {
         format!(
             "#!/bin/bash\n# What `jitterlab check` advises for now, for real-time tasks on {cpus}. It lasts until the next start;\n\
-             # `sudo bash THIS-FILE undo` takes it back.\n{FRAME}{steps}\necho \"done; take back with: sudo bash $0 undo\"\n"
+             # `sudo bash THIS-FILE undo` takes it back.\n{SCRIPT_FRAME}{steps}\necho \"done; take back with: sudo bash $0 undo\"\n"
         )
     })
 }

@@ -12,7 +12,7 @@ use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
 use serde::Deserialize;
 
 use crate::dictionary;
-use crate::words::{cpus_named, share};
+use crate::words::{cpus_text, share};
 
 /// The files of words, by topic.
 const TOPICS: [&str; 8] = [
@@ -36,7 +36,7 @@ static WORDS: LazyLock<BTreeMap<String, Words>> = LazyLock::new(|| {
 #[serde(deny_unknown_fields)]
 struct Words {
     title: String,
-    /// Why the check matters, in one sentence.
+    /// Reason why the check matters, in one sentence.
     why: String,
     /// Sentences for its possible findings.
     found: BTreeMap<String, String>,
@@ -45,22 +45,23 @@ struct Words {
     advice: BTreeMap<String, String>,
 }
 
-fn words(id: &str) -> Option<&'static Words> {
+fn check_words(id: &str) -> Option<&'static Words> {
     WORDS.get(id)
 }
 
 pub fn title(check: &Check) -> &str {
-    words(&check.id).map_or(&check.id, |words| &words.title)
+    check_words(&check.id).map_or(&check.id, |words| &words.title)
 }
 
-/// Why a check matters, in one sentence.
-pub fn why(check: &Check) -> &'static str {
-    words(&check.id).map_or("", |words| &words.why)
+/// Reason why a check matters, in one sentence.
+pub fn reason(check: &Check) -> &'static str {
+    check_words(&check.id).map_or("", |words| &words.why)
 }
 
-pub fn found(check: &Check) -> String {
-    let text = words(&check.id).and_then(|words| words.found.get(&check.found));
-    let text = filled(text.unwrap_or(&check.found), check);
+/// Sentence on the finding of a check.
+pub fn finding(check: &Check) -> String {
+    let text = check_words(&check.id).and_then(|words| words.found.get(&check.found));
+    let text = fill_quantities(text.unwrap_or(&check.found), check);
     // Advice that only the host can follow, where nothing could be found out here.
     let on_host = check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Host);
     if check.status == Status::NotApplicable && on_host {
@@ -71,21 +72,21 @@ pub fn found(check: &Check) -> String {
 }
 
 /// Command or advice of a remedy.
-pub fn remedy(check: &Check, remedy: &Remedy) -> String {
+pub fn remedy_text(check: &Check, remedy: &Remedy) -> String {
     match &remedy.action {
         Action::Exact(text) => text.clone(),
         Action::Set { value, files } if files.contains('{') => format!("echo {value} | tee {files}"),
         Action::Set { value, files } => format!("echo {value} > {files}"),
         Action::Sysctl { name, value } => format!("sysctl -w {name}={value}"),
         Action::Advice(id) => {
-            let text = words(&check.id).and_then(|words| words.advice.get(id));
-            filled(text.unwrap_or(id), check)
+            let text = check_words(&check.id).and_then(|words| words.advice.get(id));
+            fill_quantities(text.unwrap_or(id), check)
         }
     }
 }
 
 /// Scope of a remedy in words.
-pub fn remedy_kind(kind: RemedyKind) -> &'static str {
+pub fn remedy_kind_text(kind: RemedyKind) -> &'static str {
     match kind {
         RemedyKind::Command => "now",
         RemedyKind::Lasting => "permanently",
@@ -96,7 +97,7 @@ pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     }
 }
 
-pub fn status(status: Status) -> &'static str {
+pub fn status_text(status: Status) -> &'static str {
     match status {
         Status::Fail => "fail",
         Status::Warn => "warn",
@@ -107,7 +108,7 @@ pub fn status(status: Status) -> &'static str {
 
 /// Every finding and every piece of advice that there are words for, as `check: id`.
 #[doc(hidden)]
-pub fn all() -> Vec<String> {
+pub fn all_ids() -> Vec<String> {
     let of = |(check, words): (&String, &Words)| {
         let ids = words.found.keys().chain(words.advice.keys()).map(|id| format!("{check}: {id}"));
         ids.collect::<Vec<_>>()
@@ -116,11 +117,11 @@ pub fn all() -> Vec<String> {
 }
 
 /// A text with the check's quantities.
-fn filled(text: &str, check: &Check) -> String {
-    dictionary::filled(text, &|name, form| Some(shown(check.values.get(name)?, form)))
+fn fill_quantities(text: &str, check: &Check) -> String {
+    dictionary::fill_template(text, &|name, form| Some(format_value(check.values.get(name)?, form)))
 }
 
-fn shown(value: &Value, form: &str) -> String {
+fn format_value(value: &Value, form: &str) -> String {
     match (value, form) {
         (Value::Whole(bytes), "mib") => (bytes >> 20).to_string(),
         (Value::Whole(bytes), "kib") => (bytes >> 10).to_string(),
@@ -133,11 +134,11 @@ fn shown(value: &Value, form: &str) -> String {
         (Value::Text(cpus), "cpus" | "are" | "it") => {
             let cpus: CpuSet = cpus.parse().unwrap_or_default();
             match (form, cpus.len()) {
-                ("are", 1) => format!("{} is", cpus_named(&cpus)),
-                ("are", _) => format!("{} are", cpus_named(&cpus)),
+                ("are", 1) => format!("{} is", cpus_text(&cpus)),
+                ("are", _) => format!("{} are", cpus_text(&cpus)),
                 ("it", 1) => "it is".into(),
                 ("it", _) => "they are".into(),
-                _ => cpus_named(&cpus),
+                _ => cpus_text(&cpus),
             }
         }
         (Value::Text(text), _) => text.clone(),
@@ -164,8 +165,8 @@ mod tests {
             remedies: Vec::new(),
         };
         let with_rate = check(&[("count", Value::Whole(951)), ("an_hour", Value::Real(171.21))]);
-        assert_eq!(found(&with_rate), "951 since the start, 171.2 an hour");
-        assert_eq!(found(&check(&[("count", Value::Whole(951))])), "951 since the start");
+        assert_eq!(finding(&with_rate), "951 since the start, 171.2 an hour");
+        assert_eq!(finding(&check(&[("count", Value::Whole(951))])), "951 since the start");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::code_paths;
 use super::settings;
 use super::table::{effect_size, figure_value, format_change, format_difference, is_notable};
 use crate::head::Head;
-use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
+use crate::words::{MANY_TASKS, count, list, list_some, plural, sentence, share, time};
 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
 const NAMED: [usize; 2] = [3, 1];
@@ -337,7 +337,7 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
     };
     let mut sorted: Vec<&(&str, &Comparison)> = tasks.iter().collect();
     let mut rest = String::new();
-    if tasks.len() >= MANY {
+    if tasks.len() >= MANY_TASKS {
         sorted.retain(|(_, compared)| differs(compared) > 0.0);
         sorted.sort_by(|a, b| differs(b.1).total_cmp(&differs(a.1)));
         sorted.truncate(NAMED[0]);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::table::side_by_side;
 use super::{head, settings};
-use crate::junit::{self, Case};
+use crate::junit::{self, TestCase};
 use crate::section::{Cell, Table};
 use jitterlab_analysis::compare::{FigureVerdict, RunsCompared, ToleranceVerdict};
 
@@ -14,9 +14,9 @@ pub fn junit(judged: &ToleranceVerdict) -> String {
     let cases = judged.figures.iter().map(|figure| {
         let FigureVerdict { task, run, statistic, fitness, .. } = figure;
         let name = format!("{} of {task}", statistic.name());
-        Case { class: run.clone(), name, fitness: *fitness, said: head::figure_sentence(figure) }
+        TestCase { class: run.clone(), name, fitness: *fitness, said: head::figure_sentence(figure) }
     });
-    junit::suite("jitterlab compare", &[], &cases.collect::<Vec<_>>())
+    junit::test_suite_xml("jitterlab compare", &[], &cases.collect::<Vec<_>>())
 }
 
 /// The conclusion and a table of each task in Markdown: for a note or a merge request.
@@ -40,7 +40,7 @@ fn markdown_table(task: &str, table: &Table) -> String {
         format!("| {} |\n", cells.join(" | "))
     };
     let aligned = format!("|---|{}\n", "---:|".repeat(table.header.len().saturating_sub(1)));
-    let rows = table.rows.iter().map(|row| line(row.iter().map(Cell::written).collect()));
+    let rows = table.rows.iter().map(|row| line(row.iter().map(Cell::to_text).collect()));
     let rows: String = rows.collect();
     let mut header = table.header.clone();
     header[0] = format!("{task}, {}", header[0]);

@@ -7,7 +7,7 @@ use jitterlab_analysis::compare::{
 
 use super::{figure_cell, no_interval_text};
 use crate::section::{Cell, Table};
-use crate::words::{MANY, list};
+use crate::words::{MANY_TASKS, list};
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
@@ -61,7 +61,7 @@ pub(super) fn run_ranking(task: &str, compared: &Comparison) -> Option<Table> {
         let run = &runs[n];
         let mut cells = vec![Cell::from(run.name.as_str())];
         cells.extend(
-            shown.iter().map(|of| Cell::new(figure_value(run, *of), |value| figure_cell(*of, value))),
+            shown.iter().map(|of| Cell::optional(figure_value(run, *of), |value| figure_cell(*of, value))),
         );
         cells.push(
             find_difference(compared, n, rank)
@@ -93,7 +93,7 @@ pub(super) fn task_table(tasks: &[TaskCompared]) -> Option<Table> {
     };
     let pairs = || tasks.iter().filter_map(|of| Some((&of.task, of.comparison.as_ref()?)));
     let are_pairs = pairs().all(|(_, compared)| compared.runs.len() == 2);
-    if tasks.len() < MANY || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
+    if tasks.len() < MANY_TASKS || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
         return None;
     }
     let rank = |of: &Difference| (of.real, effect_size(of));
@@ -186,7 +186,7 @@ fn run_cell(compared: &Comparison, n: usize, statistic: Statistic) -> Cell {
     if n == 0 || compared.runs.len() == 2 {
         return cell;
     }
-    let text = cell.written();
+    let text = cell.to_text();
     match find_difference(compared, n, statistic) {
         Some(of) if of.real => format!("{text} {}", format_difference(of, of.difference)).into(),
         _ => format!("({text})").into(),

@@ -38,7 +38,7 @@ fn of_runs(runs: &[(&str, &TaskScan)]) -> RunsCompared {
 }
 
 fn shown(compared: &RunsCompared, columns: usize, extent: Extent) -> String {
-    document::text(compared, extent, Terminal { columns, ascii: true, colour: false })
+    document::terminal_text(compared, extent, Terminal { columns, ascii: true, colour: false })
 }
 
 fn said(runs: &[(&str, &TaskScan)]) -> String {

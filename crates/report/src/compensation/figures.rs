@@ -11,7 +11,7 @@ use jitterlab_model::units::Human;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
 /// Distances of starts from their due times, before and after.
-pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
+pub(super) fn before_and_after_chart(period_ns: i64, proof: &Proof) -> Chart {
     let named =
         |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
     let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
@@ -44,7 +44,7 @@ pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
 }
 
 /// Polling and late starts by margin, expected and measured; `None` where no margin was measured.
-pub(super) fn margins(trial: &CompensationTrial) -> Option<Chart> {
+pub(super) fn margins_chart(trial: &CompensationTrial) -> Option<Chart> {
     let longest = trial.margins.iter().map(|p| p.margin_ns).max()?;
     let (per, unit) = time_unit(longest as f64);
     let curve = |of: fn(&MarginPoint) -> f64| {

@@ -39,8 +39,10 @@ fn remedies(result: &DoctorResult, id: &str) -> String {
         let order = [RemedyKind::Command, RemedyKind::Lasting, RemedyKind::Host];
         Some((check, order.into_iter().find_map(of)?))
     });
-    easiest
-        .map_or_else(|| "jitterlab check --details".into(), |(check, remedy)| checks::remedy(check, remedy))
+    easiest.map_or_else(
+        || "jitterlab check --details".into(),
+        |(check, remedy)| checks::remedy_text(check, remedy),
+    )
 }
 
 /// A piece of advice, as a sentence without its full stop.

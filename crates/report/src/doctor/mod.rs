@@ -14,7 +14,7 @@ use crate::head::{self, Head};
 use crate::motion::{servo_verdict, stepper_head};
 use crate::purpose;
 use crate::section::{Piece, Section};
-use crate::words::{capital, list, plural, share, time};
+use crate::words::{capitalize, list, plural, share, time};
 use crate::{caveats, tune, why};
 
 impl Present for DoctorResult {
@@ -31,14 +31,14 @@ impl Present for DoctorResult {
             .iter()
             .map(|found| {
                 let verdict = found.last();
-                format!("{} for {}", head::word(verdict.fitness), purpose::title(&verdict.purpose))
+                format!("{} for {}", head::verdict_word(verdict.fitness), purpose::title(&verdict.purpose))
             })
             .collect();
         let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
         let verdict = format!("{}{}{settings}.", each.join("; "), measured(&self.found.before.run));
         let mut number = found.first().map_or_else(String::new, |found| decided(found.last()));
         if let Some(stop) = self.stood_still() {
-            number += &format!(" {}.", capital(&caveats::clause(&stop)));
+            number += &format!(" {}.", capitalize(&caveats::caveat_clause(&stop)));
         }
         if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
             let (cause, share) = (why::cause(&row.cause), share(row.share_of_worst));
@@ -96,7 +96,7 @@ fn decided(verdict: &PurposeVerdict) -> String {
         (_, Some(Untested::Length { activations })) => {
             format!("Too short: it takes {activations} activations to tell.")
         }
-        (Some(by), _) => purpose::plainly(by),
+        (Some(by), _) => purpose::plain_decision_sentence(by),
         _ => "It was not measured.".into(),
     }
 }
@@ -113,9 +113,10 @@ fn is_tested(result: &DoctorResult) -> bool {
 
 /// Purposes that the computer is fit for, and how fast.
 fn fit(result: &DoctorResult) -> Section {
-    let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
+    let of =
+        |verdict: &PurposeVerdict| format!("{}. {}", head::verdict_word(verdict.fitness), decided(verdict));
     let purpose = |found: &PurposeFound| {
-        let title = capital(purpose::title(&found.before.purpose));
+        let title = capitalize(purpose::title(&found.before.purpose));
         let verdict = match &found.after {
             None => of(&found.before),
             Some(after) => {
@@ -141,7 +142,7 @@ fn fit(result: &DoctorResult) -> Section {
     let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
     let caption = format!(
         "{}, under {}{}.",
-        capital(&words::asked(result.asked.job.name, result.asked.way.name)),
+        capitalize(&words::asked(result.asked.job.name, result.asked.way.name)),
         advice::kernel(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
@@ -185,7 +186,7 @@ fn changed(result: &DoctorResult) -> Section {
             || "-".into(),
             |effect| format!("{} in its own measurements", tune::format_change(effect.change)),
         );
-        (capital(tune::words::effect_text(found.offered.knob)), effect)
+        (capitalize(tune::words::effect_text(found.offered.knob)), effect)
     });
     let facts: Vec<(String, String)> = worth.collect();
     let mut pieces = vec![Piece::text(said)];
@@ -274,11 +275,12 @@ fn again(result: &DoctorResult, since: &Since) -> Section {
         Some(false) => "The computer was not restarted since the last examination here.",
         None => "Whether the computer was restarted since the last examination here is not known.",
     };
-    let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
+    let of =
+        |verdict: &PurposeVerdict| format!("{}. {}", head::verdict_word(verdict.fitness), decided(verdict));
     let purpose = |before: &PurposeVerdict| {
         let now = result.purposes.iter().find(|found| found.before.purpose == before.purpose)?;
         let (then, now) = (of(before), of(&now.before));
-        Some((capital(purpose::title(&before.purpose)), format!("then {then} Now {now}")))
+        Some((capitalize(purpose::title(&before.purpose)), format!("then {then} Now {now}")))
     };
     let mut facts: Vec<(String, String)> = since.purposes.iter().filter_map(purpose).collect();
     let steps = |ids: &[String]| list(&ids.iter().map(|id| advice::title(result, id)).collect::<Vec<_>>());

@@ -10,7 +10,7 @@ use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNE
 use serde::Deserialize;
 
 use crate::check::words as checks;
-use crate::words::{capital, list};
+use crate::words::{capitalize, list};
 use crate::wrap::wrap;
 
 /// A question to a person.
@@ -128,7 +128,7 @@ pub fn others(report: &CheckReport) -> Option<String> {
     let check = report.faults().into_iter().find(|check| check.id == "other-measurements")?;
     let note = format!(
         "{}. Each delays the other: Ctrl-C, end it, and call this again.",
-        capital(&checks::found(check))
+        capitalize(&checks::finding(check))
     );
     Some(wrap(&note).trim_end().to_owned())
 }

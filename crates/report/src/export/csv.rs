@@ -7,8 +7,8 @@ use std::io::Write;
 use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Run, SourceFields};
 
-use super::description::machine;
-use super::{Exported, rows};
+use super::description::machine_labels;
+use super::{ExportSummary, rows};
 use crate::printable::printable_name;
 
 /// A column: its name, whether a source has it, its cell.
@@ -24,20 +24,20 @@ const COLUMNS: [Column; 7] = [
     ("flags", |known| known.cpu, |a| a.flags.0.into()),
 ];
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let known: Vec<SourceFields> = (0..run.info().tasks.len()).map(|task| run.source_fields(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_known, _)| tasks.iter().any(|task| is_known(&known[*task]))).collect();
-    let losses = rows::losses(run, tasks)?;
-    let machine = if run.info().labels.is_empty() { Vec::new() } else { machine(run.info()) };
+    let losses = rows::begin_summary(run, tasks)?;
+    let machine = if run.info().labels.is_empty() { Vec::new() } else { machine_labels(run.info()) };
     write!(out, "task")?;
     columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;
     machine.iter().try_for_each(|(name, _)| write!(out, ",{name}"))?;
     writeln!(out)?;
-    let machine: String = machine.iter().map(|(_, value)| format!(",{}", quoted(value))).collect();
-    let names: Vec<String> = run.info().tasks.iter().map(|task| quoted(&task.spec.name)).collect();
+    let machine: String = machine.iter().map(|(_, value)| format!(",{}", quote_cell(value))).collect();
+    let names: Vec<String> = run.info().tasks.iter().map(|task| quote_cell(&task.spec.name)).collect();
     let (mut digits, mut lines) = (itoa::Buffer::new(), Vec::new());
-    rows::each(run, tasks, losses, |task, rows| {
+    rows::for_each_batch(run, tasks, losses, |task, rows| {
         lines.clear();
         for a in rows {
             lines.extend_from_slice(names[task].as_bytes());
@@ -57,7 +57,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 /// A cell of text as in RFC 4180; quotes also protect characters that a reader may take for another
 /// separator, a comment or a margin. Text that a spreadsheet would compute gets an apostrophe, which makes it
 /// text there.
-fn quoted(text: &str) -> String {
+fn quote_cell(text: &str) -> String {
     let text = &*printable_name(text);
     let text = &*match text.trim_start().starts_with(['=', '+', '-', '@']) {
         true => format!("'{text}"),

@@ -8,24 +8,24 @@ use std::io::Write;
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
-use super::description::comments;
-use super::latencies::{Latencies, each};
-use super::{Exported, Loss};
+use super::description::machine_comments;
+use super::latencies::{TaskLatencies, for_each_latency};
+use super::{ExportSummary, Loss};
 
 /// The largest histogram that cyclictest makes, in microseconds.
 const LIMIT_US: i64 = 1_000_000;
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
-    let mut exported = Exported::default();
-    let of = Latencies::new(run, tasks, &mut exported)?;
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
+    let mut exported = ExportSummary::default();
+    let of = TaskLatencies::new(run, tasks, &mut exported)?;
     let column = |task: usize| of.iter().position(|one| one.task == task).unwrap_or(0);
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut overflows: Vec<u64> =
         of.iter().map(|one| one.all.beyond().map_or(0, |beyond| beyond.count)).collect();
     let (mut negative, mut above) = (0, 0);
-    each(run, &of, |seen| {
+    for_each_latency(run, &of, |seen| {
         negative += if seen.latency_ns < 0 { seen.count } else { 0 };
-        let bin = us(seen.latency_ns);
+        let bin = whole_microseconds(seen.latency_ns);
         if bin >= LIMIT_US {
             overflows[column(seen.task)] += seen.count;
             above += seen.count;
@@ -37,8 +37,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         }
         rows[bin][column(seen.task)] += seen.count;
     })?;
-    exported.lose(negative, |count| Loss::Negative { count });
-    exported.lose(above, |count| Loss::Overflow { count, above_ns: LIMIT_US * 1_000 });
+    exported.record_loss(negative, |count| Loss::Negative { count });
+    exported.record_loss(above, |count| Loss::Overflow { count, above_ns: LIMIT_US * 1_000 });
 
     writeln!(out, "# Histogram")?;
     for (bin, row) in rows.iter().enumerate() {
@@ -50,23 +50,24 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         writeln!(out, "# {name}: {}", values.join(" "))
     };
     let total = |column: usize| rows.iter().map(|row| row[column] as i64).sum();
-    let figure =
-        |pick: fn(&Latencies) -> Option<i64>| of.iter().map(|one| us(pick(one).unwrap_or(0))).collect();
+    let figure = |pick: fn(&TaskLatencies) -> Option<i64>| {
+        of.iter().map(|one| whole_microseconds(pick(one).unwrap_or(0))).collect()
+    };
     footer("Total", 9, (0..of.len()).map(total).collect())?;
-    footer("Min Latencies", 5, figure(|one| one.summary.latency.min_ns))?;
-    footer("Avg Latencies", 5, figure(|one| one.summary.latency.mean_ns.map(|mean| mean as i64)))?;
-    footer("Max Latencies", 5, figure(|one| one.summary.latency.max_ns))?;
+    footer("Min TaskLatencies", 5, figure(|one| one.summary.latency.min_ns))?;
+    footer("Avg TaskLatencies", 5, figure(|one| one.summary.latency.mean_ns.map(|mean| mean as i64)))?;
+    footer("Max TaskLatencies", 5, figure(|one| one.summary.latency.max_ns))?;
     footer("Histogram Overflows", 5, overflows.into_iter().map(|n| n as i64).collect())?;
     for (number, one) in of.iter().enumerate() {
         writeln!(out, "# Thread {number}: {}", one.summary.task.replace(char::is_control, " "))?;
     }
-    for comment in comments(run.info()) {
+    for comment in machine_comments(run.info()) {
         writeln!(out, "# {comment}")?;
     }
     Ok(exported)
 }
 
 /// In whole microseconds, none below 0.
-fn us(ns: i64) -> i64 {
+fn whole_microseconds(ns: i64) -> i64 {
     ns.max(0) / 1_000
 }

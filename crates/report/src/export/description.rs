@@ -4,15 +4,15 @@ use std::time::UNIX_EPOCH;
 
 use jitterlab_model::RunInfo;
 
-/// Start in seconds of the Unix epoch; `None` if the run does not give it.
-pub(super) fn started(info: &RunInfo) -> Option<f64> {
+/// Start of the run in seconds of the Unix epoch; `None` if the run does not give it.
+pub(super) fn start_unix_s(info: &RunInfo) -> Option<f64> {
     let began = humantime::parse_rfc3339_weak(&info.started).ok()?;
     began.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs_f64())
 }
 
 /// Load, kernel, host and labels as names and values, as far as they are known, in one line each. A label's name is apart from
 /// ours, of the letters that every format takes.
-pub(super) fn machine(info: &RunInfo) -> Vec<(String, String)> {
+pub(super) fn machine_labels(info: &RunInfo) -> Vec<(String, String)> {
     let load = info.load.specs().map(|_| info.load.to_string());
     let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.clone());
     let own = [("load", load), ("kernel", kernel), ("host", info.host.clone())];
@@ -23,7 +23,7 @@ pub(super) fn machine(info: &RunInfo) -> Vec<(String, String)> {
     all.map(|(name, value)| (name, value.replace(char::is_control, " "))).collect()
 }
 
-/// The same as lines of comments.
-pub(super) fn comments(info: &RunInfo) -> Vec<String> {
-    machine(info).into_iter().map(|(name, value)| format!("{name}: {value}")).collect()
+/// Load, kernel, host and labels as lines of comments.
+pub(super) fn machine_comments(info: &RunInfo) -> Vec<String> {
+    machine_labels(info).into_iter().map(|(name, value)| format!("{name}: {value}")).collect()
 }

@@ -17,7 +17,7 @@ pub enum Dialect {
 
 /// Type of a family of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum MetricType {
     /// Labels that describe something; the sample is 1.
     Info,
     /// A number that only grows.
@@ -40,14 +40,14 @@ impl<'a> Exposition<'a> {
     }
 
     /// Begins a family; `name` has neither `_total` nor `_info`.
-    pub fn family(&mut self, name: &str, kind: Family, help: &str) -> io::Result<()> {
+    pub fn begin_family(&mut self, name: &str, kind: MetricType, help: &str) -> io::Result<()> {
         let (suffix, kind) = match (kind, &self.dialect) {
-            (Family::Info, Dialect::OpenMetrics { .. }) => ("", "info"),
-            (Family::Info, Dialect::Classic) => ("_info", "gauge"),
-            (Family::Counter, Dialect::OpenMetrics { .. }) => ("", "counter"),
-            (Family::Counter, Dialect::Classic) => ("_total", "counter"),
-            (Family::Gauge, _) => ("", "gauge"),
-            (Family::Histogram, _) => ("", "histogram"),
+            (MetricType::Info, Dialect::OpenMetrics { .. }) => ("", "info"),
+            (MetricType::Info, Dialect::Classic) => ("_info", "gauge"),
+            (MetricType::Counter, Dialect::OpenMetrics { .. }) => ("", "counter"),
+            (MetricType::Counter, Dialect::Classic) => ("_total", "counter"),
+            (MetricType::Gauge, _) => ("", "gauge"),
+            (MetricType::Histogram, _) => ("", "histogram"),
         };
         writeln!(self.out, "# TYPE {name}{suffix} {kind}")?;
         if name.ends_with("_seconds") && matches!(self.dialect, Dialect::OpenMetrics { .. }) {
@@ -57,9 +57,9 @@ impl<'a> Exposition<'a> {
     }
 
     /// Writes a sample; `name` is the family's with what its kind of sample adds.
-    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) -> io::Result<()> {
+    pub fn write_sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) -> io::Result<()> {
         let labels: Vec<String> =
-            labels.iter().map(|(key, of)| format!("{key}=\"{}\"", escaped(of))).collect();
+            labels.iter().map(|(key, of)| format!("{key}=\"{}\"", escape_label(of))).collect();
         write!(self.out, "{name}{{{}}} {value}", labels.join(","))?;
         match &self.dialect {
             Dialect::OpenMetrics { at: Some(at) } => writeln!(self.out, " {at}"),
@@ -68,12 +68,12 @@ impl<'a> Exposition<'a> {
     }
 
     /// True if a histogram may have a sum: OpenMetrics has none where values are below 0.
-    pub fn takes_sum(&self, has_negative: bool) -> bool {
+    pub fn has_sum(&self, has_negative: bool) -> bool {
         !has_negative || self.dialect == Dialect::Classic
     }
 
     /// Ends the text.
-    pub fn end(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         match self.dialect {
             Dialect::OpenMetrics { .. } => writeln!(self.out, "# EOF"),
             Dialect::Classic => Ok(()),
@@ -81,6 +81,6 @@ impl<'a> Exposition<'a> {
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape_label(text: &str) -> String {
     printable_name(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

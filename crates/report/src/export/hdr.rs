@@ -12,14 +12,14 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
-use super::description::{comments, started};
-use super::latencies::{Latencies, LatencyCount, each};
-use super::{Exported, Loss};
+use super::description::{machine_comments, start_unix_s};
+use super::latencies::{LatencyCount, TaskLatencies, for_each_latency};
+use super::{ExportSummary, Loss};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const DIGITS: u8 = 3;
 
-struct Line {
+struct LogLine {
     second: Option<i64>,
     task: usize,
     max_ns: u64,
@@ -29,15 +29,15 @@ struct Line {
 /// The log as far as it is gathered, and the second of each task that is being counted.
 #[derive(Default)]
 struct Log {
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     open: BTreeMap<usize, (Option<i64>, Histogram<u64>)>,
 }
 
 impl Log {
-    fn count(&mut self, seen: &LatencyCount) -> Result<(), String> {
+    fn record(&mut self, seen: &LatencyCount) -> Result<(), String> {
         let second = seen.at_ns.map(|ns| ns.div_euclid(SECOND_NS));
         if self.open.get(&seen.task).is_some_and(|(open, _)| *open != second) {
-            self.close(seen.task)?;
+            self.finish_second(seen.task)?;
         }
         let (_, histogram) = match self.open.entry(seen.task) {
             Entry::Occupied(open) => open.into_mut(),
@@ -49,18 +49,18 @@ impl Log {
         histogram.record_n(latency_ns, seen.count).map_err(|error| error.to_string())
     }
 
-    fn close(&mut self, task: usize) -> Result<(), String> {
+    fn finish_second(&mut self, task: usize) -> Result<(), String> {
         let Some((second, histogram)) = self.open.remove(&task) else { return Ok(()) };
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&histogram, &mut bytes).map_err(|error| error.to_string())?;
-        self.lines.push(Line { second, task, max_ns: histogram.max(), histogram: STANDARD.encode(bytes) });
+        self.lines.push(LogLine { second, task, max_ns: histogram.max(), histogram: STANDARD.encode(bytes) });
         Ok(())
     }
 }
 
 /// Tag of each task: its name with blanks and commas replaced, which no tag may have, and with a number if
 /// another task has the same tag.
-fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, String> {
+fn unique_tags(run: &Run, tasks: &[usize], exported: &mut ExportSummary) -> BTreeMap<usize, String> {
     let mut tags: BTreeMap<usize, String> = BTreeMap::new();
     for task in tasks {
         let name = &run.info().tasks[*task].spec.name;
@@ -80,28 +80,28 @@ fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, 
     tags
 }
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
-    let mut exported = Exported::default();
-    let of = Latencies::new(run, tasks, &mut exported)?;
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
+    let mut exported = ExportSummary::default();
+    let of = TaskLatencies::new(run, tasks, &mut exported)?;
     let mut log = Log::default();
     let (mut negative, mut outcome) = (0, Ok(()));
-    each(run, &of, |seen| {
+    for_each_latency(run, &of, |seen| {
         negative += if seen.latency_ns < 0 { seen.count } else { 0 };
         if outcome.is_ok() {
-            outcome = log.count(&seen);
+            outcome = log.record(&seen);
         }
     })?;
-    let closed = of.iter().try_for_each(|one| log.close(one.task));
+    let closed = of.iter().try_for_each(|one| log.finish_second(one.task));
     outcome.and(closed).map_err(|why| {
         Error::not_measured(format!("{} cannot be written as hdr: {why}", run.path().display()))
     })?;
-    exported.lose(negative, |count| Loss::Negative { count });
+    exported.record_loss(negative, |count| Loss::Negative { count });
 
     writeln!(out, "#[Histogram log format version 1.3]")?;
-    if let Some(seconds) = started(run.info()) {
+    if let Some(seconds) = start_unix_s(run.info()) {
         writeln!(out, "#[StartTime: {seconds:.3} (seconds since epoch)]")?;
     }
-    for comment in comments(run.info()) {
+    for comment in machine_comments(run.info()) {
         writeln!(out, "#[{comment}]")?;
     }
     writeln!(
@@ -114,8 +114,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     if length_ns.is_none() && log.lines.iter().any(|line| line.second.is_none()) {
         exported.losses.push(Loss::NoLength);
     }
-    let tags = tags(run, tasks, &mut exported);
-    for Line { second, task, max_ns, histogram } in &log.lines {
+    let tags = unique_tags(run, tasks, &mut exported);
+    for LogLine { second, task, max_ns, histogram } in &log.lines {
         let (start, length) = match second {
             Some(second) => (second - first, 1.0),
             None => (0, length_ns.unwrap_or(0) as f64 / 1e9),

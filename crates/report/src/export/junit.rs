@@ -6,17 +6,17 @@ use std::io::Write;
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
-use super::description::machine;
-use super::{Asked, Exported, verdicts};
+use super::description::machine_labels;
+use super::{ExportOptions, ExportSummary, verdicts};
 use crate::junit;
 
 pub(super) fn write(
     run: &Run,
     tasks: &[usize],
-    asked: &Asked,
+    asked: &ExportOptions,
     out: &mut dyn Write,
-) -> Result<Exported, Error> {
-    let cases = verdicts::cases(run, tasks, asked)?;
-    out.write_all(junit::suite(&run.label(), &machine(run.info()), &cases).as_bytes())?;
-    Ok(Exported::decided(&cases, asked))
+) -> Result<ExportSummary, Error> {
+    let cases = verdicts::test_cases(run, tasks, asked)?;
+    out.write_all(junit::test_suite_xml(&run.label(), &machine_labels(run.info()), &cases).as_bytes())?;
+    Ok(ExportSummary::from_cases(&cases, asked))
 }

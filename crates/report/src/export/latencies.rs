@@ -4,19 +4,23 @@ use jitterlab_analysis::Summary;
 use jitterlab_model::{Distribution, Error, Quantity};
 use jitterlab_runs::{Columns, Run};
 
-use super::{Exported, Loss};
+use super::{ExportSummary, Loss};
 
 const US_NS: i64 = 1_000;
 
-pub(super) struct Latencies {
+pub(super) struct TaskLatencies {
     pub task: usize,
     pub summary: Summary,
     pub all: Distribution,
 }
 
-impl Latencies {
+impl TaskLatencies {
     /// Collects the latencies of each of these tasks, as far as their histograms are known.
-    pub(super) fn new(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
+    pub(super) fn new(
+        run: &Run,
+        tasks: &[usize],
+        exported: &mut ExportSummary,
+    ) -> Result<Vec<TaskLatencies>, Error> {
         // The run's warnings are part of the export.
         let (stats, _) = run.timing()?.into_parts();
         let mut known = Vec::new();
@@ -28,8 +32,10 @@ impl Latencies {
             let whole = figures.min_ns.is_some() && figures.max_ns.is_some() && figures.mean_ns.is_some();
             if whole && all.has_percentiles() {
                 exported.values += all.count();
-                exported.lose(all.beyond().map_or(0, |beyond| beyond.count), |count| Loss::Beyond { count });
-                known.push(Latencies { task, summary, all });
+                exported.record_loss(all.beyond().map_or(0, |beyond| beyond.count), |count| Loss::Beyond {
+                    count,
+                });
+                known.push(TaskLatencies { task, summary, all });
             } else {
                 exported.losses.push(Loss::LeftOut { task: of.spec.name.clone() });
             }
@@ -56,7 +62,11 @@ pub(super) struct LatencyCount {
 
 /// Hands every latency of these tasks to `see`, each task's in order of time: exact where activations are kept, else the upper
 /// edge of its bin, as for percentiles.
-pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(LatencyCount)) -> Result<(), Error> {
+pub(super) fn for_each_latency(
+    run: &Run,
+    of: &[TaskLatencies],
+    mut see: impl FnMut(LatencyCount),
+) -> Result<(), Error> {
     let wanted = |task: usize| of.iter().any(|one| one.task == task);
     let kept = |task: usize| wanted(task) && run.keeps_all_rows(task);
     run.for_each_batch(Columns::TIMING, |task, rows| {
@@ -74,7 +84,9 @@ pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(LatencyCount
             see(LatencyCount { task, at_ns, latency_ns, count });
         }
     })?;
-    for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all_rows(one.task)) {
+    for TaskLatencies { task, summary, all } in
+        of.iter().filter(|one| !sliced && !run.keeps_all_rows(one.task))
+    {
         let (min_ns, max_ns) =
             (summary.latency.min_ns.unwrap_or(i64::MIN), summary.latency.max_ns.unwrap_or(i64::MAX));
         // Other tools count whole microseconds, each as up to the next: no value lies on the edge of a bin here.

@@ -9,26 +9,28 @@ use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::{BaseThread, Drive};
 use jitterlab_runs::{OneTask, Run};
 
-use super::description::comments;
-use super::{Asked, Exported, Loss, words};
+use super::description::machine_comments;
+use super::{ExportOptions, ExportSummary, Loss, words};
 use crate::{head, purpose};
 
-/// Its usual servo thread.
+/// The purpose of LinuxCNC's usual servo thread.
 const SERVO: &str = "servo-thread";
 
 pub(super) fn write(
     run: &Run,
     tasks: &[usize],
-    asked: &Asked,
+    asked: &ExportOptions,
     out: &mut dyn Write,
-) -> Result<Exported, Error> {
+) -> Result<ExportSummary, Error> {
     let drive = match &asked.drive {
         Some(drive) => drive.clone(),
         None => catalog::known("stepconf")?,
     };
-    let (base, servo) = (base(run, tasks, &drive)?, servo(run, tasks)?);
-    let mut exported =
-        Exported { values: [base.is_ok(), servo.is_ok()].map(u64::from).iter().sum(), ..Exported::default() };
+    let (base, servo) = (base_thread(run, tasks, &drive)?, servo_period(run, tasks)?);
+    let mut exported = ExportSummary {
+        values: [base.is_ok(), servo.is_ok()].map(u64::from).iter().sum(),
+        ..ExportSummary::default()
+    };
     for (entry, why) in [("BASE_PERIOD", base.as_ref().err()), ("SERVO_PERIOD", servo.as_ref().err())] {
         exported.losses.extend(why.map(|why| Loss::NoThread { entry, why: why.clone() }));
     }
@@ -42,13 +44,18 @@ pub(super) fn write(
         )));
     }
 
-    writeln!(out, "# {}", words::from(run))?;
-    for comment in comments(run.info()) {
+    writeln!(out, "# {}", words::source_comment(run))?;
+    for comment in machine_comments(run.info()) {
         writeln!(out, "# {comment}")?;
     }
     writeln!(out, "[EMCMOT]")?;
     match &base {
-        Ok(of) => writeln!(out, "# {}\nBASE_PERIOD = {}", words::base(of, &drive), of.stepconf.min_period_ns),
+        Ok(of) => writeln!(
+            out,
+            "# {}\nBASE_PERIOD = {}",
+            words::base_thread_comment(of, &drive),
+            of.stepconf.min_period_ns
+        ),
         Err(why) => writeln!(out, "# {why}"),
     }?;
     match &servo {
@@ -75,21 +82,21 @@ pub(super) fn write(
     Ok(exported)
 }
 
-/// The thread that makes the steps, or why the run has none.
-fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, Error> {
-    let task = match thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
+/// The thread that makes the steps, or the reason why the run has none.
+fn base_thread(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, Error> {
+    let task = match find_thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),
     };
     let name = task.spec.name.clone();
     let one = OneTask::new(run.clone(), Some(&name), |spec| spec.period_ns)?;
-    Ok(BaseThread::new(&one, drive).map_err(|why| words::no_steps(&name, why)))
+    Ok(BaseThread::new(&one, drive).map_err(|why| words::no_base_thread_reason(&name, why)))
 }
 
 /// The period of the thread that moves the axes with the evidence for it, or the reason why the run has none.
-fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Error> {
+fn servo_period(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Error> {
     let Some(purpose) = Purpose::by_name(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
-    let task = match thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
+    let task = match find_thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),
     };
@@ -97,19 +104,22 @@ fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Er
     let verdict = analysis.verdict.as_ref().and_then(|verdict| verdict.purposes.first());
     Ok(match verdict.map(|of| (of, of.fitness, of.decided_by.as_ref())) {
         Some((_, Fitness::Good | Fitness::Limited, Some(decision))) => {
-            Ok((task.spec.period_ns, purpose::decision(SERVO, decision, 1)))
+            Ok((task.spec.period_ns, purpose::decision_sentence(SERVO, decision, 1)))
         }
         Some((_, Fitness::Unfit, Some(decision))) => {
-            Err(words::unfit(SERVO, &purpose::decision(SERVO, decision, 1)))
+            Err(words::unfit_sentence(SERVO, &purpose::decision_sentence(SERVO, decision, 1)))
         }
-        Some((of, ..)) => Err(words::untold(SERVO, &head::untested(&analysis.run, std::slice::from_ref(of)))),
+        Some((of, ..)) => Err(words::undecided_sentence(
+            SERVO,
+            &head::untested_reason(&analysis.run, std::slice::from_ref(of)),
+        )),
         None => Err(words::SIMULATED.into()),
     })
 }
 
 /// The task with the shortest period that fits, or the reason why the run shows no such thread; `none` is the
 /// reason if it has none.
-fn thread<'a>(
+fn find_thread<'a>(
     run: &'a Run,
     tasks: &[usize],
     fits: impl Fn(i64) -> bool,
@@ -122,7 +132,7 @@ fn thread<'a>(
     let fitting = all.filter(|task| task.period_ns().exactly().is_some_and(&fits));
     match fitting.min_by_key(|task| task.spec.period_ns) {
         Some(task) if task.granted.is_some() => Ok(task),
-        Some(task) => Err(words::untold_policy(&task.spec.name)),
+        Some(task) => Err(words::unknown_policy_sentence(&task.spec.name)),
         None => Err(none.into()),
     }
 }

@@ -19,7 +19,7 @@ use std::fmt;
 use std::io::{BufWriter, Write};
 use std::str::FromStr;
 
-pub use words::{about, text};
+pub use words::{format_help, summary_text};
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::require::Requirement;
@@ -27,7 +27,7 @@ use jitterlab_model::{Error, Fitness};
 use jitterlab_motion::stepper::Drive;
 use jitterlab_runs::{Run, Warned};
 
-use crate::junit::Case;
+use crate::junit::TestCase;
 
 /// Formats that a run can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
-    /// The same as the classic text of Prometheus.
+    /// The figures and the latency's histogram as the classic text of Prometheus.
     Prometheus,
     /// Activations on a time line, and the activity around the worst ones, as ui.perfetto.dev opens it.
     Perfetto,
@@ -54,7 +54,7 @@ pub enum Format {
 
 /// Questions for the format of verdicts, and the drive for threads of LinuxCNC.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ExportOptions {
     /// Purpose to judge; without one or requirements, all usual purposes that a task tests.
     pub purpose: Option<&'static Purpose>,
     pub requirements: Vec<Requirement>,
@@ -64,7 +64,7 @@ pub struct Asked {
     pub drive: Option<Drive>,
 }
 
-type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
+type Exporter = fn(&Run, &[usize], &ExportOptions, &mut dyn Write) -> Result<ExportSummary, Error>;
 
 /// Every format with its name and its writer.
 const EXPORTERS: [(Format, &str, Exporter); 9] = [
@@ -81,29 +81,29 @@ const EXPORTERS: [(Format, &str, Exporter); 9] = [
 
 /// Amount of data written, and losses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Exported {
+pub struct ExportSummary {
     /// Activations, latencies of histograms, verdicts, or threads.
     pub values: u64,
     /// Late starts with the activity around them.
     pub late_starts: u64,
     /// Data that are missing or changed.
     pub losses: Vec<Loss>,
-    /// Worst verdict on the questions asked, if there were any.
-    pub judged: Option<Fitness>,
+    /// Worst fitness of the purposes and requirements asked for, if any were.
+    pub worst_fitness: Option<Fitness>,
 }
 
 /// Data that a format cannot hold, or that the run does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// Latencies below 0 (early wake-ups) that count as 0.
+    /// TaskLatencies below 0 (early wake-ups) that count as 0.
     Negative { count: u64 },
-    /// Latencies beyond the format's last bin, which are only counted.
+    /// TaskLatencies beyond the format's last bin, which are only counted.
     Overflow {
         count: u64,
         /// Upper end of the bins.
         above_ns: i64,
     },
-    /// Latencies that the source reports only by bounds: they are in no bin.
+    /// TaskLatencies that the source reports only by bounds: they are in no bin.
     Beyond { count: u64 },
     /// The run keeps its spikes alone, so these are the activations that were written.
     OnlySpikes,
@@ -117,22 +117,26 @@ pub enum Loss {
     Earlier { count: u64 },
     /// A thread of LinuxCNC without a period, because the run does not give one.
     NoThread {
-        /// Its entry in the INI file.
+        /// Entry of the thread in the INI file.
         entry: &'static str,
-        /// Why not, as a sentence.
+        /// Reason, as a sentence.
         why: String,
     },
 }
 
-impl Exported {
+impl ExportSummary {
     /// Verdicts; the worst of them is the answer if a question was asked.
-    fn decided(cases: &[Case], asked: &Asked) -> Self {
+    fn from_cases(cases: &[TestCase], asked: &ExportOptions) -> Self {
         let is_asked = asked.purpose.is_some() || !asked.requirements.is_empty();
         let worst = cases.iter().map(|case| case.fitness).max();
-        Exported { values: cases.len() as u64, judged: worst.filter(|_| is_asked), ..Exported::default() }
+        ExportSummary {
+            values: cases.len() as u64,
+            worst_fitness: worst.filter(|_| is_asked),
+            ..ExportSummary::default()
+        }
     }
 
-    fn lose(&mut self, count: u64, loss: impl FnOnce(u64) -> Loss) {
+    fn record_loss(&mut self, count: u64, loss: impl FnOnce(u64) -> Loss) {
         if count > 0 {
             self.losses.push(loss(count));
         }
@@ -150,7 +154,7 @@ impl Format {
     }
 
     /// True if it holds verdicts and so needs questions to decide.
-    pub fn decides(self) -> bool {
+    pub fn has_verdicts(self) -> bool {
         self == Format::Junit
     }
 
@@ -159,11 +163,11 @@ impl Format {
         self,
         run: &Run,
         tasks: &[usize],
-        asked: &Asked,
+        asked: &ExportOptions,
         out: &mut dyn Write,
-    ) -> Result<Warned<Exported>, Error> {
+    ) -> Result<Warned<ExportSummary>, Error> {
         let mut out = BufWriter::new(out);
-        let mut exported = Exported::default();
+        let mut exported = ExportSummary::default();
         for (_, _, write) in EXPORTERS.iter().filter(|(format, ..)| *format == self) {
             exported = write(run, tasks, asked, &mut out)
                 .map_err(|e| e.while_at("cannot write the whole export"))?;

@@ -8,25 +8,30 @@ use jitterlab_analysis::summary::Statistics;
 use jitterlab_model::{Distribution, Error, Known, RunInfo, TaskRun};
 use jitterlab_runs::Run;
 
-use super::Exported;
-use super::description::{machine, started};
-use super::exposition::{Dialect, Exposition, Family};
+use super::ExportSummary;
+use super::description::{machine_labels, start_unix_s};
+use super::exposition::{Dialect, Exposition, MetricType};
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
 
 /// Writes OpenMetrics, at the time of the run's end.
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let info = run.info();
-    let ended = started(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
-    write_as(run, tasks, Dialect::OpenMetrics { at: ended.map(|end| format!("{end:.3}")) }, out)
+    let ended = start_unix_s(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
+    write_in_dialect(run, tasks, Dialect::OpenMetrics { at: ended.map(|end| format!("{end:.3}")) }, out)
 }
 
-pub(super) fn write_classic(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
-    write_as(run, tasks, Dialect::Classic, out)
+pub(super) fn write_classic(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
+    write_in_dialect(run, tasks, Dialect::Classic, out)
 }
 
-fn write_as(run: &Run, tasks: &[usize], dialect: Dialect, out: &mut dyn Write) -> Result<Exported, Error> {
+fn write_in_dialect(
+    run: &Run,
+    tasks: &[usize],
+    dialect: Dialect,
+    out: &mut dyn Write,
+) -> Result<ExportSummary, Error> {
     let info = run.info();
     // The run's warnings are part of the export.
     let (stats, _) = run.timing()?.into_parts();
@@ -36,7 +41,7 @@ fn write_as(run: &Run, tasks: &[usize], dialect: Dialect, out: &mut dyn Write) -
         .map(|task| (Summary::new(&info.tasks[*task], &stats[*task]), &stats[*task].latency))
         .collect();
 
-    describe(&mut text, info, &run.label(), tasks)?;
+    write_description(&mut text, info, &run.label(), tasks)?;
 
     type Count = fn(&Summary) -> Known<u64>;
     let counters: [(&str, &str, Count); 3] = [
@@ -45,26 +50,38 @@ fn write_as(run: &Run, tasks: &[usize], dialect: Dialect, out: &mut dyn Write) -
         ("jitterlab_records_lost", "Activations without a record.", |s| s.dropped),
     ];
     for (name, help, count) in counters {
-        text.family(name, Family::Counter, help)?;
+        text.begin_family(name, MetricType::Counter, help)?;
         for (summary, value) in of.iter().filter_map(|(s, _)| Some((s, count(s).exactly()?))) {
-            text.sample(&format!("{name}_total"), &[("task", &summary.task)], value as f64)?;
+            text.write_sample(&format!("{name}_total"), &[("task", &summary.task)], value as f64)?;
         }
     }
-    text.family("jitterlab_period_seconds", Family::Gauge, "Distance of due times.")?;
+    text.begin_family("jitterlab_period_seconds", MetricType::Gauge, "Distance of due times.")?;
     for (task, (summary, _)) in tasks.iter().zip(&of) {
         if let Some(period_ns) = info.tasks[*task].period_ns().exactly() {
-            text.sample("jitterlab_period_seconds", &[("task", &summary.task)], period_ns as f64 / 1e9)?;
+            text.write_sample(
+                "jitterlab_period_seconds",
+                &[("task", &summary.task)],
+                period_ns as f64 / 1e9,
+            )?;
         }
     }
-    figures(&mut text, &of)?;
-    histograms(&mut text, &of)?;
-    text.end()?;
-    Ok(Exported { values: of.iter().map(|(_, latency)| latency.count()).sum(), ..Exported::default() })
+    write_figures(&mut text, &of)?;
+    write_histograms(&mut text, &of)?;
+    text.finish()?;
+    Ok(ExportSummary {
+        values: of.iter().map(|(_, latency)| latency.count()).sum(),
+        ..ExportSummary::default()
+    })
 }
 
 /// Writes the description of the run: source, host, load, and the policy of each task.
-fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usize]) -> io::Result<()> {
-    text.family("jitterlab_run", Family::Info, "What was measured.")?;
+fn write_description(
+    text: &mut Exposition<'_>,
+    info: &RunInfo,
+    file: &str,
+    tasks: &[usize],
+) -> io::Result<()> {
+    text.begin_family("jitterlab_run", MetricType::Info, "What was measured.")?;
     let bench = info.bench.to_string();
     let mut labels = vec![
         ("file", file),
@@ -73,40 +90,40 @@ fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usiz
         ("clock", &*info.clock),
         ("started", &*info.started),
     ];
-    let machine = machine(info);
+    let machine = machine_labels(info);
     labels.extend(machine.iter().map(|(name, value)| (&**name, &**value)));
-    text.sample("jitterlab_run_info", &labels, 1.0)?;
-    text.family("jitterlab_task", Family::Info, "How a task was scheduled.")?;
+    text.write_sample("jitterlab_run_info", &labels, 1.0)?;
+    text.begin_family("jitterlab_task", MetricType::Info, "How a task was scheduled.")?;
     for task in tasks.iter().map(|task| &info.tasks[*task]) {
-        if let Some(policy) = policy(task) {
-            text.sample("jitterlab_task_info", &[("task", &task.spec.name), ("policy", &policy)], 1.0)?;
+        if let Some(policy) = policy_text(task) {
+            text.write_sample("jitterlab_task_info", &[("task", &task.spec.name), ("policy", &policy)], 1.0)?;
         }
     }
     Ok(())
 }
 
 /// The policy in force, where it is known.
-fn policy(task: &TaskRun) -> Option<String> {
+fn policy_text(task: &TaskRun) -> Option<String> {
     task.granted.as_ref().map(|granted| granted.policy.to_string())
 }
 
 /// The figures of each quantity that are known exactly.
-fn figures(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
+fn write_figures(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_timing_seconds";
-    text.family(NAME, Family::Gauge, "Figures of each quantity.")?;
+    text.begin_family(NAME, MetricType::Gauge, "Figures of each quantity.")?;
     for (summary, _) in of {
         for (quantity, statistics) in summary.quantities() {
-            for (statistic, ns) in known(statistics) {
+            for (statistic, ns) in known_figures(statistics) {
                 let labels =
                     [("task", &*summary.task), ("quantity", quantity.id()), ("statistic", statistic)];
-                text.sample(NAME, &labels, ns / 1e9)?;
+                text.write_sample(NAME, &labels, ns / 1e9)?;
             }
         }
     }
     Ok(())
 }
 
-fn known(of: &Statistics) -> Vec<(&'static str, f64)> {
+fn known_figures(of: &Statistics) -> Vec<(&'static str, f64)> {
     let exact = |value: Option<i64>| value.map(|ns| ns as f64);
     let percentiles = of.percentiles().map(|(p, value)| (p.name, exact(value.exactly())));
     let all = [("min", exact(of.min_ns)), ("mean", of.mean_ns), ("sd", of.sd_ns), ("max", exact(of.max_ns))];
@@ -114,9 +131,9 @@ fn known(of: &Statistics) -> Vec<(&'static str, f64)> {
 }
 
 /// The latency's histogram, where it has one.
-fn histograms(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
+fn write_histograms(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_latency_seconds";
-    text.family(NAME, Family::Histogram, "Start minus due time.")?;
+    text.begin_family(NAME, MetricType::Histogram, "Start minus due time.")?;
     for (summary, latency) in of.iter().filter(|(_, latency)| latency.has_percentiles()) {
         let task: &[(&str, &str)] = &[("task", &summary.task)];
         let mut below = 0;
@@ -127,14 +144,14 @@ fn histograms(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io:
                 below += bin.count;
             }
             let edge = format!("{}", edge_ns as f64 / 1e9);
-            text.sample(&format!("{NAME}_bucket"), &[task, &[("le", &*edge)]].concat(), below as f64)?;
+            text.write_sample(&format!("{NAME}_bucket"), &[task, &[("le", &*edge)]].concat(), below as f64)?;
         }
         let all = latency.count() as f64;
-        text.sample(&format!("{NAME}_bucket"), &[task, &[("le", "+Inf")]].concat(), all)?;
-        text.sample(&format!("{NAME}_count"), task, all)?;
-        let takes_sum = text.takes_sum(latency.min_ns().is_none_or(|min| min < 0));
+        text.write_sample(&format!("{NAME}_bucket"), &[task, &[("le", "+Inf")]].concat(), all)?;
+        text.write_sample(&format!("{NAME}_count"), task, all)?;
+        let takes_sum = text.has_sum(latency.min_ns().is_none_or(|min| min < 0));
         if let Some(mean_ns) = latency.mean_ns().filter(|_| takes_sum) {
-            text.sample(&format!("{NAME}_sum"), task, mean_ns * all / 1e9)?;
+            text.write_sample(&format!("{NAME}_sum"), task, mean_ns * all / 1e9)?;
         }
     }
     Ok(())

@@ -10,11 +10,11 @@ use jitterlab_runs::{Missing, Run, SourceFields};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::description::machine;
-use super::{Exported, Loss, rows};
+use super::description::machine_labels;
+use super::{ExportSummary, Loss, rows};
 
 /// Lanes of a processor, in their order on the screen.
-const LANES: [(ExecutionContext, &str); 4] = [
+const TRACKS: [(ExecutionContext, &str); 4] = [
     (ExecutionContext::Interrupt, "interrupts"),
     (ExecutionContext::Softirq, "softirqs"),
     (ExecutionContext::Thread, "threads"),
@@ -22,19 +22,19 @@ const LANES: [(ExecutionContext, &str); 4] = [
 ];
 /// The processes under which the tasks' worst starts and all their activations are shown; those of processors have their
 /// numbers above these.
-const TASKS: u64 = 1;
-const ACTIVATIONS: u64 = 2;
-const FIRST_CPU: u64 = 100;
+const LATE_STARTS_PROCESS: u64 = 1;
+const ACTIVATIONS_PROCESS: u64 = 2;
+const FIRST_CPU_PROCESS: u64 = 100;
 /// Tracks of tasks have their numbers from here: Perfetto takes 0 and the number of the process for one and the same.
 const FIRST_TRACK: u64 = 10;
 
 /// Writes the activity around the worst activations, if it is known: a track for each lane of a processor,
 /// and one for each task with its worst starts. For other runs it writes a track for each task with all its
 /// activations, one with their due times, and their latency as a curve.
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
     let exported = match run.causes() {
-        Err(error) if error.is(Missing::Causes) => activations(run, tasks, &mut events)?,
+        Err(error) if error.is(Missing::Causes) => write_activations(run, tasks, &mut events)?,
         causes => {
             let causes = causes?;
             let names = run.info().tasks.iter().map(|task| task.spec.name.as_str());
@@ -42,32 +42,32 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
             let of = of.map(|(number, (name, causes))| (FIRST_TRACK + number as u64, name, causes));
             let of: Vec<_> = of.collect();
             let late_starts = of.iter().map(|(.., causes)| causes.worst_starts.len() as u64).sum();
-            self::late_starts(of.into_iter()).iter().try_for_each(|event| events.write(event))?;
+            late_start_events(of.into_iter()).iter().try_for_each(|event| events.write(event))?;
             let results = tasks.iter().filter_map(|task| run.info().tasks[*task].result.as_ref());
             let executed: u64 = results.map(|result| result.executed).sum();
-            let mut exported = Exported { late_starts, ..Exported::default() };
-            exported.lose(executed.saturating_sub(late_starts), |count| Loss::Earlier { count });
+            let mut exported = ExportSummary { late_starts, ..ExportSummary::default() };
+            exported.record_loss(executed.saturating_sub(late_starts), |count| Loss::Earlier { count });
             exported
         }
     };
-    let machine: BTreeMap<String, String> = machine(run.info()).into_iter().collect();
+    let machine: BTreeMap<String, String> = machine_labels(run.info()).into_iter().collect();
     events.end(&machine)?;
     Ok(exported)
 }
 
-fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, Error> {
-    let losses = rows::losses(run, tasks)?;
-    events.write(&Event::name("process_name", ACTIVATIONS, 0, "tasks"))?;
+fn write_activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<ExportSummary, Error> {
+    let losses = rows::begin_summary(run, tasks)?;
+    events.write(&Event::name("process_name", ACTIVATIONS_PROCESS, 0, "tasks"))?;
     for task in tasks {
         let (of, track) = (&run.info().tasks[*task].spec.name, FIRST_TRACK + 2 * *task as u64);
-        events.write(&Event::name("thread_name", ACTIVATIONS, track, of))?;
-        events.write(&Event::name("thread_name", ACTIVATIONS, track + 1, &format!("{of} due")))?;
+        events.write(&Event::name("thread_name", ACTIVATIONS_PROCESS, track, of))?;
+        events.write(&Event::name("thread_name", ACTIVATIONS_PROCESS, track + 1, &format!("{of} due")))?;
     }
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
-    rows::each(run, tasks, losses, |task, rows| {
+    rows::for_each_batch(run, tasks, losses, |task, rows| {
         let known = run.source_fields(task);
-        Ok(rows.iter().try_for_each(|row| activation(events, task, &curves[task], row, &known))?)
+        Ok(rows.iter().try_for_each(|row| write_activation(events, task, &curves[task], row, &known))?)
     })
 }
 
@@ -125,7 +125,7 @@ impl<'a, A> Event<'a, A> {
         args: Option<A>,
     ) -> Self {
         let (pid, tid) = track;
-        Event { ph, pid, tid, name: name.into(), ts: Some(us(ns)), dur: None, s: None, args }
+        Event { ph, pid, tid, name: name.into(), ts: Some(microseconds(ns)), dur: None, s: None, args }
     }
 
     fn instant(track: (u64, u64), at_ns: i64, name: &'a str, about: Option<A>) -> Self {
@@ -139,7 +139,7 @@ impl<'a, A> Event<'a, A> {
         name: impl Into<Cow<'a, str>>,
         about: Option<A>,
     ) -> Self {
-        Event { dur: Some(us(ns)), ..Event::at("X", track, at_ns, name, about) }
+        Event { dur: Some(microseconds(ns)), ..Event::at("X", track, at_ns, name, about) }
     }
 }
 
@@ -153,7 +153,7 @@ impl<'a> Event<'a> {
 
 /// Data of an activation other than its times, as far as they are known.
 #[derive(Serialize)]
-struct About {
+struct ActivationArguments {
     index: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     missed: Option<u32>,
@@ -164,12 +164,12 @@ struct About {
 }
 
 #[derive(Serialize)]
-struct Point {
+struct CurvePoint {
     ns: i64,
 }
 
 /// Writes due time, latency and duration of an activation, as far as they are known.
-fn activation(
+fn write_activation(
     events: &mut Events<'_>,
     task: usize,
     latency: &str,
@@ -177,18 +177,29 @@ fn activation(
     known: &SourceFields,
 ) -> io::Result<()> {
     let track = FIRST_TRACK + 2 * task as u64;
-    let about = Some(About {
+    let about = Some(ActivationArguments {
         index: row.index,
         missed: (known.missed && row.missed > 0).then_some(row.missed),
         cpu: known.cpu.then_some(row.cpu),
         latency_ns: known.due.then(|| row.latency_ns()),
     });
     if known.due {
-        events.write(&Event::<About>::instant((ACTIVATIONS, track + 1), row.due_ns, "due", None))?;
+        events.write(&Event::<ActivationArguments>::instant(
+            (ACTIVATIONS_PROCESS, track + 1),
+            row.due_ns,
+            "due",
+            None,
+        ))?;
         let ns = row.latency_ns();
-        events.write(&Event::at("C", (ACTIVATIONS, 0), row.start_ns, latency, Some(Point { ns })))?;
+        events.write(&Event::at(
+            "C",
+            (ACTIVATIONS_PROCESS, 0),
+            row.start_ns,
+            latency,
+            Some(CurvePoint { ns }),
+        ))?;
     }
-    let track = (ACTIVATIONS, track);
+    let track = (ACTIVATIONS_PROCESS, track);
     if known.end {
         events.write(&Event::slice(track, row.start_ns, row.end_ns - row.start_ns, "activation", about))
     } else {
@@ -197,12 +208,12 @@ fn activation(
 }
 
 /// The events of these tasks: number, name and causes of each.
-fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Event<'a>> {
-    let mut events = vec![Event::name("process_name", TASKS, 0, "late starts")];
+fn late_start_events<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Event<'a>> {
+    let mut events = vec![Event::name("process_name", LATE_STARTS_PROCESS, 0, "late starts")];
     let mut spans = BTreeSet::new();
     for (number, task, of) in tasks {
-        events.push(Event::name("thread_name", TASKS, number, task));
-        latencies(number, of, &mut events);
+        events.push(Event::name("thread_name", LATE_STARTS_PROCESS, number, task));
+        push_latency_slices(number, of, &mut events);
         for late in &of.worst_starts {
             for span in &late.spans {
                 let name = of.names.get(span.name).map_or("", String::as_str);
@@ -213,22 +224,22 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
     }
     let cpus: BTreeSet<u16> = spans.iter().map(|span| span.0).collect();
     for cpu in cpus {
-        let process = FIRST_CPU + u64::from(cpu);
+        let process = FIRST_CPU_PROCESS + u64::from(cpu);
         events.push(Event::name("process_name", process, 0, &format!("CPU {cpu}")));
-        let lanes = LANES.iter().zip(1..);
+        let lanes = TRACKS.iter().zip(1..);
         events.extend(lanes.map(|((_, lane), thread)| Event::name("thread_name", process, thread, lane)));
     }
     let thread =
-        |lane| LANES.iter().position(|(known, _)| *known == lane).map_or(0, |place| place as u64 + 1);
+        |lane| TRACKS.iter().position(|(known, _)| *known == lane).map_or(0, |place| place as u64 + 1);
     events.extend(spans.into_iter().map(|(cpu, lane, at_ns, ns, name)| {
-        Event::slice((FIRST_CPU + u64::from(cpu), thread(lane)), at_ns, ns, name, None)
+        Event::slice((FIRST_CPU_PROCESS + u64::from(cpu), thread(lane)), at_ns, ns, name, None)
     }));
     events
 }
 
 /// Each latency as a slice, its parts in it.
-fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
-    let track = (TASKS, task);
+fn push_latency_slices(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
+    let track = (LATE_STARTS_PROCESS, task);
     for late in &of.worst_starts {
         let about = json!({ "activation": late.index, "latency_ns": late.latency_ns, "cpu": late.cpu });
         events.push(Event::slice(track, late.due_ns, late.latency_ns, "late", Some(about)));
@@ -248,7 +259,7 @@ fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
 }
 
 /// The format's times are microseconds; to the nanosecond up to 2^43 of them, 101 days.
-fn us(ns: i64) -> f64 {
+fn microseconds(ns: i64) -> f64 {
     ns as f64 / 1e3
 }
 
@@ -276,7 +287,7 @@ mod tests {
             names: vec!["NET_RX".into()],
             ..TaskCauses::default()
         };
-        let events = late_starts([(0, "main", &task)].into_iter());
+        let events = late_start_events([(0, "main", &task)].into_iter());
         let slices: Vec<_> = events.iter().filter(|e| e.ph == "X").collect();
         assert_eq!(slices.len(), 2 * 3 + 1, "what is around both is there once: {slices:?}");
         let ran = slices.iter().find(|e| e.name == "NET_RX").unwrap();

@@ -3,11 +3,11 @@
 use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Columns, Run};
 
-use super::{Exported, Loss};
+use super::{ExportSummary, Loss};
 
 /// Reports activations of these tasks that the run does not keep.
-pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
-    let mut exported = Exported::default();
+pub(super) fn begin_summary(run: &Run, tasks: &[usize]) -> Result<ExportSummary, Error> {
+    let mut exported = ExportSummary::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
     let bare: Vec<usize> =
         tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all_rows(*task)).collect();
@@ -21,14 +21,14 @@ pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`losses`] are
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`begin_summary`] are
 /// determined before anything is written, so that a refused export leaves nothing behind.
-pub(super) fn each(
+pub(super) fn for_each_batch(
     run: &Run,
     tasks: &[usize],
-    mut exported: Exported,
+    mut exported: ExportSummary,
     mut write: impl FnMut(usize, &[Activation]) -> Result<(), Error>,
-) -> Result<Exported, Error> {
+) -> Result<ExportSummary, Error> {
     let mut outcome = Ok(());
     run.for_each_batch(Columns::ALL, |task, rows| {
         if outcome.is_ok() && tasks.contains(&task) {

@@ -10,20 +10,20 @@ use jitterlab_model::Error;
 use jitterlab_model::causes::{ExecutionContext, TaskCauses};
 use jitterlab_runs::Run;
 
-use super::description::comments;
+use super::description::machine_comments;
 use super::words::{due_note, handler_note, start_note};
-use super::{Exported, Loss};
+use super::{ExportSummary, Loss};
 
-const PAGE: usize = 4_096;
+const PAGE_BYTES: usize = 4_096;
 /// Time of the page's first event, and the number of bytes behind.
-const PAGE_HEADER: usize = 16;
+const PAGE_HEADER_BYTES: usize = 16;
 /// Time from one event to the next takes 27 bits.
 const LONGEST_DELTA_NS: i64 = (1 << 27) - 1;
 /// A thread's name with its end.
-const NAME: usize = 16;
-const NOTE: usize = 64;
-const SWITCH: u16 = 1;
-const NOTED: u16 = 2;
+const NAME_BYTES: usize = 16;
+const NOTE_BYTES: usize = 64;
+const SWITCH_ID: u16 = 1;
+const NOTE_ID: u16 = 2;
 
 const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
     \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
@@ -45,41 +45,41 @@ const NOTE_FIELDS: &str = "\tfield:char note[64];\toffset:8;\tsize:64;\tsigned:0
     print fmt: \"%s\", REC->note\n";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Moment<'a> {
+enum TraceEvent<'a> {
     /// The processor goes from one thread to another; none is the idle one, or unknown.
     Switch(Option<&'a str>, Option<&'a str>),
     Note(String),
 }
 
 /// Writes the worst starts of tasks whose causes are known.
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<ExportSummary, Error> {
     let causes = run.causes()?;
     let named = run.info().tasks.iter().map(|task| task.spec.name.as_str()).zip(&causes.tasks).enumerate();
     let of: Vec<_> = named.filter(|(task, _)| tasks.contains(task)).map(|(_, of)| of).collect();
     let late_starts = of.iter().map(|(_, causes)| causes.worst_starts.len() as u64).sum();
-    let mut moments = moments(&of);
+    let mut moments = events_by_cpu(&of);
     if let Some(first) = moments.values_mut().next() {
         let from_ns = first.first().map_or(0, |(t_ns, _)| *t_ns);
-        let machine = comments(run.info()).into_iter();
-        first.splice(0..0, machine.map(|line| (from_ns, Moment::Note(line))));
+        let machine = machine_comments(run.info()).into_iter();
+        first.splice(0..0, machine.map(|line| (from_ns, TraceEvent::Note(line))));
     }
-    file(&moments, out)?;
+    write_file(&moments, out)?;
     let results = tasks.iter().filter_map(|task| run.info().tasks[*task].result.as_ref());
     let executed: u64 = results.map(|result| result.executed).sum();
-    let mut exported = Exported { late_starts, ..Exported::default() };
-    exported.lose(executed.saturating_sub(late_starts), |count| Loss::Earlier { count });
+    let mut exported = ExportSummary { late_starts, ..ExportSummary::default() };
+    exported.record_loss(executed.saturating_sub(late_starts), |count| Loss::Earlier { count });
     Ok(exported)
 }
 
 /// Moments of each processor, in order of time.
-fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Moment<'a>)>> {
+fn events_by_cpu<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, TraceEvent<'a>)>> {
     let mut spans: BTreeMap<u16, BTreeSet<_>> = BTreeMap::new();
-    let mut moments: BTreeMap<u16, Vec<(i64, Moment<'a>)>> = BTreeMap::new();
+    let mut moments: BTreeMap<u16, Vec<(i64, TraceEvent<'a>)>> = BTreeMap::new();
     for (task, causes) in of {
         for late in &causes.worst_starts {
             let notes = moments.entry(late.cpu).or_default();
-            notes.push((late.due_ns, Moment::Note(due_note(task, late.index))));
-            notes.push((late.due_ns + late.latency_ns, Moment::Note(start_note(task, late.latency_ns))));
+            notes.push((late.due_ns, TraceEvent::Note(due_note(task, late.index))));
+            notes.push((late.due_ns + late.latency_ns, TraceEvent::Note(start_note(task, late.latency_ns))));
             // A span around two activations occurs twice.
             let here = spans.entry(late.cpu).or_default();
             here.extend(late.spans.iter().map(|span| {
@@ -94,21 +94,21 @@ fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Mome
         let (mut thread, mut until_ns) = (None, i64::MIN);
         for (from_ns, to_ns, lane, name) in spans {
             if from_ns > until_ns && thread.is_some() {
-                moments.push((until_ns, Moment::Switch(thread.take(), None)));
+                moments.push((until_ns, TraceEvent::Switch(thread.take(), None)));
             }
             match lane {
                 ExecutionContext::Thread | ExecutionContext::Task if thread != Some(name) => {
-                    moments.push((from_ns, Moment::Switch(thread.replace(name), Some(name))));
+                    moments.push((from_ns, TraceEvent::Switch(thread.replace(name), Some(name))));
                 }
                 ExecutionContext::Thread | ExecutionContext::Task => {}
                 ExecutionContext::Interrupt | ExecutionContext::Softirq => {
-                    moments.push((from_ns, Moment::Note(handler_note(name, true))));
-                    moments.push((to_ns, Moment::Note(handler_note(name, false))));
+                    moments.push((from_ns, TraceEvent::Note(handler_note(name, true))));
+                    moments.push((to_ns, TraceEvent::Note(handler_note(name, false))));
                 }
             }
             until_ns = until_ns.max(to_ns);
         }
-        moments.push((until_ns, Moment::Switch(thread, None)));
+        moments.push((until_ns, TraceEvent::Switch(thread, None)));
     }
     // Of one time, switches come first, in their order.
     moments.values_mut().for_each(|moments| moments.sort_by_key(|(t_ns, _)| *t_ns));
@@ -116,20 +116,21 @@ fn moments<'a>(of: &[(&'a str, &'a TaskCauses)]) -> BTreeMap<u16, Vec<(i64, Mome
 }
 
 /// Writes the file: descriptions of its events, then the pages of each processor.
-fn file(moments: &BTreeMap<u16, Vec<(i64, Moment<'_>)>>, out: &mut dyn Write) -> io::Result<()> {
-    let names: BTreeSet<&str> = moments.values().flatten().flat_map(|(_, moment)| threads(moment)).collect();
+fn write_file(moments: &BTreeMap<u16, Vec<(i64, TraceEvent<'_>)>>, out: &mut dyn Write) -> io::Result<()> {
+    let names: BTreeSet<&str> =
+        moments.values().flatten().flat_map(|(_, moment)| event_threads(moment)).collect();
     let numbers: BTreeMap<&str, u32> = names.into_iter().zip(1..).collect();
     let cpus = moments.keys().last().map_or(1, |cpu| usize::from(*cpu) + 1);
     let mut head: Vec<u8> = Vec::new();
     head.extend(b"\x17\x08\x44tracing6\0\0\x08");
-    head.extend((PAGE as u32).to_le_bytes());
+    head.extend((PAGE_BYTES as u32).to_le_bytes());
     for (name, text) in [("header_page", HEADER_PAGE), ("header_event", HEADER_EVENT)] {
         head.extend(name.bytes().chain([0]).chain((text.len() as u64).to_le_bytes()).chain(text.bytes()));
     }
     // No events of ftrace's own, and two systems of one event each.
     head.extend(0u32.to_le_bytes().into_iter().chain(2u32.to_le_bytes()));
     for (system, event, id, fields) in
-        [("sched", "sched_switch", SWITCH, SWITCH_FIELDS), ("jitterlab", "note", NOTED, NOTE_FIELDS)]
+        [("sched", "sched_switch", SWITCH_ID, SWITCH_FIELDS), ("jitterlab", "note", NOTE_ID, NOTE_FIELDS)]
     {
         let text = format!("name: {event}\nID: {id}\n{COMMON}{fields}");
         head.extend(system.bytes().chain([0]).chain(1u32.to_le_bytes()));
@@ -141,10 +142,10 @@ fn file(moments: &BTreeMap<u16, Vec<(i64, Moment<'_>)>>, out: &mut dyn Write) ->
     head.extend((commands.len() as u64).to_le_bytes().into_iter().chain(commands.bytes()));
     head.extend((cpus as u32).to_le_bytes());
     head.extend(b"options  \0\0\0flyrecord\0");
-    let first_page = (head.len() + 16 * cpus).next_multiple_of(PAGE);
+    let first_page = (head.len() + 16 * cpus).next_multiple_of(PAGE_BYTES);
     let mut data: Vec<Vec<u8>> = vec![Vec::new(); cpus];
     for (cpu, moments) in moments {
-        data[usize::from(*cpu)] = pages(moments, &numbers);
+        data[usize::from(*cpu)] = ring_buffer_pages(moments, &numbers);
     }
     let mut place = first_page;
     for pages in &data {
@@ -156,23 +157,23 @@ fn file(moments: &BTreeMap<u16, Vec<(i64, Moment<'_>)>>, out: &mut dyn Write) ->
     data.iter().try_for_each(|pages| out.write_all(pages))
 }
 
-fn threads<'a>(moment: &Moment<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+fn event_threads<'a>(moment: &TraceEvent<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let (from, to) = match moment {
-        Moment::Switch(from, to) => (*from, *to),
-        Moment::Note(_) => (None, None),
+        TraceEvent::Switch(from, to) => (*from, *to),
+        TraceEvent::Note(_) => (None, None),
     };
     from.into_iter().chain(to)
 }
 
 /// The moments of a processor in pages of a ring buffer.
-fn pages(moments: &[(i64, Moment<'_>)], numbers: &BTreeMap<&str, u32>) -> Vec<u8> {
-    let (mut pages, mut page) = (Vec::new(), Vec::with_capacity(PAGE));
+fn ring_buffer_pages(moments: &[(i64, TraceEvent<'_>)], numbers: &BTreeMap<&str, u32>) -> Vec<u8> {
+    let (mut pages, mut page) = (Vec::new(), Vec::with_capacity(PAGE_BYTES));
     let (mut last_ns, mut current) = (0, None);
     for (t_ns, moment) in moments {
-        let record = record(moment, current, numbers);
+        let record = event_record(moment, current, numbers);
         let delta_ns = t_ns - last_ns;
-        if page.is_empty() || page.len() + record.len() + 4 > PAGE || delta_ns > LONGEST_DELTA_NS {
-            finish(&mut page, &mut pages);
+        if page.is_empty() || page.len() + record.len() + 4 > PAGE_BYTES || delta_ns > LONGEST_DELTA_NS {
+            finish_page(&mut page, &mut pages);
             page.extend(t_ns.to_le_bytes().into_iter().chain([0; 8]));
             last_ns = *t_ns;
         }
@@ -180,45 +181,45 @@ fn pages(moments: &[(i64, Moment<'_>)], numbers: &BTreeMap<&str, u32>) -> Vec<u8
         let header = (record.len() / 4) as u32 | ((t_ns - last_ns) as u32) << 5;
         page.extend(header.to_le_bytes().into_iter().chain(record));
         last_ns = *t_ns;
-        if let Moment::Switch(_, to) = moment {
+        if let TraceEvent::Switch(_, to) = moment {
             current = *to;
         }
     }
-    finish(&mut page, &mut pages);
+    finish_page(&mut page, &mut pages);
     pages
 }
 
-fn finish(page: &mut Vec<u8>, pages: &mut Vec<u8>) {
-    if page.len() > PAGE_HEADER {
-        let filled = (page.len() - PAGE_HEADER) as u64;
-        page[8..PAGE_HEADER].copy_from_slice(&filled.to_le_bytes());
-        page.resize(PAGE, 0);
+fn finish_page(page: &mut Vec<u8>, pages: &mut Vec<u8>) {
+    if page.len() > PAGE_HEADER_BYTES {
+        let filled = (page.len() - PAGE_HEADER_BYTES) as u64;
+        page[8..PAGE_HEADER_BYTES].copy_from_slice(&filled.to_le_bytes());
+        page.resize(PAGE_BYTES, 0);
         pages.append(page);
     }
 }
 
-fn record(moment: &Moment<'_>, current: Option<&str>, numbers: &BTreeMap<&str, u32>) -> Vec<u8> {
+fn event_record(moment: &TraceEvent<'_>, current: Option<&str>, numbers: &BTreeMap<&str, u32>) -> Vec<u8> {
     let number = |name: Option<&str>| name.and_then(|name| numbers.get(name)).copied().unwrap_or(0);
     let (id, of) = match moment {
-        Moment::Switch(from, _) => (SWITCH, *from),
-        Moment::Note(_) => (NOTED, current),
+        TraceEvent::Switch(from, _) => (SWITCH_ID, *from),
+        TraceEvent::Note(_) => (NOTE_ID, current),
     };
     let mut record = Vec::new();
     record.extend(id.to_le_bytes().into_iter().chain([0, 0]).chain(number(of).to_le_bytes()));
     match moment {
-        Moment::Switch(from, to) => {
+        TraceEvent::Switch(from, to) => {
             for thread in [*from, *to] {
-                record.extend(field::<NAME>(thread.unwrap_or("<idle>")));
+                record.extend(padded_field::<NAME_BYTES>(thread.unwrap_or("<idle>")));
                 record.extend(number(thread).to_le_bytes());
             }
         }
-        Moment::Note(note) => record.extend(field::<NOTE>(note)),
+        TraceEvent::Note(note) => record.extend(padded_field::<NOTE_BYTES>(note)),
     }
     record
 }
 
 /// A text in a field of a fixed length, with its end.
-fn field<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
+fn padded_field<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
     let mut field = [0; LENGTH];
     field.iter_mut().zip(text.bytes().take(LENGTH - 1)).for_each(|(there, byte)| *there = byte);
     field
@@ -243,24 +244,24 @@ mod tests {
             LateStart { index: 7, due_ns: 1_000_000, latency_ns: 10_200, cpu: 1, parts: Vec::new(), spans };
         let names = ["hog", "local_timer", "main"].map(String::from).into();
         let causes = TaskCauses { worst_starts: vec![late], names, ..TaskCauses::default() };
-        let moments = moments(&[("main", &causes)]);
+        let moments = events_by_cpu(&[("main", &causes)]);
         let switches: Vec<_> = moments[&1]
             .iter()
             .filter_map(|(t, moment)| match moment {
-                Moment::Switch(from, to) => Some((*t, *from, *to)),
-                Moment::Note(_) => None,
+                TraceEvent::Switch(from, to) => Some((*t, *from, *to)),
+                TraceEvent::Note(_) => None,
             })
             .collect();
         let (hog, main) = (Some("hog"), Some("main"));
         assert_eq!(switches, [(995_000, None, hog), (1_010_000, hog, main), (1_010_900, main, None)]);
         assert_eq!(moments[&1].len(), 3 + 4, "two of the handler, due and start");
         let mut bytes = Vec::new();
-        file(&moments, &mut bytes).unwrap();
+        write_file(&moments, &mut bytes).unwrap();
         let place = bytes.windows(10).position(|window| window == b"flyrecord\0").unwrap() + 10;
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
         let [(none, empty), (from, length)] =
             [0, 16].map(|cpu| (number(place + cpu), number(place + cpu + 8)));
-        assert_eq!((none, empty, length, from + length), (from, 0, PAGE, bytes.len()));
+        assert_eq!((none, empty, length, from + length), (from, 0, PAGE_BYTES, bytes.len()));
         assert_eq!(number(from), 995_000, "the time of the first event");
     }
 }

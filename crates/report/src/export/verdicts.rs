@@ -4,17 +4,17 @@ use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::Error;
 use jitterlab_runs::{OutlookRequest, Run};
 
-use super::Asked;
-use crate::junit::Case;
+use super::ExportOptions;
+use crate::junit::TestCase;
 use crate::{head, purpose, requirement};
 
 /// A case for each requirement and task, and for each purpose. At least one.
-pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Case>, Error> {
+pub(super) fn test_cases(run: &Run, tasks: &[usize], asked: &ExportOptions) -> Result<Vec<TestCase>, Error> {
     let all = run.info().tasks.len();
     let task = tasks.first().filter(|_| tasks.len() < all).map(|task| &*run.info().tasks[*task].spec.name);
     let mut cases = Vec::new();
     if !asked.requirements.is_empty() {
-        let Asked { requirements, burst_at_most, .. } = asked.clone();
+        let ExportOptions { requirements, burst_at_most, .. } = asked.clone();
         let outlook =
             run.outlook(task, &OutlookRequest { requirements, burst_at_most, ..OutlookRequest::default() })?;
         cases.extend(requirement::test_cases(&outlook));
@@ -26,13 +26,13 @@ pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Cas
         let wanted = purposes.filter(|of| asked.purpose.is_some() || of.untested != Some(Untested::Period));
         let case = |of: &PurposeVerdict| {
             let decided = of.decided_by.as_ref();
-            Case {
+            TestCase {
                 class: decided.map_or_else(|| run.label(), |decision| decision.task.clone()),
                 name: of.purpose.clone(),
                 fitness: of.fitness,
                 said: match (of.untested, decided) {
-                    (None, Some(decision)) => purpose::decision(&of.purpose, decision, 1),
-                    _ => format!("{}.", head::untested(&analysis.run, std::slice::from_ref(of))),
+                    (None, Some(decision)) => purpose::decision_sentence(&of.purpose, decision, 1),
+                    _ => format!("{}.", head::untested_reason(&analysis.run, std::slice::from_ref(of))),
                 },
             }
         };

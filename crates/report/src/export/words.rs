@@ -4,12 +4,12 @@ use jitterlab_model::Warning;
 use jitterlab_motion::stepper::{BaseThread, Drive, NoSteps, StepMode};
 use jitterlab_runs::Run;
 
-use super::{Exported, Format, Loss};
-use crate::warnings::sentence;
+use super::{ExportSummary, Format, Loss};
+use crate::warnings::warning_sentence;
 use crate::words::{count, exact, plural, time};
 
-/// Readers of a format, or its contents.
-pub fn about(format: Format) -> &'static str {
+/// Help text of a format: contents and readers.
+pub fn format_help(format: Format) -> &'static str {
     match format {
         Format::Csv => "Comma-separated values: a line per activation, the columns of the run file",
         Format::Cyclictest => "The latency's histogram as cyclictest -h prints it, for its gnuplot scripts",
@@ -30,7 +30,7 @@ pub fn about(format: Format) -> &'static str {
 }
 
 /// Summary of an export in a line, and a line for each loss and warning.
-pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
+pub fn summary_text(format: Format, exported: &ExportSummary, warnings: &[Warning]) -> String {
     let what = match format {
         Format::Csv => plural(exported.values, "activation"),
         Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Prometheus => {
@@ -42,25 +42,28 @@ pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String
         Format::Junit => plural(exported.values, "verdict"),
         Format::LinuxCnc => plural(exported.values, "thread"),
     };
-    let lost = exported.losses.iter().map(|loss| self::loss(format, loss));
-    let known = warnings.iter().map(sentence);
+    let lost = exported.losses.iter().map(|loss| loss_text(format, loss));
+    let known = warnings.iter().map(warning_sentence);
     lost.chain(known).fold(format!("{what} as {format}"), |text, line| text + "\n  " + &line)
 }
 
-fn loss(format: Format, loss: &Loss) -> String {
+fn loss_text(format: Format, loss: &Loss) -> String {
     match loss {
         Loss::Negative { count } => {
-            format!("{} below 0 (early wake-ups) as 0, since {format} has none below", counted(*count))
+            format!(
+                "{} below 0 (early wake-ups) as 0, since {format} has none below",
+                latencies_count(*count)
+            )
         }
         Loss::Overflow { count, above_ns } => {
             format!(
                 "{} above {}, where {format} ends, only in its overflows",
-                counted(*count),
+                latencies_count(*count),
                 exact(*above_ns)
             )
         }
         Loss::Beyond { count } => {
-            format!("{} in no bin: the source tells only between what they lie", counted(*count))
+            format!("{} in no bin: the source tells only between what they lie", latencies_count(*count))
         }
         Loss::OnlySpikes => {
             "the run keeps its spikes and their neighbours alone: no other activation is in it".into()
@@ -82,7 +85,7 @@ fn loss(format: Format, loss: &Loss) -> String {
     }
 }
 
-fn counted(number: u64) -> String {
+fn latencies_count(number: u64) -> String {
     let counts = if number == 1 { "counts" } else { "count" };
     format!("{} {counts}", latencies(number))
 }
@@ -105,7 +108,7 @@ pub(super) fn handler_note(name: &str, begins: bool) -> String {
 }
 
 /// Source of LinuxCNC's entries.
-pub(super) fn from(run: &Run) -> String {
+pub(super) fn source_comment(run: &Run) -> String {
     let label = run.label().replace(char::is_control, " ");
     format!("From {label}: times in ns; without a BASE_PERIOD steps are not for this computer to make.")
 }
@@ -119,12 +122,12 @@ pub(super) const NO_SERVO: &str =
 pub(super) const SIMULATED: &str = "Its time is a simulated one: measure on the computer that runs LinuxCNC.";
 
 /// Reason why a task with an unknown policy gives no thread.
-pub(super) fn untold_policy(task: &str) -> String {
+pub(super) fn unknown_policy_sentence(task: &str) -> String {
     format!("It does not say under which policy {task} ran: measure it with jitterlab run.")
 }
 
 /// Measurement and drive behind a base thread.
-pub(super) fn base(base: &BaseThread, drive: &Drive) -> String {
+pub(super) fn base_thread_comment(base: &BaseThread, drive: &Drive) -> String {
     let mode = match base.stepconf.mode {
         StepMode::DoubleStep => "a step in each period (parport reset)",
         StepMode::SingleStep => "a step in two periods",
@@ -138,8 +141,8 @@ pub(super) fn base(base: &BaseThread, drive: &Drive) -> String {
     )
 }
 
-/// Why a task gives no base thread.
-pub(super) fn no_steps(task: &str, why: NoSteps) -> String {
+/// Reason why a task gives no base thread.
+pub(super) fn no_base_thread_reason(task: &str, why: NoSteps) -> String {
     match why {
         NoSteps::Untold => format!("The source does not say how late {task} came at worst."),
         NoSteps::Policy => format!("NOT real time: {task} ran under an ordinary policy."),
@@ -157,11 +160,11 @@ pub(super) fn no_steps(task: &str, why: NoSteps) -> String {
 }
 
 /// States that a run shows a purpose not to be served.
-pub(super) fn unfit(purpose: &str, decision: &str) -> String {
+pub(super) fn unfit_sentence(purpose: &str, decision: &str) -> String {
     format!("NOT FIT for {purpose}: {decision}")
 }
 
 /// States that a run does not decide about a purpose.
-pub(super) fn untold(purpose: &str, why: &str) -> String {
+pub(super) fn undecided_sentence(purpose: &str, why: &str) -> String {
     format!("It cannot be told whether {purpose} is served: {why}.")
 }

@@ -5,7 +5,7 @@ use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
 use jitterlab_model::TaskRun;
 use jitterlab_model::causes::Cause;
 
-use super::lanes;
+use super::activity;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::run_view::PageRun;
 use crate::section::{Piece, Section};
@@ -13,25 +13,25 @@ use crate::why;
 use crate::words::{count, time};
 
 /// Causes that are named: all others are one, and starts that nothing delayed another.
-const OWN: usize = 4;
+const NAMED_CAUSES: usize = 4;
 
 /// Causes of late starts, for each run that has them.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let of_run = |run: &PageRun| run.why.as_ref().map(|why| pieces(run, why, runs.len() > 1));
+    let of_run = |run: &PageRun| run.why.as_ref().map(|why| run_pieces(run, why, runs.len() > 1));
     let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();
     (!pieces.is_empty()).then(|| why::section(pieces))
 }
 
-fn pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
+fn run_pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
     let tasks = why.tasks.iter().zip(&why.run.tasks);
-    tasks.flat_map(|(of, task)| of_task(run, why, of, task, many_runs)).collect()
+    tasks.flat_map(|(of, task)| task_pieces(run, why, of, task, many_runs)).collect()
 }
 
-fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {
+fn task_pieces(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {
     let name = if many_runs { format!("{}, {}", run.label, of.task) } else { of.task.clone() };
     let mut pieces = vec![Piece::text(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
-    pieces.extend(chart(run, of, &name).map(Piece::Figure));
-    let lanes = lanes::build(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
+    pieces.extend(causes_chart(run, of, &name).map(Piece::Figure));
+    let lanes = activity::activity_figures(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
     if !lanes.is_empty() {
         pieces.push(Piece::Choice { label: format!("{name}: what ran around start"), figures: lanes });
     }
@@ -39,13 +39,13 @@ fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs:
     pieces
 }
 
-fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
+fn causes_chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
     let origin_ns = run.origin_ns();
     let causes: Vec<&Cause> = of
         .causes
         .iter()
         .filter(|row| row.share_of_worst > 0.0)
-        .take(OWN)
+        .take(NAMED_CAUSES)
         .map(|row: &CauseRow| &row.cause)
         .collect();
     let mut points: Vec<Vec<[f64; 2]>> = vec![Vec::new(); causes.len() + 2];

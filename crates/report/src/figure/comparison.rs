@@ -10,22 +10,24 @@ use crate::section::Section;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    comparison::page_section(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+    comparison::page_section(
+        &task_comparisons(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),
+    )
 }
 
 pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Head> {
     comparison::head::runs_head(
-        &compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),
+        &task_comparisons(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>(),
     )
 }
 
-fn compared(runs: &[PageRun]) -> Vec<(&str, Comparison)> {
+fn task_comparisons(runs: &[PageRun]) -> Vec<(&str, Comparison)> {
     let Some(first) = runs.first().filter(|_| runs.len() > 1) else { return Vec::new() };
     let names = first.tasks.iter().map(|task| task.measured.summary.task.as_str());
-    names.filter_map(|name| Some((name, of(runs, name)?))).collect()
+    names.filter_map(|name| Some((name, task_comparison(runs, name)?))).collect()
 }
 
-fn of(runs: &[PageRun], name: &str) -> Option<Comparison> {
+fn task_comparison(runs: &[PageRun], name: &str) -> Option<Comparison> {
     let named: Vec<(String, &TaskScan)> = runs
         .iter()
         .filter_map(|run| {

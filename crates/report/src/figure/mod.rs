@@ -4,13 +4,13 @@
 //! [`FIGURES`], and its words in `dictionary/names.toml`. To add one of another result: a chart with its name in the result's sections, and a
 //! line in [`FIGURES`]. The page, `plot` and the terminal find it there.
 
+mod activity;
 mod autocorrelation;
 mod causes;
 mod comparison;
-pub mod glance;
 pub mod histogram;
-mod lanes;
 pub mod load;
+pub mod overview;
 mod pairs;
 mod percentiles;
 mod prediction;
@@ -66,18 +66,18 @@ const FIGURES: &[Figure] = &[
     Figure { name: "time-error", source: Source::Pieces(time_error::pieces) },
     Figure { name: "prediction", source: Source::Section(prediction::section) },
     Figure { name: "comparison", source: Source::Section(comparison::section) },
-    of_result("compensation"),
-    of_result("load-curve"),
-    of_result("margin"),
-    of_result("settings"),
-    of_result("torque"),
-    of_result("step-rate"),
-    of_result("servo-cost"),
-    of_result("step-response"),
-    of_result("matrix"),
+    from_result("compensation"),
+    from_result("load-curve"),
+    from_result("margin"),
+    from_result("settings"),
+    from_result("torque"),
+    from_result("step-rate"),
+    from_result("servo-cost"),
+    from_result("step-response"),
+    from_result("matrix"),
 ];
 
-const fn of_result(name: &'static str) -> Figure {
+const fn from_result(name: &'static str) -> Figure {
     Figure { name, source: Source::Result }
 }
 
@@ -91,12 +91,12 @@ impl Figure {
     pub const SERIES: Figure = Figure { name: "series", source: Source::Series };
     pub const HISTOGRAM: Figure = Figure { name: "histogram", source: Source::Quantity(histogram::charts) };
 
-    /// The section that shows it of runs.
+    /// Section of the figure of these runs; `None` if there is nothing to draw.
     fn section(self, runs: &[PageRun]) -> Option<Section> {
         let pieces = match self.source {
             Source::Section(section) => return section(runs),
             Source::Pieces(pieces) => pieces(runs),
-            Source::Quantity(charts) => task::choice(|quantity| charts(quantity, runs).pop()),
+            Source::Quantity(charts) => task::quantity_choice(|quantity| charts(quantity, runs).pop()),
             Source::Series => series::pieces(runs),
             Source::Result => Vec::new(),
         };
@@ -109,7 +109,7 @@ impl Figure {
         FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Its charts: one, or one for each task. `documents` are results that are no runs.
+    /// Draws the figure: one chart, or one for each task. `documents` are results that are no runs.
     pub fn charts(
         self,
         quantity: Quantity,

@@ -12,15 +12,15 @@ use crate::run_view::{PageRun, PageTask};
 use crate::section::Piece;
 
 /// Cells along each side.
-const CELLS: usize = 121;
+const CELLS_PER_SIDE: usize = 121;
 
 /// One figure for each task, where it has enough activations.
 pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
-    let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
+    let charts = tasks(runs).filter_map(|t| pairs_chart(&t.name, &period_error_pairs(t.task)));
     charts.map(Piece::Figure).collect()
 }
 
-fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
+fn pairs_chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     if pairs.len() < 100 {
         return None;
     }
@@ -29,7 +29,7 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     let (x, y) = (axis("period error"), axis("the next one"));
     let place = |ns: i64| x.place(ns as f64).unwrap_or(0.0);
     let far = pairs.iter().flat_map(|(a, b)| [a, b]).map(|ns| place(*ns).abs()).fold(1.0, f64::max);
-    let width = 2.0 * far / (CELLS - 1) as f64;
+    let width = 2.0 * far / (CELLS_PER_SIDE - 1) as f64;
     // The middle one is around zero.
     let cell = |ns: i64| ((place(ns) + far) / width).round() as usize;
     let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
 }
 
 /// Successive period errors: of the first activations, and of the blocks around the largest values behind them.
-fn pairs(task: &PageTask) -> Vec<(i64, i64)> {
+fn period_error_pairs(task: &PageTask) -> Vec<(i64, i64)> {
     let series = &task.series;
     let latencies = &series.first_latencies_ns;
     let errors: Vec<i64> = latencies.windows(2).map(|w| w[1] - w[0]).collect();

@@ -2,16 +2,16 @@
 
 use jitterlab_model::{Distribution, Quantity};
 
-use super::task::{captions, with_values};
+use super::task::{joint_caption, tasks_with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke};
 use crate::quantity;
 use crate::run_view::PageRun;
 
 /// Number of distinguishable positions across.
-const PLACES: f64 = 1_500.0;
+const POSITIONS: f64 = 1_500.0;
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
-fn curve(values: &Distribution) -> Vec<(f64, i64)> {
+fn percentile_curve(values: &Distribution) -> Vec<(f64, i64)> {
     let (n, largest) = (values.count(), values.max_ns().unwrap_or(i64::MAX));
     let mut below = 0;
     let mut curve: Vec<(f64, i64)> = values.min_ns().map(|min| (1.0, min)).into_iter().collect();
@@ -28,27 +28,32 @@ fn curve(values: &Distribution) -> Vec<(f64, i64)> {
 
 /// The curves of all tasks.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
-    let mut tasks = with_values(quantity, runs);
+    let mut tasks = tasks_with_values(quantity, runs);
     tasks.retain(|(_, values)| values.has_percentiles());
     let named: Vec<_> = tasks.iter().map(|(task, values)| (task.name.as_str(), values)).collect();
-    let caption = format!("{} The curve of n values ends at 1−1/n.", captions(quantity, &tasks));
-    curves(quantity, &named, caption).into_iter().collect()
+    let caption = format!("{} The curve of n values ends at 1−1/n.", joint_caption(quantity, &tasks));
+    curves_chart(quantity, &named, caption).into_iter().collect()
 }
 
 /// The curves of these values, each with its name.
-pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
+pub(super) fn curves_chart(
+    quantity: Quantity,
+    named: &[(&str, &Distribution)],
+    caption: String,
+) -> Option<Chart> {
     let low_ns = named.iter().filter_map(|(_, values)| values.min_ns()).min()?;
-    let curved: Vec<_> = named.iter().map(|(name, values)| (name, values, curve(values))).collect();
+    let curved: Vec<_> =
+        named.iter().map(|(name, values)| (name, values, percentile_curve(values))).collect();
     let high_ns = curved.iter().filter_map(|(.., curve)| Some(curve.last()?.1)).max()?;
     let layers = curved.into_iter().enumerate().map(|(number, (name, values, curve))| {
         // A step is drawn where its value begins to hold: at the rarity of the one before.
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);
-        let points = thinned(points.chain(end), values.count());
+        let points = thin_curve(points.chain(end), values.count());
         Layer::new(*name, number, Shape::Line { points, stroke: Stroke::Steps })
     });
-    let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
+    let shares = (0..16).map(|nines| (10f64.powi(nines), nines_label(nines)));
     Some(Chart {
         name: "percentiles".into(),
         caption,
@@ -61,8 +66,8 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
 
 /// Thins steps that are too close to distinguish: of these only the highest value is kept, at the position of
 /// the first.
-fn thinned(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
-    let apart = (count as f64).log10() / PLACES;
+fn thin_curve(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
+    let apart = (count as f64).log10() / POSITIONS;
     let mut kept: Vec<[f64; 2]> = Vec::new();
     for point in points {
         let length = kept.len();
@@ -75,7 +80,7 @@ fn thinned(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> 
 }
 
 /// The share that is not above when one in 10 to the power of `nines` is: 1 is 90 %, 3 is 99.9 %.
-fn share(nines: i32) -> String {
+fn nines_label(nines: i32) -> String {
     match nines {
         0 => "0 %".into(),
         1 => "90 %".into(),
@@ -92,7 +97,7 @@ mod tests {
     fn the_curve_ends_at_the_largest_of_all() {
         let mut values = Distribution::new();
         (1..=1_000).for_each(|v| values.record(v));
-        let curve = curve(&values);
+        let curve = percentile_curve(&values);
         assert_eq!(curve.last(), Some(&(1_000.0, 1_000)));
         assert!(curve.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1));
         let p90 = curve.iter().find(|(one_in, _)| *one_in >= 10.0 - 1e-9).unwrap();
@@ -103,8 +108,8 @@ mod tests {
     fn a_thinner_curve_reaches_as_high_and_is_nowhere_lower() {
         let mut values = Distribution::new();
         (1..=100_000).for_each(|v| values.record(v * v));
-        let whole: Vec<[f64; 2]> = curve(&values).iter().map(|(x, y)| [*x, *y as f64]).collect();
-        let thin = thinned(whole.iter().copied(), values.count());
+        let whole: Vec<[f64; 2]> = percentile_curve(&values).iter().map(|(x, y)| [*x, *y as f64]).collect();
+        let thin = thin_curve(whole.iter().copied(), values.count());
         assert!(thin.len() < whole.len() && thin.last().unwrap()[1] == whole.last().unwrap()[1]);
         let at = |curve: &[[f64; 2]], x: f64| curve.iter().rfind(|p| p[0] <= x).unwrap()[1];
         assert!(whole.iter().all(|p| at(&thin, p[0]) >= p[1]));
@@ -112,6 +117,6 @@ mod tests {
 
     #[test]
     fn shares_are_written_with_their_nines() {
-        assert_eq!([0, 1, 2, 5].map(share), ["0 %", "90 %", "99 %", "99.999 %"]);
+        assert_eq!([0, 1, 2, 5].map(nines_label), ["0 %", "90 %", "99 %", "99.999 %"]);
     }
 }

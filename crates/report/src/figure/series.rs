@@ -5,19 +5,19 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Quantity};
 use serde::Serialize;
 
-use super::task::{Task, phases, tasks, with_values};
+use super::task::{Task, load_starts, tasks, tasks_with_values};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::quantity;
 use crate::run_view::PageRun;
-use crate::section::{Detail, Piece, Shown};
+use crate::section::{FigureOption, Piece, SeriesDetail};
 use crate::words::count;
 use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series};
 
 /// Columns of a file's figure.
 const COLUMNS: usize = 1_200;
-/// Columns of the page's, until it has unpacked finer ones.
+/// Columns of the page's figure, until it has unpacked finer ones.
 const FIRST_COLUMNS: usize = 500;
-/// Of each of many runs.
+/// Least number of columns of each of many runs.
 const LEAST_COLUMNS: usize = 100;
 
 /// Texts of the page below a series about the visible stretch; numbers replace the words in braces.
@@ -42,30 +42,30 @@ pub(crate) const STATUS: Status = Status {
 
 /// The series of each task, to choose from; for these the page carries finer detail.
 pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
-    let spans = QUANTITIES.map(|quantity| Span::new(&with_values(quantity, runs)));
+    let spans = QUANTITIES.map(|quantity| ValueRange::new(&tasks_with_values(quantity, runs)));
     let most = (FIRST_COLUMNS / runs.len().max(1)).max(LEAST_COLUMNS);
     let shown = |task: Task<'_>| {
         let rows = QUANTITIES.iter().zip(&spans).enumerate();
-        let charts =
-            rows.filter_map(|(row, (q, span))| Some((row, of_page(&task, row, *q, span.as_ref()?, most)?)));
+        let charts = rows
+            .filter_map(|(row, (q, span))| Some((row, page_chart(&task, row, *q, span.as_ref()?, most)?)));
         let (columns, mut charts): (Vec<usize>, Vec<Chart>) = charts.unzip();
         let first = charts.first_mut()?;
-        first.caption = format!("{} {}", first.caption, resolution(&task));
+        first.caption = format!("{} {}", first.caption, resolution_sentence(&task));
         let (run, number) = task.place;
-        Some(Shown {
+        Some(FigureOption {
             label: task.name,
             charts,
-            detail: Some(Detail { run, task: number, columns }),
-            stands_at: None,
+            detail: Some(SeriesDetail { run, task: number, columns }),
+            selecting_point: None,
         })
     };
-    let figures: Vec<Shown> = tasks(runs).filter_map(shown).collect();
+    let figures: Vec<FigureOption> = tasks(runs).filter_map(shown).collect();
     let is_drawn = !figures.is_empty();
     is_drawn.then(|| Piece::Choice { label: "Task".into(), figures }).into_iter().collect()
 }
 
 /// Describes the resolution of the page's data of a task.
-fn resolution(task: &Task<'_>) -> String {
+fn resolution_sentence(task: &Task<'_>) -> String {
     let series = &task.task.series;
     let spikes_only = matches!(task.run.info.keep, jitterlab_model::Keep::Spikes { .. });
     let holds = if series.complete {
@@ -87,19 +87,19 @@ fn resolution(task: &Task<'_>) -> String {
 }
 
 /// One column of a series: its begin, and the values of the quantity.
-pub(crate) struct Column {
+pub(crate) struct SeriesColumn {
     pub due_ns: i64,
     pub extent: Extent,
     missed: u64,
 }
 
 /// A quantity of a series, in at most `most` columns.
-pub(crate) fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
+pub(crate) fn series_columns(series: &Series, quantity: usize, most: usize) -> Vec<SeriesColumn> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
-    let all: Vec<Column> = if series.complete {
-        let column = |e: &jitterlab_analysis::scan::series::ExactRow| Column {
+    let all: Vec<SeriesColumn> = if series.complete {
+        let column = |e: &jitterlab_analysis::scan::series::ExactRow| SeriesColumn {
             due_ns: e.due_ns,
             extent: single(e.values_ns[quantity]),
             missed: e.missed.into(),
@@ -107,24 +107,26 @@ pub(crate) fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Colu
         series.exact.iter().map(column).collect()
     } else {
         let steps = series.steps.iter();
-        steps.map(|s| Column { due_ns: s.due_ns, extent: s.extents[quantity], missed: s.missed }).collect()
+        steps
+            .map(|s| SeriesColumn { due_ns: s.due_ns, extent: s.extents[quantity], missed: s.missed })
+            .collect()
     };
     let joined = all.chunks(all.len().div_ceil(most.max(1)).max(1)).filter_map(|part| {
         let mut extent = Extent::default();
         part.iter().for_each(|column| extent.merge(&column.extent));
         let missed = part.iter().map(|column| column.missed).sum();
-        (extent.count > 0).then_some(Column { due_ns: part.first()?.due_ns, extent, missed })
+        (extent.count > 0).then_some(SeriesColumn { due_ns: part.first()?.due_ns, extent, missed })
     });
     joined.collect()
 }
 
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(row) = QUANTITIES.iter().position(|q| *q == quantity) else { return Vec::new() };
-    let tasks = with_values(quantity, runs);
+    let tasks = tasks_with_values(quantity, runs);
     let many = tasks.len() > 1;
-    let Some(span) = Span::new(&tasks) else { return Vec::new() };
+    let Some(span) = ValueRange::new(&tasks) else { return Vec::new() };
     let chart = |(task, values): &(Task<'_>, Distribution)| {
-        let mut chart = chart(task, values, row, quantity, &span, COLUMNS)?;
+        let mut chart = series_chart(task, values, row, quantity, &span, COLUMNS)?;
         // A second line over the whole width would only hide the band.
         chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
         if many {
@@ -136,10 +138,16 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     tasks.iter().filter_map(chart).collect()
 }
 
-/// A chart of the page; only the first has a caption.
-fn of_page(task: &Task<'_>, row: usize, quantity: Quantity, span: &Span, most: usize) -> Option<Chart> {
+/// Chart of one quantity for the page; only the first has a caption.
+fn page_chart(
+    task: &Task<'_>,
+    row: usize,
+    quantity: Quantity,
+    span: &ValueRange,
+    most: usize,
+) -> Option<Chart> {
     let values = task.task.scan.timing.of(quantity);
-    let mut chart = chart(task, &values, row, quantity, span, most)?;
+    let mut chart = series_chart(task, &values, row, quantity, span, most)?;
     if row > 0 {
         chart.caption = String::new();
     }
@@ -148,28 +156,28 @@ fn of_page(task: &Task<'_>, row: usize, quantity: Quantity, span: &Span, most: u
 }
 
 /// The axis that all charts of a quantity share.
-struct Span {
+struct ValueRange {
     low_ns: i64,
     high_ns: i64,
     log: bool,
 }
 
-impl Span {
+impl ValueRange {
     fn new(tasks: &[(Task<'_>, Distribution)]) -> Option<Self> {
         let all = || tasks.iter().map(|(_, values)| values);
         let low_ns = all().filter_map(Distribution::min_ns).min()?;
         let high_ns = all().filter_map(Distribution::max_ns).max()?;
-        Some(Span { low_ns, high_ns, log: all().any(is_far) })
+        Some(ValueRange { low_ns, high_ns, log: all().any(has_far_outliers) })
     }
 
     fn axis(&self, quantity: Quantity) -> Axis {
         let axis = Axis::span(quantity::name(quantity), self.low_ns, self.log);
-        axis.holding([self.low_ns as f64, self.high_ns as f64])
+        axis.with_values_shown([self.low_ns as f64, self.high_ns as f64])
     }
 }
 
-/// True if a few large values would press all others into one line.
-pub(super) fn is_far(values: &Distribution) -> bool {
+/// True if the largest value is so far from the median that a linear axis would press all others into one line.
+pub(super) fn has_far_outliers(values: &Distribution) -> bool {
     let (Some(min_ns), Some(max_ns)) = (values.min_ns(), values.max_ns()) else { return false };
     let at = |share: f64| values.quantile_ns(share);
     let usual_ns = match min_ns {
@@ -177,31 +185,31 @@ pub(super) fn is_far(values: &Distribution) -> bool {
         // To either side of 0: half of the range that holds most.
         _ => at(0.95).zip(at(0.05)).map(|(high, low)| (high - low) / 2),
     };
-    usual_ns.is_some_and(|usual_ns| max_ns.max(-min_ns) > FAR * usual_ns)
+    usual_ns.is_some_and(|usual_ns| max_ns.max(-min_ns) > FAR_FACTOR * usual_ns)
 }
 
 /// Factor over the usual value from which on a value is far from it.
-const FAR: i64 = 10;
+const FAR_FACTOR: i64 = 10;
 
 /// The layer that only a page can show, since it can be looked at more closely.
 const STEP_MEAN: &str = "mean of each step";
 
 /// Draws a series. The page has finer detail of the first four layers: band, mean, single activations,
 /// missed.
-fn chart(
+fn series_chart(
     task: &Task<'_>,
     values: &Distribution,
     row: usize,
     quantity: Quantity,
-    span: &Span,
+    span: &ValueRange,
     most: usize,
 ) -> Option<Chart> {
-    let columns = columns(&task.task.series, row, most);
+    let columns = series_columns(&task.task.series, row, most);
     columns.first()?;
     let low_ns = columns.iter().map(|c| c.extent.min_ns).min()?;
     let high_ns = columns.iter().map(|c| c.extent.max_ns).max()?;
     let origin_ns = task.run.origin_ns();
-    let at = |c: &Column| (c.due_ns - origin_ns) as f64;
+    let at = |c: &SeriesColumn| (c.due_ns - origin_ns) as f64;
     let single = columns.iter().all(|c| c.extent.count == 1);
     let bands = columns.iter().filter(|_| !single);
     let singles = columns.iter().filter(|_| single);
@@ -234,7 +242,7 @@ fn chart(
             layers.push(Layer::coloured("", colour, Shape::Level(-ns)));
         }
     }
-    layers.push(Layer::new("", 4, Shape::Marks(phases(&task.run.info))));
+    layers.push(Layer::new("", 4, Shape::Marks(load_starts(&task.run.info))));
     let range = Human((high_ns - low_ns) as f64);
     Some(Chart {
         name: "series".into(),

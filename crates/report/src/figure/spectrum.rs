@@ -13,8 +13,8 @@ use crate::run_view::{PageRun, PageTask};
 use crate::section::Piece;
 
 /// Lines that are named in the figure.
-const NAMED: usize = 6;
-const POINTS: usize = 1_000;
+const MAX_NAMED: usize = 6;
+const MAX_POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.
 pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
@@ -22,20 +22,26 @@ pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     for Task { name, run, task, .. } in tasks(runs) {
         let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
-        pieces.push(Piece::Figure(chart(&name, run, task, patterns, spectrum)));
-        pieces.extend(table(&name, &run.info, task.measured.summary.period_ns, patterns));
+        pieces.push(Piece::Figure(spectrum_chart(&name, run, task, patterns, spectrum)));
+        pieces.extend(line_table(&name, &run.info, task.measured.summary.period_ns, patterns));
     }
     pieces
 }
 
-fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectrum: &Spectrum) -> Chart {
+fn spectrum_chart(
+    name: &str,
+    run: &PageRun,
+    task: &PageTask,
+    patterns: &Patterns,
+    spectrum: &Spectrum,
+) -> Chart {
     let period_ns = task.measured.summary.period_ns;
     let hertz = |j: usize| (j + 1) as f64 / spectrum.segment as f64 * 1e9 / period_ns as f64;
-    let named = strongest(patterns)
+    let named = named_lines(patterns)
         .into_iter()
-        .map(|line| (1e9 / (line.period * period_ns as f64), name_of(line, period_ns, &run.info)));
+        .map(|line| (1e9 / (line.period * period_ns as f64), line_name(line, period_ns, &run.info)));
     let marks: Vec<(f64, String)> = named.collect();
-    let mut layers = vec![Layer::new("", 0, Shape::Band(thinned(&spectrum.power, hertz)))];
+    let mut layers = vec![Layer::new("", 0, Shape::Band(thin_spectrum(&spectrum.power, hertz)))];
     if !marks.is_empty() {
         layers.push(Layer::new("", 1, Shape::Marks(marks)));
     }
@@ -57,10 +63,10 @@ fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectr
     }
 }
 
-/// At most [`POINTS`] parts, evenly spread over the logarithm of the frequency; of each the lowest and the highest power.
-fn thinned(power: &[f64], hertz: impl Fn(usize) -> f64) -> Vec<[f64; 3]> {
+/// At most [`MAX_POINTS`] parts, evenly spread over the logarithm of the frequency; of each the lowest and the highest power.
+fn thin_spectrum(power: &[f64], hertz: impl Fn(usize) -> f64) -> Vec<[f64; 3]> {
     let decades = (power.len() as f64).ln();
-    let part = |j: usize| (((j + 1) as f64).ln() / decades * POINTS as f64) as usize;
+    let part = |j: usize| (((j + 1) as f64).ln() / decades * MAX_POINTS as f64) as usize;
     let mut parts: Vec<[f64; 3]> = Vec::new();
     let mut last = None;
     for (j, power) in power.iter().enumerate() {
@@ -76,15 +82,15 @@ fn thinned(power: &[f64], hertz: impl Fn(usize) -> f64) -> Vec<[f64; 3]> {
 }
 
 /// The lines that get a name: fundamentals first.
-fn strongest(patterns: &Patterns) -> Vec<&Line> {
+fn named_lines(patterns: &Patterns) -> Vec<&Line> {
     let lines = &patterns.spectrum.lines;
     let fundamental = |line: &&Line| line.harmonic == 1;
     let first = lines.iter().filter(fundamental);
-    first.chain(lines.iter().filter(|l| !fundamental(l))).take(NAMED).collect()
+    first.chain(lines.iter().filter(|l| !fundamental(l))).take(MAX_NAMED).collect()
 }
 
 /// The period of a line, and the source with that period on such a machine.
-fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
+fn line_name(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     let ns = line.period * period_ns as f64;
     let near =
         |other_ns: f64| (ns - other_ns).abs() <= (line.uncertainty * period_ns as f64).max(0.002 * other_ns);
@@ -101,10 +107,10 @@ fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     format!("{}{what}", Human(ns))
 }
 
-fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Option<Piece> {
+fn line_table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Option<Piece> {
     let line = |line: &Line| {
         vec![
-            name_of(line, period_ns, info),
+            line_name(line, period_ns, info),
             format!("{:.4} Hz", 1e9 / (line.period * period_ns as f64)),
             Human(line.amplitude).to_string(),
             format!("{:.0} times", line.over_floor),

@@ -7,11 +7,11 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
 use crate::chart::{Chart, Layer};
-use crate::head::spoken_of;
+use crate::head::quoted_purpose;
 use crate::loads;
 use crate::quantity;
 use crate::run_view::{PageRun, PageTask};
-use crate::section::{Piece, Shown};
+use crate::section::{FigureOption, Piece};
 use crate::words::{count, exact, known_count, time};
 
 /// A task of a run with its name in the figure.
@@ -34,7 +34,7 @@ pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
 }
 
 /// The tasks that have values of the quantity, with these.
-pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
+pub(super) fn tasks_with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
     tasks(runs)
         .map(|task| {
             let values = task.task.scan.timing.of(quantity).into_owned();
@@ -45,16 +45,16 @@ pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>
 }
 
 /// A chart of every quantity that has one, to choose from.
-pub(super) fn choice(chart: impl Fn(Quantity) -> Option<Chart>) -> Vec<Piece> {
+pub(super) fn quantity_choice(chart: impl Fn(Quantity) -> Option<Chart>) -> Vec<Piece> {
     let shown = |quantity: Quantity| {
-        Some(Shown {
+        Some(FigureOption {
             label: quantity::name(quantity).into(),
             charts: vec![chart(quantity)?],
             detail: None,
-            stands_at: None,
+            selecting_point: None,
         })
     };
-    let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
+    let figures: Vec<FigureOption> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
     let is_drawn = !figures.is_empty();
     is_drawn.then(|| Piece::Choice { label: "Quantity".into(), figures }).into_iter().collect()
 }
@@ -82,7 +82,7 @@ impl Task<'_> {
             Quantity::PeriodError => Some(Measure::Interval),
             _ => None,
         };
-        let verdict = self.run.measured().verdict;
+        let verdict = self.run.measured_run().verdict;
         let decides = |purpose: &&PurposeVerdict| {
             let by = purpose.decided_by.as_ref();
             by.is_some_and(|by| by.task == summary.task && Some(by.limit.measure) == measure)
@@ -91,7 +91,7 @@ impl Task<'_> {
             let judged = verdict.purposes.iter().filter(decides);
             judged.min_by_key(|purpose| std::cmp::Reverse(purpose.fitness)).cloned()
         };
-        let spoken_of = verdict.as_ref().and_then(|verdict| spoken_of(verdict).filter(decides).cloned());
+        let spoken_of = verdict.as_ref().and_then(|verdict| quoted_purpose(verdict).filter(decides).cloned());
         let judged = spoken_of.or_else(|| verdict.as_ref().and_then(worst));
         for (purpose, limit) in
             judged.iter().filter_map(|of| Some((&of.purpose, of.decided_by.as_ref()?.limit)))
@@ -125,13 +125,13 @@ impl Task<'_> {
             () if summary.unknown.contains(&Gap::Period) => "period unknown".into(),
             () => format!("period {}", exact(summary.period_ns)),
         };
-        let (load, missed) = (loads::of_run(info), known_count(summary.missed));
+        let (load, missed) = (loads::run_load(info), known_count(summary.missed));
         [length, period, format!("load {load}"), how, format!("{missed} missed")]
     }
 }
 
 /// The caption for all, with their common facts once.
-pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
+pub(super) fn joint_caption(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
     if let [(only, values)] = tasks {
         return only.caption(quantity, values);
     }
@@ -150,7 +150,7 @@ pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -
 }
 
 /// Loads that began during the run, and when; a load that ran from the beginning is not among them.
-pub(super) fn phases(info: &RunInfo) -> Vec<(f64, String)> {
+pub(super) fn load_starts(info: &RunInfo) -> Vec<(f64, String)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
     let specs = info.load.specs().unwrap_or_default().iter();
     let from_ns = |spec: &LoadSpec| length_ns as f64 * f64::from(spec.start_percent) / 100.0;

@@ -8,7 +8,7 @@ use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::run_view::PageRun;
 use crate::section::Piece;
 
-/// Its chart, where a task has enough activations in a row.
+/// Chart of MTIE and TDEV of the tasks with enough activations in a row.
 pub(super) fn pieces(runs: &[PageRun]) -> Vec<Piece> {
     let mut layers = Vec::new();
     let mut listed = Vec::new();

@@ -6,7 +6,7 @@
 pub(crate) mod outlook;
 pub(crate) mod run;
 
-pub(crate) use run::{spoken_of, untested};
+pub(crate) use run::{quoted_purpose, untested_reason};
 
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,9 @@ impl Head {
     /// The three lines, each broken where the terminal ends.
     pub fn text(&self, shown: Terminal) -> String {
         let verdict = wrap(&self.verdict);
-        let (word, rest) = verdict.split_at(capitals(&verdict));
+        let (word, rest) = verdict.split_at(capitals_length(&verdict));
         let coloured = match shown.colour {
-            true => format!("\x1b[{}m{word}\x1b[0m{rest}", terminal::colour(self.fitness)),
+            true => format!("\x1b[{}m{word}\x1b[0m{rest}", terminal::colour_code(self.fitness)),
             false => verdict,
         };
         coloured + &wrap(&self.number) + &wrap(&format!("Next: {}", self.next))
@@ -46,19 +46,19 @@ impl Head {
 }
 
 /// Next step if a virtual machine was not good enough.
-pub(crate) const ON_THE_MACHINE: &str =
+pub(crate) const MEASURE_ON_TARGET: &str =
     "measure on the computer that will drive the machine; this one is virtual";
 
 /// A file as a shell takes it.
-pub fn shown(name: &str) -> String {
+pub fn file_argument(name: &str) -> String {
     if name == STANDARD_INPUT {
-        return KEPT.into();
+        return SAVED_INPUT.into();
     }
-    quoted(name)
+    shell_quote(name)
 }
 
 /// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
+pub(crate) fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     let is_plain = !word.is_empty() && word.chars().all(plain);
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
@@ -66,19 +66,19 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// The path that means standard input, and the file to keep it in for another command.
 const STANDARD_INPUT: &str = "-";
-const KEPT: &str = "output.txt";
+const SAVED_INPUT: &str = "output.txt";
 
 /// Next step, and the way to keep pasted standard input if the step names a file.
-pub(crate) fn after_keeping(next: String, file: &str) -> String {
-    match file == STANDARD_INPUT && next.contains(KEPT) {
-        true => format!("cat > {KEPT} (paste it again, then Ctrl-D); {next}"),
+pub(crate) fn with_saved_input(next: String, file: &str) -> String {
+    match file == STANDARD_INPUT && next.contains(SAVED_INPUT) {
+        true => format!("cat > {SAVED_INPUT} (paste it again, then Ctrl-D); {next}"),
         false => next,
     }
 }
 
 /// A fitness as verdicts begin with it.
 #[must_use]
-pub fn word(fitness: Fitness) -> &'static str {
+pub fn verdict_word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "GOOD",
         Fitness::Limited => "USABLE",
@@ -88,17 +88,17 @@ pub fn word(fitness: Fitness) -> &'static str {
 }
 
 /// The verdict on several things: how many of them are as bad as the `worst`, and the others.
-pub fn verdict_of_several(worst: Fitness, purpose: Option<&str>, each: &[Fitness], what: &str) -> String {
+pub fn joint_verdict(worst: Fitness, purpose: Option<&str>, each: &[Fitness], what: &str) -> String {
     let number = |fitness: Fitness| each.iter().filter(|one| **one == fitness).count() as u64;
     let others = [Fitness::Unfit, Fitness::Limited, Fitness::Good, Fitness::CannotTell].into_iter();
     let others = others.filter(|fitness| *fitness != worst && number(*fitness) > 0);
     let others = others.map(|fitness| match fitness {
         Fitness::CannotTell => format!("; of {} it cannot be told", count(number(fitness))),
-        _ => format!("; {} {}", count(number(fitness)), purpose::word(fitness)),
+        _ => format!("; {} {}", count(number(fitness)), purpose::fitness_word(fitness)),
     });
     format!(
         "{}{}: {} of {}{}.",
-        word(worst),
+        verdict_word(worst),
         purpose.map_or_else(String::new, |purpose| format!(" for {purpose}")),
         count(number(worst)),
         plural(each.len() as u64, what),
@@ -107,7 +107,7 @@ pub fn verdict_of_several(worst: Fitness, purpose: Option<&str>, each: &[Fitness
 }
 
 /// Number of bytes of the words in capitals at the begin of a verdict.
-fn capitals(verdict: &str) -> usize {
+fn capitals_length(verdict: &str) -> usize {
     let words = verdict.split(':').next().unwrap_or_default().split(' ');
     let capital = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
     let bytes = words.take_while(capital).map(|word| word.len() + 1).sum::<usize>();
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn a_shell_gets_every_word_back() {
-        assert_eq!(quoted("--period=250us"), "--period=250us");
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_quote("--period=250us"), "--period=250us");
+        assert_eq!(shell_quote("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(shell_quote(""), "''");
     }
 }

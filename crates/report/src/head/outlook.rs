@@ -10,13 +10,13 @@ use crate::requirement::{self, fitness};
 use crate::words::{count, list, share, time};
 
 /// The head; `None` where neither a requirement was to be decided nor anything is foretold.
-pub(crate) fn build(outlook: &Outlook) -> Option<Head> {
-    let head = decided(outlook).or_else(|| foretold(outlook))?;
-    Some(Head { next: super::after_keeping(head.next, &outlook.file), ..head })
+pub(crate) fn outlook_head(outlook: &Outlook) -> Option<Head> {
+    let head = requirement_head(outlook).or_else(|| prediction_head(outlook))?;
+    Some(Head { next: super::with_saved_input(head.next, &outlook.file), ..head })
 }
 
 /// Decision on the requirements: that of the worst.
-pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
+pub(super) fn requirement_head(outlook: &Outlook) -> Option<Head> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let all: Vec<(&TaskOutlook, &RequirementResult)> = each.collect();
     let worst = all.iter().map(|(_, of)| fitness(of.outcome)).max()?;
@@ -33,7 +33,7 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     };
     let next = match (worst, deciding.unknown) {
         (Fitness::Unfit, _) => {
-            format!("jitterlab analyze {} (what makes it late)", super::shown(&outlook.file))
+            format!("jitterlab analyze {} (what makes it late)", super::file_argument(&outlook.file))
         }
         (Fitness::CannotTell, Some(_)) => "jitterlab run, which tells what this source does not".into(),
         (Fitness::CannotTell, None) => match deciding.passes_if_at_most {
@@ -43,17 +43,17 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
             None => format!(
                 "jitterlab predict --claim \"{}\" {} (how long to measure)",
                 deciding.requirement.text,
-                super::shown(&outlook.file)
+                super::file_argument(&outlook.file)
             ),
         },
-        _ => format!("jitterlab predict {} (how much worse it can get)", super::shown(&outlook.file)),
+        _ => format!("jitterlab predict {} (how much worse it can get)", super::file_argument(&outlook.file)),
     };
     let number = requirement::evidence_sentence(&task.task, deciding);
     Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 
 /// Prediction: of the latest task without a bound, else of the one with the largest.
-fn foretold(outlook: &Outlook) -> Option<Head> {
+fn prediction_head(outlook: &Outlook) -> Option<Head> {
     let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
     let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
     let without = foretold().filter(|(_, of)| of.bound.is_none());
@@ -63,7 +63,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
     let facts = &found.facts;
     let ahead = time(facts.horizon_ns);
     let seen = time(facts.observed_max_ns as f64);
-    let file = super::shown(&outlook.file);
+    let file = super::file_argument(&outlook.file);
     let far = found.caveats.iter().find_map(|caveat| match caveat {
         PredictionCaveat::FarHorizon { needed_run_ns, .. } => Some(*needed_run_ns),
         _ => None,
@@ -89,7 +89,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
         (None, _) => (
             Fitness::CannotTell,
             format!("CANNOT TELL the worst start of {task} in the next {ahead}."),
-            longer(found, facts.run_ns, facts.count)
+            longer_run_advice(found, facts.run_ns, facts.count)
                 .unwrap_or_else(|| format!("jitterlab analyze {file} (why no bound can be given)")),
         ),
     };
@@ -106,7 +106,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
 }
 
 /// Time to measure, if the length of the run alone prevents a bound.
-fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
+fn longer_run_advice(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let mut failed = found.gates.iter().filter(|gate| !gate.passed);
     let size = failed.next().filter(|gate| matches!(gate.condition, Condition::Size { clustered: None }))?;
     let needed = size.critical * 100.0;

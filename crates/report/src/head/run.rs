@@ -10,64 +10,67 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::watched::LINUXCNC;
 use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, TaskRun, Warning};
 
-use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
-use crate::purpose::{by_fitness, decision, period};
-use crate::warnings::gap;
+use super::{Head, MEASURE_ON_TARGET, file_argument, verdict_word, with_saved_input};
+use crate::purpose::{decision_sentence, period_text, purposes_by_fitness};
+use crate::warnings::gap_text;
 use crate::why;
 use crate::words::{exact, plural, time};
 
 /// Length of a measurement under load that the field asks for before it trusts a machine: "several minutes".
-const LONG_NS: i64 = 300_000_000_000;
+const LONG_RUN_NS: i64 = 300_000_000_000;
 
-pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
+/// Head of a measurement: its requirements, else its purposes, else its firmware.
+pub(crate) fn measured_head(measured: &MeasuredRun) -> Option<Head> {
     if let Some(required) = &measured.required {
-        let decided = super::outlook::decided(required)?;
+        let decided = super::outlook::requirement_head(required)?;
         let next = match &measured.file {
             Some(_) => decided.next,
             None => "the same with -o FILE.parquet, which analyze, predict and compare read".into(),
         };
-        let Some(disturbed) = crate::firmware::most_disturbed(&measured.run) else {
+        let Some(disturbed) = crate::firmware::main_disturbance(&measured.run) else {
             return Some(Head { next, ..decided });
         };
         return Some(Head { next, number: format!("{} {disturbed}", decided.number), ..decided });
     }
     let Some(verdict) = &measured.verdict else {
-        return crate::firmware::head(&measured.run, measured.summaries());
+        return crate::firmware::firmware_head(&measured.run, measured.summaries());
     };
-    let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));
-    Some(head(&measured.run, verdict, measured.summaries(), file.as_deref(), &measured.why))
+    let file = measured.file.as_deref().map(|file| file_argument(&file.display().to_string()));
+    Some(verdict_head(&measured.run, verdict, measured.summaries(), file.as_deref(), &measured.why))
 }
 
-pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
+pub(crate) fn analysis_head(analysis: &RunAnalysis) -> Option<Head> {
     let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);
     let Some(verdict) = &analysis.verdict else {
-        return crate::firmware::head(&analysis.run, summaries);
+        return crate::firmware::firmware_head(&analysis.run, summaries);
     };
-    let head = head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file)), &[]);
-    Some(Head { next: after_keeping(head.next, &analysis.file), ..head })
+    let head = verdict_head(&analysis.run, verdict, summaries, Some(&file_argument(&analysis.file)), &[]);
+    Some(Head { next: with_saved_input(head.next, &analysis.file), ..head })
 }
 
-fn head<'a>(
+fn verdict_head<'a>(
     run: &RunInfo,
     verdict: &Verdict,
     summaries: impl Iterator<Item = &'a Summary>,
     file: Option<&str>,
     causes: &[TaskWhy],
 ) -> Head {
-    let number = spoken_of(verdict)
-        .and_then(|purpose| Some(decision(&purpose.purpose, purpose.decided_by.as_ref()?, run.tasks.len())));
+    let number = quoted_purpose(verdict).and_then(|purpose| {
+        Some(decision_sentence(&purpose.purpose, purpose.decided_by.as_ref()?, run.tasks.len()))
+    });
     Head {
         fitness: verdict.fitness,
         asked: verdict.asked.is_some(),
-        verdict: sentence(run, verdict),
-        number: number.unwrap_or_else(|| undecided(run, summaries)) + elsewhere(verdict),
-        next: next(run, verdict, file, causes),
+        verdict: verdict_sentence(run, verdict),
+        number: number.unwrap_or_else(|| undecided_number(run, summaries)) + consequence_hint(verdict),
+        next: next_step(run, verdict, file, causes),
     }
 }
 
-/// Where to learn what timing that breaks limits does to a motor or a loop, which may bear it.
-fn elsewhere(verdict: &Verdict) -> &'static str {
-    let broken = deciding(verdict).filter(|of| matches!(of.fitness, Fitness::Limited | Fitness::Unfit));
+/// Hint at the command that computes what timing that breaks limits does to a motor or a loop; empty for other purposes.
+fn consequence_hint(verdict: &Verdict) -> &'static str {
+    let broken =
+        deciding_purpose(verdict).filter(|of| matches!(of.fitness, Fitness::Limited | Fitness::Unfit));
     match broken.map_or("", |of| of.purpose.as_str()) {
         "servo-thread" | "robot-1khz" => " Timing alone; what a loop makes of it: jitterlab servo.",
         name if name.starts_with("step-") => " Timing alone; what a motor makes of it: jitterlab stepper.",
@@ -76,38 +79,42 @@ fn elsewhere(verdict: &Verdict) -> &'static str {
 }
 
 /// The purpose whose number the verdict quotes: the one that decides, or would if the run were longer.
-pub(crate) fn spoken_of(verdict: &Verdict) -> Option<&PurposeVerdict> {
-    deciding(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
+pub(crate) fn quoted_purpose(verdict: &Verdict) -> Option<&PurposeVerdict> {
+    deciding_purpose(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
 }
 
 /// The purpose that the head is about: the first of those served worst.
-fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
+fn deciding_purpose(verdict: &Verdict) -> Option<&PurposeVerdict> {
     let judged = |fitness| verdict.with(fitness).next();
     [Fitness::Unfit, Fitness::Limited, Fitness::Good].into_iter().find_map(judged)
 }
 
-fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
+fn verdict_sentence(run: &RunInfo, verdict: &Verdict) -> String {
     if verdict.fitness == Fitness::CannotTell {
         let what = match verdict.purposes.as_slice() {
             [only] => only.purpose.clone(),
             _ => "any usual purpose".into(),
         };
-        return format!("{} for {what}: {}.", word(verdict.fitness), untested(run, &verdict.purposes));
+        return format!(
+            "{} for {what}: {}.",
+            verdict_word(verdict.fitness),
+            untested_reason(run, &verdict.purposes)
+        );
     }
-    let worst_first: Vec<String> = by_fitness(verdict)
+    let worst_first: Vec<String> = purposes_by_fitness(verdict)
         .enumerate()
         .map(|(at, (how, names))| match at {
-            0 => format!("{} for {names}", word(verdict.fitness)),
+            0 => format!("{} for {names}", verdict_word(verdict.fitness)),
             _ => format!("{how} for {names}"),
         })
         .collect();
     let is_bad = verdict.fitness == Fitness::Unfit;
-    let as_it_ran = if is_bad && is_ordinary(run, verdict) { ", as it ran" } else { "" };
+    let as_it_ran = if is_bad && has_ordinary_policy(run, verdict) { ", as it ran" } else { "" };
     format!("{}{as_it_ran}.", worst_first.join("; "))
 }
 
-/// True if a task that does not serve a purpose ran under an ordinary policy, so that a better one may help.
-fn is_ordinary(run: &RunInfo, verdict: &Verdict) -> bool {
+/// True if a task that decides an unserved purpose ran under an ordinary policy, so that a better one may help.
+fn has_ordinary_policy(run: &RunInfo, verdict: &Verdict) -> bool {
     let decides = |name: &str| {
         let mut unserved = verdict.with(Fitness::Unfit).filter_map(|purpose| purpose.decided_by.as_ref());
         unserved.any(|decided| decided.task == name)
@@ -118,13 +125,13 @@ fn is_ordinary(run: &RunInfo, verdict: &Verdict) -> bool {
 }
 
 /// Reason why no verdict is possible.
-pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
+pub(crate) fn untested_reason(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
     let why =
         |wanted: fn(&Untested) -> bool| purposes.iter().find(|p| p.untested.as_ref().is_some_and(wanted));
     let policy = why(|why| matches!(why, Untested::Policy));
     let other = why(|why| !matches!(why, Untested::Policy | Untested::Period));
     match (policy, other.and_then(|purpose| purpose.untested)) {
-        (Some(_), _) => match refused_policy(run) {
+        (Some(_), _) => match policy_refusal(run) {
             Some(refusal) => {
                 format!("{} was refused ({}), and other work may delay it", refusal.what, refusal.why)
             }
@@ -138,16 +145,16 @@ pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
             if millionths > 0.0 { "gain" } else { "lose" },
             millionths.abs()
         ),
-        (None, Some(Untested::Gap { gap: open })) => format!("the source does not say {}", gap(open)),
+        (None, Some(Untested::Gap { gap: open })) => format!("the source does not say {}", gap_text(open)),
         _ => match purposes {
-            [only] => format!("no task had its period of {}", period(only)),
+            [only] => format!("no task had its period of {}", period_text(only)),
             _ => "no task had the period of one".into(),
         },
     }
 }
 
 /// The refusal of a real-time policy: a thread asks for it last, when all else was asked for.
-fn refused_policy(run: &RunInfo) -> Option<&Refusal> {
+fn policy_refusal(run: &RunInfo) -> Option<&Refusal> {
     let refused = run.tasks.iter().any(|task| {
         let granted = task.granted.as_ref().is_some_and(|granted| granted.policy.is_real_time());
         task.spec.policy.is_none_or(|asked| asked.is_real_time()) && !granted
@@ -155,13 +162,13 @@ fn refused_policy(run: &RunInfo) -> Option<&Refusal> {
     run.refused.last().filter(|_| refused)
 }
 
-/// The first of the ways that a remedy names: the others are shown with the refusal itself.
-fn first_way(remedy: &str) -> &str {
+/// First alternative of a remedy: the others are shown with the refusal itself.
+fn first_remedy(remedy: &str) -> &str {
     remedy.split(" | ").next().unwrap_or(remedy)
 }
 
-/// Result without a decision: the worst latency, or else the worst interval.
-fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
+/// Number of a run without a decision: the worst latency, or else the worst interval.
+fn undecided_number<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
         summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));
     if summaries.is_empty() && !without_unit.is_empty() {
@@ -207,11 +214,11 @@ fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) ->
 }
 
 /// Next step, the most useful first.
-fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]) -> String {
+fn next_step(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]) -> String {
     let no_period = [Untested::Period, Untested::Gap { gap: Gap::Period }].map(Some);
     let of_its_period = || verdict.purposes.iter().find(|purpose| !no_period.contains(&purpose.untested));
     let asked = verdict.purposes.first().filter(|_| verdict.asked.is_some());
-    let purpose = deciding(verdict).or_else(of_its_period).or(asked);
+    let purpose = deciding_purpose(verdict).or_else(of_its_period).or(asked);
     let name = purpose.map_or("servo-thread", |purpose| purpose.purpose.as_str());
     let task = match purpose.filter(|purpose| purpose.purpose == CONTROL_LOOP.name) {
         Some(purpose) => format!("--period {}", Exact(purpose.period_ns)),
@@ -223,9 +230,9 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]
     let watched = run.tasks.iter().any(|task| task.watched.is_some());
     let of_linuxcnc = |task: &TaskRun| task.watched.as_ref().is_some_and(|of| of.program == LINUXCNC);
     if run.is_imported() {
-        return next_of_import(run, verdict, file.unwrap_or("FILE"));
+        return next_step_of_import(run, verdict, file.unwrap_or("FILE"));
     }
-    let is_bad = verdict.fitness == Fitness::Unfit && is_ordinary(run, verdict);
+    let is_bad = verdict.fitness == Fitness::Unfit && has_ordinary_policy(run, verdict);
     let is_late = matches!(verdict.fitness, Fitness::Limited | Fitness::Unfit);
     let wants_policy = is_bad || without(Untested::Policy);
     if is_late
@@ -235,8 +242,8 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]
         return remedy;
     }
     match verdict.fitness {
-        _ if wants_policy => match refused_policy(run) {
-            Some(refusal) => format!("{}, then measure again", first_way(&refusal.remedy)),
+        _ if wants_policy => match policy_refusal(run) {
+            Some(refusal) => format!("{}, then measure again", first_remedy(&refusal.remedy)),
             None if run.tasks.iter().any(of_linuxcnc) => {
                 "a kernel with PREEMPT_RT, and rtapi_app set-uid root, as LinuxCNC needs for real time; then the same again".into()
             }
@@ -249,22 +256,22 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>, causes: &[TaskWhy]
             format!("jitterlab why {} (what delayed it, and what to do)", file.unwrap_or("FILE"))
         }
         Fitness::CannotTell => format!("jitterlab run {task} --duration 1min"),
-        Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_NS) => {
+        Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_RUN_NS) => {
             format!("jitterlab run {task} --duration 10min --load cpu:1 (rare events need time and load)")
         }
         Fitness::Good if name.starts_with("step") => {
             format!("jitterlab stepper --frame 23 --torque 1.9Nm --travel 5mm/rev {}", file.unwrap_or("FILE"))
         }
         Fitness::Good => format!("jitterlab predict {} (how much worse it can get)", file.unwrap_or("FILE")),
-        Fitness::Limited | Fitness::Unfit if is_virtual => ON_THE_MACHINE.into(),
+        Fitness::Limited | Fitness::Unfit if is_virtual => MEASURE_ON_TARGET.into(),
         Fitness::Limited | Fitness::Unfit => {
             "jitterlab check (what holds it up, and what to change first)".into()
         }
     }
 }
 
-/// The same where another tool measured, on a machine that need not be this one.
-fn next_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
+/// Next step for a run that another tool measured, on a machine that need not be this one.
+fn next_step_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
     let why = |wanted: fn(&Untested) -> bool| {
         verdict.purposes.iter().filter_map(|purpose| purpose.untested).find(wanted)
     };

@@ -4,7 +4,7 @@ use jitterlab_analysis::matrix::{CellStatistic, Matrix};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
 use crate::section::{Cell, Piece};
-use crate::words::{capital, plural};
+use crate::words::{capitalize, plural};
 
 pub(super) fn statistic_name(statistic: CellStatistic) -> &'static str {
     match statistic {
@@ -75,7 +75,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
         |values: &Vec<f64>| values.iter().map(|us| format_microseconds(*us)).collect::<Vec<_>>().join("/");
     let bounds = badness_range(&cells);
     let cell = |values: &Option<Vec<f64>>| {
-        Cell::new(values.as_ref(), |values| Cell::Shaded {
+        Cell::optional(values.as_ref(), |values| Cell::Shaded {
             shade: shade(values, bounds),
             text: written(values),
         })
@@ -93,7 +93,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
         caption += &format!("; columns: CPU of {first}, rows: CPU of {second}");
     }
     let name_width = rows.iter().map(|row| name(*row).chars().count()).max().unwrap_or(0).max("CPU".len());
-    let width = cells.iter().map(|cell| cell.written().chars().count()).max().unwrap_or(0);
+    let width = cells.iter().map(|cell| cell.to_text().chars().count()).max().unwrap_or(0);
     let at_once = (80usize.saturating_sub(name_width + 4) / (width + 2)).max(1);
     let part = |first: usize| {
         let part = first..(first + at_once).min(columns.len());
@@ -152,7 +152,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
             name: "matrix".into(),
             caption: format!(
                 "{} of {names} in µs, load {condition}. {caption} Each field is {of} of its repetitions. Colour: the mean of the tasks on a logarithmic scale.",
-                capital(named)
+                capitalize(named)
             ),
             x: Axis::names(format!("processor of {first}, load {condition}"), columns.iter().map(cpu)),
             y: match second {

@@ -43,7 +43,8 @@ struct Table<D> {
 const MOTORS: Table<Motor> = Table {
     header: &["motor", "NEMA", "step deg", "N m", "A", "ohm", "mH", "kg cm2"],
     cells: |m| {
-        let number = |v: Option<f64>, scale: f64| Cell::new(v, |v| Cell::Text(format!("{:.3}", v * scale)));
+        let number =
+            |v: Option<f64>, scale: f64| Cell::optional(v, |v| Cell::Text(format!("{:.3}", v * scale)));
         vec![
             if m.frame > 0 { Cell::Count(m.frame.into()) } else { Cell::Nothing },
             Cell::Text(m.step_angle_deg.to_string()),

@@ -16,10 +16,10 @@ use jitterlab_analysis::Caveat;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::JudgedRun;
 
-use crate::caveats::clause;
-use crate::head::{spoken_of, word};
+use crate::caveats::caveat_clause;
+use crate::head::{quoted_purpose, verdict_word};
 use crate::section::Piece;
-use crate::warnings::sentence;
+use crate::warnings::warning_sentence;
 use crate::words;
 
 /// Clauses as paragraphs.
@@ -36,12 +36,12 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
     let alone = run.and_then(|run| run.timing_alone.as_ref());
     let is_unfit = |fitness| fitness == Fitness::Unfit;
     let told = alone
-        .and_then(spoken_of)
+        .and_then(quoted_purpose)
         .filter(|alone| alone.fitness != Fitness::CannotTell && is_unfit(alone.fitness) != is_unfit(judged));
     told.map_or_else(String::new, |alone| {
         format!(
             " By timing alone: {} for {} (jitterlab analyze); those limits are for any loop, this verdict is for this one.",
-            word(alone.fitness),
+            verdict_word(alone.fitness),
             alone.purpose
         )
     })
@@ -71,7 +71,7 @@ fn foremost(run: &JudgedRun) -> Vec<String> {
 
 fn further(run: &JudgedRun) -> Vec<String> {
     let others = run.caveats.iter().filter(|caveat| !is_of_clocks(caveat));
-    run.warnings.iter().map(sentence).chain(clauses(others)).collect()
+    run.warnings.iter().map(warning_sentence).chain(clauses(others)).collect()
 }
 
 fn is_of_clocks(caveat: &Caveat) -> bool {
@@ -79,7 +79,7 @@ fn is_of_clocks(caveat: &Caveat) -> bool {
 }
 
 fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
-    caveats.into_iter().map(clause).collect()
+    caveats.into_iter().map(caveat_clause).collect()
 }
 
 /// A relative change in percent with `decimals` decimals; a change that rounds to zero has no sign.
@@ -158,15 +158,15 @@ mod tests {
     }
 
     fn text(result: &impl Present) -> String {
-        document::text(result, Extent::Details, TERMINAL)
+        document::terminal_text(result, Extent::Details, TERMINAL)
     }
 
     fn is_read_back(result: &impl Present) {
         let document = Document::new(result);
-        let read = Document::read(&crate::json::result(result).unwrap()).unwrap();
+        let read = Document::read(&crate::json::to_json(result).unwrap()).unwrap();
         assert_eq!((&read.kind, &read.head), (&document.kind, &document.head));
         // Figures are part of the text. (Their numbers are written with seven digits.)
-        let texts = [&read, &document].map(|document| document.text(Extent::Details, TERMINAL));
+        let texts = [&read, &document].map(|document| document.terminal_text(Extent::Details, TERMINAL));
         assert!(texts[0] == texts[1], "{}{}", texts[0], texts[1]);
         assert_eq!(read.sections.len(), 1);
     }

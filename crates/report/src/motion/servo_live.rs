@@ -239,7 +239,7 @@ mod tests {
             ways: ways.to_vec(),
         };
         let terminal = Terminal { columns: WIDTH, ascii: false, colour: false };
-        let text = document::text(&live, Extent::Details, terminal);
+        let text = document::terminal_text(&live, Extent::Details, terminal);
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }

@@ -9,8 +9,8 @@ use jitterlab_motion::servo::{
 
 use super::servo_tables::{self as tables, action, described, remedy};
 use super::{percent, timing_alone};
-use crate::head::{Head, word};
-use crate::words::{capital, time};
+use crate::head::{Head, verdict_word};
+use crate::words::{capitalize, time};
 
 /// A gain below this share is not worth doing anything for.
 const WORTHWHILE: f64 = 0.01;
@@ -62,12 +62,12 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         _ => "",
     };
     let number = format!("{so_far}{deciding}.{}", timing_alone(run, verdict.fitness));
-    Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capital(&number), next })
+    Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capitalize(&number), next })
 }
 
 /// The verdict on a plant in a sentence, with what was asked for; words before and behind its name, and a cause.
 pub(super) fn sentence(verdict: &Verdict, name: &str, [of, loops, with]: [&str; 3]) -> String {
-    let (fit, sides) = (word(verdict.fitness), &verdict.sides);
+    let (fit, sides) = (verdict_word(verdict.fitness), &verdict.sides);
     let sentence = match verdict.fitness {
         Fitness::Good => format!("{fit} for {name}."),
         _ if is_asked(sides.first()) => format!("{fit} for {name}."),
@@ -91,7 +91,7 @@ pub(super) fn deciding(sides: &[Side]) -> Option<&Side> {
 /// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
 fn asked(sides: &[Side]) -> String {
     let of_asked = sides.iter().filter(|side| is_asked(Some(side)));
-    of_asked.map(|side| format!(" {}.", capital(&reason(side, None)))).collect()
+    of_asked.map(|side| format!(" {}.", capitalize(&reason(side, None)))).collect()
 }
 
 fn not_known(sides: &[Side], loops: &str) -> String {

@@ -237,10 +237,10 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<Cell> {
         revolutions(axis, row.steps_per_s),
         if second < 10.0 { Cell::Text(digits(second, 0)) } else { Cell::Count(second.round() as u64) },
         Cell::Text(format!("{:.3}", row.torque_nm)),
-        Cell::new(row.jitter, |jitter| Cell::Text(format!("{:.4}", jitter.linear_nm))),
+        Cell::optional(row.jitter, |jitter| Cell::Text(format!("{:.4}", jitter.linear_nm))),
         lost(row.linear_share),
         lost(row.exact_share),
-        Cell::new(row.step_loss_s, |s| Cell::time(s * 1e9)),
+        Cell::optional(row.step_loss_s, |s| Cell::time(s * 1e9)),
         if too_fast { "too fast".into() } else { Cell::time(row.quantisation.max_error_s * 1e9) },
         Cell::Text(format!("{:.0}{resonant}", row.beat.frequency_hz)),
     ]
@@ -295,10 +295,10 @@ fn late_tick_cells(risk: Option<&TimingRisk>) -> [Cell; 4] {
         }
     };
     [
-        Cell::new(risk, |risk| Cell::Count(risk.seen.ceil() as u64)),
-        Cell::new(risk, |risk| rate(risk.expected_per_hour)),
-        Cell::new(risk, |risk| rate(risk.at_most_per_hour)),
-        Cell::new(risk, |risk| Cell::Share(risk.probability_per_hour())),
+        Cell::optional(risk, |risk| Cell::Count(risk.seen.ceil() as u64)),
+        Cell::optional(risk, |risk| rate(risk.expected_per_hour)),
+        Cell::optional(risk, |risk| rate(risk.at_most_per_hour)),
+        Cell::optional(risk, |risk| Cell::Share(risk.probability_per_hour())),
     ]
 }
 
@@ -343,7 +343,7 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
                 r.lost_at_s
                     .map_or_else(|| r.lost_steps.to_string(), |at| format!("{} at {at:.2} s", r.lost_steps)),
             ),
-            Cell::new(s.loses_from_steps_per_s, |speed| revolutions(axis, speed)),
+            Cell::optional(s.loses_from_steps_per_s, |speed| revolutions(axis, speed)),
         ]
     });
     Piece::table(caption, &["", "ripple", "largest", "reserve N m", "lost steps", "loses from"], rows)
@@ -412,7 +412,7 @@ fn kg_cm2(kg_m2: f64) -> String {
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use crate::document::{Extent, text};
+    use crate::document::{Extent, terminal_text};
     use jitterlab_motion::stepper::{AxisFacts, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
 
     fn at(columns: usize) -> Terminal {
@@ -430,7 +430,7 @@ mod tests {
     }
 
     fn shown(jitter_ns: i64) -> String {
-        text(&result(jitter_ns), Extent::Details, at(80))
+        terminal_text(&result(jitter_ns), Extent::Details, at(80))
     }
 
     #[test]
@@ -438,7 +438,7 @@ mod tests {
         for columns in [40, 80, 120] {
             insta::assert_snapshot!(
                 format!("stepper_{columns}"),
-                text(&result(90_000), Extent::Answer, at(columns))
+                terminal_text(&result(90_000), Extent::Answer, at(columns))
             );
         }
     }
@@ -494,7 +494,7 @@ mod tests {
             // 5 rev/s at 8 microsteps are 8000 pulses/s, too many for two ticks of 100 us each.
             let question = StepperQuestion::new(axis, Some("1000steps/s"), Some(100_000)).unwrap();
             let found = question.under_jitter(15_000).unwrap();
-            let told = text(&found, Extent::Details, at(80));
+            let told = terminal_text(&found, Extent::Details, at(80));
             (found.assessment.most_pulses_per_s(), told.contains("too fast"))
         };
         assert_eq!((of(5_000), of(10_000)), ((1e4, false), (5e3, true)));

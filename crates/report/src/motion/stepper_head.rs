@@ -7,7 +7,7 @@ use jitterlab_motion::JudgedRun;
 use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult};
 
 use super::timing_alone;
-use crate::head::{Head, word};
+use crate::head::{Head, verdict_word};
 use crate::words::{count, exact, plural, time};
 
 pub(crate) fn head(result: &StepperResult) -> Head {
@@ -18,7 +18,7 @@ pub(crate) fn head(result: &StepperResult) -> Head {
 
 fn verdict(result: &StepperResult) -> String {
     let (axis, found) = (&result.axis, &result.verdict);
-    let word = word(found.fitness);
+    let word = verdict_word(found.fitness);
     match found.fitness {
         Fitness::Unfit => format!(
             "{word} for software stepping: at most {} with this computer.",
@@ -113,7 +113,9 @@ fn next(result: &StepperResult) -> String {
             "what `jitterlab run --for step-50us` says about permissions".into()
         }
         Fitness::CannotTell => "jitterlab run --for step-50us, then this again with its file".into(),
-        Fitness::Unfit | Fitness::Limited if in_virtual_machine(result) => crate::head::ON_THE_MACHINE.into(),
+        Fitness::Unfit | Fitness::Limited if in_virtual_machine(result) => {
+            crate::head::MEASURE_ON_TARGET.into()
+        }
         _ if result.axis.lead_mm.is_none() => "the same with --travel 5mm/rev (or yours), for mm/min".into(),
         Fitness::Good if result.run.is_none() => {
             "jitterlab run --for step-50us (measure instead of assuming)".into()

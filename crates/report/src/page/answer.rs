@@ -4,37 +4,37 @@ use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
-use super::frame::{answer, pieces};
 use super::glance;
-use super::html::{Html, html, whole};
+use super::html::{Html, html, with_nonbreaking_spaces};
 use super::rows;
-use super::subject::Scale;
+use super::sections::{answer_html, pieces_html};
+use super::subject::SharedScale;
 use super::words;
 use super::{PageRun, PageTask};
-use crate::caveats::statement;
+use crate::caveats::task_statement;
 use crate::head::{Head, run};
 use crate::purpose;
 use crate::section::{Piece, Table};
-use crate::summary::every_figure;
+use crate::summary::figure_table;
 use crate::words::plural;
 
-/// More runs than these are rows alone.
-pub const FEW: usize = 6;
+/// Number of runs up to which each is shown in detail; more are rows alone.
+pub const MAX_DETAILED_RUNS: usize = 6;
 
-/// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `found` are
+/// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `results` are
 /// the answers of further results.
-pub fn build(runs: &[PageRun], conclusion: Option<&Head>, found: &Html) -> Html {
-    let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured().verdict).collect();
-    let subjects = rows::subjects(runs, &verdicts);
-    let scale = Scale::for_subjects(&subjects);
+pub fn first_screen(runs: &[PageRun], conclusion: Option<&Head>, results: &Html) -> Html {
+    let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured_run().verdict).collect();
+    let subjects = rows::ranked_subjects(runs, &verdicts);
+    let scale = SharedScale::for_subjects(&subjects);
     let drawn = scale.as_ref().filter(|_| !subjects.is_empty());
-    let many = rows::head(&subjects).filter(|_| runs.len() > FEW);
+    let many = rows::joint_head(&subjects).filter(|_| runs.len() > MAX_DETAILED_RUNS);
     let conclusion = many.as_ref().or(conclusion);
-    let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
-    let answers = answers(runs);
+    let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer_html(head, Some(&head.next))));
+    let answers = run_answers(runs);
     let article = |(run, verdict): (&PageRun, Html)| {
         let subject = subjects.iter().find(|subject| std::ptr::eq(subject.run, run));
-        let series = subject.zip(drawn).map(|(subject, scale)| glance::series(subject, scale, true));
+        let series = subject.zip(drawn).map(|(subject, scale)| glance::series_figure(subject, scale, true));
         html!(
             "<article>\n<h3>{label}</h3>\n{verdict}{series}</article>\n",
             label = run.label,
@@ -44,17 +44,18 @@ pub fn build(runs: &[PageRun], conclusion: Option<&Head>, found: &Html) -> Html 
     };
     let (side, below) = match (runs, subjects.as_slice(), drawn) {
         ([_], [subject], Some(scale)) => {
-            let purposes = verdicts.iter().flatten().filter_map(purpose::table).collect::<Vec<_>>();
-            let beside =
-                [glance::tiles(subject), glance::series(subject, scale, false)].into_iter().collect();
-            (beside, pieces("Purposes", "purposes", &purposes))
+            let purposes = verdicts.iter().flatten().filter_map(purpose::purpose_table).collect::<Vec<_>>();
+            let beside = [glance::number_tiles(subject), glance::series_figure(subject, scale, false)]
+                .into_iter()
+                .collect();
+            (beside, pieces_html("Purposes", "purposes", &purposes))
         }
-        ([_, _, ..], _, Some(scale)) => (Html::default(), rows::table(&subjects, scale)),
+        ([_, _, ..], _, Some(scale)) => (Html::default(), rows::run_table(&subjects, scale)),
         _ => (Html::default(), Html::default()),
     };
     let verdicts: Html = match runs.len() {
         1 => answers.into_iter().collect(),
-        several if several <= FEW => {
+        several if several <= MAX_DETAILED_RUNS => {
             let articles = runs.iter().zip(answers).map(article).collect::<Html>();
             html!("<div class=\"runs\">{articles}</div>\n", articles = articles).only_if(several > 1)
         }
@@ -69,29 +70,29 @@ pub fn build(runs: &[PageRun], conclusion: Option<&Head>, found: &Html) -> Html 
         class = if has_side { "beside" } else { "" },
         conclusion = conclusion.unwrap_or_default(),
         verdicts = verdicts,
-        found = found,
+        found = results,
         side = side,
         below = below,
-        warnings = words::warned(runs).into_iter().map(warning).collect::<Html>(),
-        refused = refused(runs),
-        caveats = caveats_in_short(&words::caveats(runs))
+        warnings = words::warning_sentences(runs).into_iter().map(warning).collect::<Html>(),
+        refused = refusals_html(runs),
+        caveats = caveat_summary(&words::caveat_sentences(runs))
     )
 }
 
 /// The answer about each run, with its next step unless the run before has the same.
-fn answers(runs: &[PageRun]) -> Vec<Html> {
-    let heads: Vec<Option<Head>> = runs.iter().map(|run| run::measured(&run.measured())).collect();
+fn run_answers(runs: &[PageRun]) -> Vec<Html> {
+    let heads: Vec<Option<Head>> = runs.iter().map(|run| run::measured_head(&run.measured_run())).collect();
     let before = std::iter::once(&None).chain(&heads);
     let each = heads.iter().zip(before).map(|(head, before)| {
         let Some(head) = head else { return Html::default() };
         let is_new = before.as_ref().is_none_or(|before| before.next != head.next);
-        html!("{answer}\n", answer = answer(head, is_new.then_some(&head.next)))
+        html!("{answer}\n", answer = answer_html(head, is_new.then_some(&head.next)))
     });
     each.collect()
 }
 
 /// Refusals of the system, each once.
-fn refused(runs: &[PageRun]) -> Html {
+fn refusals_html(runs: &[PageRun]) -> Html {
     let mut all: Vec<&Refusal> = Vec::new();
     for refusal in runs.iter().flat_map(|run| &run.info.refused) {
         if !all.contains(&refusal) {
@@ -110,8 +111,8 @@ fn refused(runs: &[PageRun]) -> Html {
 }
 
 /// The gravest caveat, and where the others are.
-fn caveats_in_short(caveats: &[String]) -> Html {
-    let first = caveats.first().map(|first| whole(first)).unwrap_or_default();
+fn caveat_summary(caveats: &[String]) -> Html {
+    let first = caveats.first().map(|first| with_nonbreaking_spaces(first)).unwrap_or_default();
     html!(
         "<p class=\"note\"><a href=\"#caveats\">{number}</a>: {first}</p>\n",
         number = plural(caveats.len() as u64, "caveat"),
@@ -120,9 +121,9 @@ fn caveats_in_short(caveats: &[String]) -> Html {
     .only_if(!caveats.is_empty())
 }
 
-pub fn caveats(runs: &[PageRun]) -> Html {
-    let caveats = words::caveats(runs);
-    let item = |caveat: &String| html!("<li>{caveat}</li>\n", caveat = whole(caveat));
+pub fn caveats_section(runs: &[PageRun]) -> Html {
+    let caveats = words::caveat_sentences(runs);
+    let item = |caveat: &String| html!("<li>{caveat}</li>\n", caveat = with_nonbreaking_spaces(caveat));
     html!(
         "<section id=\"caveats\"><details><summary><h2>{number}</h2> what the runs cannot show</summary>\n<ul>{items}</ul></details></section>\n",
         number = plural(caveats.len() as u64, "caveat"),
@@ -132,19 +133,19 @@ pub fn caveats(runs: &[PageRun]) -> Html {
 }
 
 /// Measurement in a sentence, as facts, and every quantity in numbers.
-pub fn measured(runs: &[PageRun]) -> Html {
+pub fn measured_section(runs: &[PageRun]) -> Html {
     let several = runs.len() > 1;
     let statements = |run: &PageRun| -> Vec<Piece> {
         let tasks = run.tasks.iter().zip(&run.info.tasks);
-        tasks.map(|(of, task)| Piece::text(statement(&of.measured.summary, measured_ns(task)))).collect()
+        tasks.map(|(of, task)| Piece::text(task_statement(&of.measured.summary, measured_ns(task)))).collect()
     };
     let table = |(run, task): (&PageRun, &PageTask)| {
-        let of = every_figure(&task.measured.summary);
+        let of = figure_table(&task.measured.summary);
         let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
         Piece::Table(Table { caption, ..of })
     };
     let tasks = runs.iter().flat_map(|run| run.tasks.iter().map(move |task| (run, task)));
     let statements = runs.iter().filter(|_| !several).flat_map(statements);
-    let all: Vec<Piece> = statements.chain(words::about(runs)).chain(tasks.map(table)).collect();
-    pieces("What was measured", "measured", &all)
+    let all: Vec<Piece> = statements.chain(words::run_facts(runs)).chain(tasks.map(table)).collect();
+    pieces_html("What was measured", "measured", &all)
 }

@@ -9,10 +9,10 @@ use crate::json;
 use crate::section::Piece;
 
 /// All facts of a run with what changed until its end. Unreadable facts are left out.
-pub fn build(run: &PageRun) -> Option<Piece> {
+pub fn machine_facts(run: &PageRun) -> Option<Piece> {
     let read = |facts: &Option<_>| {
         let mut rows = Vec::new();
-        flatten("", &json::value(facts.as_ref()?), &mut rows);
+        push_leaf_values("", &json::value(facts.as_ref()?), &mut rows);
         Some(rows)
     };
     let (before, after) = (read(&run.info.facts_before), read(&run.info.facts_after));
@@ -32,23 +32,27 @@ pub fn build(run: &PageRun) -> Option<Piece> {
     (!rows.is_empty()).then(|| Piece::details(heading, vec![Piece::table("", &header, rows)]))
 }
 
-fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
+/// Appends every leaf of a JSON value with its dotted path.
+fn push_leaf_values(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Null => {}
-        Value::Object(map) => map.iter().for_each(|(key, value)| flatten(&below(key), value, rows)),
+        Value::Object(map) => map.iter().for_each(|(key, value)| push_leaf_values(&below(key), value, rows)),
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(i, item)| flatten(&below(&i.to_string()), item, rows));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(i, item)| push_leaf_values(&below(&i.to_string()), item, rows));
         }
         Value::Array(items) if items.is_empty() => {}
         Value::Array(items) => {
-            rows.push((path.into(), items.iter().map(plain).collect::<Vec<_>>().join(", ")));
+            rows.push((path.into(), items.iter().map(json_text).collect::<Vec<_>>().join(", ")));
         }
-        value => rows.push((path.into(), plain(value))),
+        value => rows.push((path.into(), json_text(value))),
     }
 }
 
-fn plain(value: &Value) -> String {
+fn json_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -59,7 +63,7 @@ mod tests {
     #[test]
     fn every_fact_has_its_path() {
         let mut rows = Vec::new();
-        flatten(
+        push_leaf_values(
             "",
             &serde_json::json!({"a": {"b": 1, "c": null}, "d": [1, 2], "e": [{"f": "x"}]}),
             &mut rows,

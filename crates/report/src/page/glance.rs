@@ -4,29 +4,30 @@
 use jitterlab_analysis::purposes::{CONTROL_LOOP, Measure, Purpose};
 use jitterlab_model::Fitness;
 
-use super::frame::class;
-use super::html::{Html, html, whole};
-use super::subject::{Scale, Subject};
-use crate::purpose::word;
+use super::html::{Html, html, with_nonbreaking_spaces};
+use super::sections::fitness_class;
+use super::subject::{SharedScale, Subject};
+use crate::purpose::fitness_word;
 use crate::words::{count, exact, share, time};
 
 /// Columns of the small series.
-const COLUMNS: usize = 400;
+const SERIES_COLUMNS: usize = 400;
 /// Width and height of drawings, in units of their own.
-const SIDE: f64 = 1000.0;
+const DRAWING_SIZE: f64 = 1000.0;
 /// Spikes that are marked; of a low drawing only the worst.
-const NAMED: [usize; 2] = [3, 1];
+const MARKED_SPIKES: [usize; 2] = [3, 1];
 /// Labels of lines closer than this share of the height are moved apart; of a low drawing, which has one line for each.
-const APART: [f64; 2] = [0.09, 0.12];
+const LABEL_DISTANCE: [f64; 2] = [0.09, 0.12];
 /// Parts of the worst that a spike has to reach to be marked.
-const NEAR: i64 = 20;
+const SPIKE_DIVISOR: i64 = 20;
 /// Spikes closer than this share of the width are not both marked.
-const BESIDE: f64 = 0.12;
+const SPIKE_DISTANCE: f64 = 0.12;
 
-pub fn result(fitness: Fitness, words: &str) -> Html {
+/// Words with the mark of a fitness before them.
+pub fn fitness_badge(fitness: Fitness, words: &str) -> Html {
     html!(
         "<span class=\"result {class}\"><span class=\"mark\" aria-hidden=\"true\"></span>{words}</span>",
-        class = class(fitness),
+        class = fitness_class(fitness),
         words = words
     )
 }
@@ -53,34 +54,35 @@ impl Tile<'_> {
         let gauge = self.gauge.map(|[at, good, usable]| {
             html!(
                 "<div class=\"gauge\" aria-hidden=\"true\" style=\"--at:{at}%;--good-at:{good}%;--usable:{usable}%\"><i></i></div>\n",
-                at = percent(at),
-                good = percent(good),
-                usable = percent(usable)
+                at = css_percent(at),
+                good = css_percent(good),
+                usable = css_percent(usable)
             )
         });
-        let result = self.result.as_ref().map(|(fitness, words)| result(*fitness, words));
+        let result = self.result.as_ref().map(|(fitness, words)| fitness_badge(*fitness, words));
         html!(
             "<div class=\"tile\"><p class=\"name\">{name}</p>\n<p class=\"value\"><strong>{number}</strong> {unit} {of}</p>\n{gauge}<p class=\"limit\"><span>{limit}</span> {result}</p></div>\n",
-            name = whole(self.name),
+            name = with_nonbreaking_spaces(self.name),
             number = number.replace(' ', "\u{202f}"),
             unit = unit,
-            of = whole(self.unit),
+            of = with_nonbreaking_spaces(self.unit),
             gauge = gauge.unwrap_or_default(),
-            limit = whole(&self.limit),
+            limit = with_nonbreaking_spaces(&self.limit),
             result = result.unwrap_or_default()
         )
     }
 }
 
-fn percent(share: f64) -> String {
+/// A share of 1 in percent, without a sign.
+fn css_percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
 /// The worst value, the one that 999 of 1 000 do not exceed, and the missed ones, each against the limit that
 /// decides.
-pub fn tiles(of: &Subject<'_>) -> Html {
+pub fn number_tiles(of: &Subject<'_>) -> Html {
     let Subject { task, judged, .. } = of;
-    let unit = if of.is_off { "off" } else { "late" };
+    let unit = if of.is_period_error { "off" } else { "late" };
     let against = |ns: i64, limit: (i64, i64)| {
         let top = (1.3 * limit.1 as f64).max(1.1 * ns as f64);
         let bottom = (limit.0 as f64 / 30.0).min(ns.max(1) as f64);
@@ -106,14 +108,19 @@ pub fn tiles(of: &Subject<'_>) -> Html {
         };
         Tile { gauge: Some(gauge), limit, result: Some((fitness, words)), ..no_limit }
     };
-    let single = of.drawn().map(|limit| (limit.good, limit.limited));
+    let single = of.drawable_limit().map(|limit| (limit.good, limit.limited));
     let spread = of.limit().filter(|limit| limit.measure == Measure::PeriodDeviation);
     let spread_ns = task.measured.summary.period_error.sd_ns.map(|ns| ns.round() as i64);
     let mut tiles = Vec::new();
     if let Some((limit, ns)) = spread.zip(spread_ns) {
         tiles.push(tile("Standard deviation of periods", ns, "", Some((limit.good, limit.limited))));
     }
-    tiles.push(tile(if of.is_off { "Worst period" } else { "Worst start" }, of.worst_ns, unit, single));
+    tiles.push(tile(
+        if of.is_period_error { "Worst period" } else { "Worst start" },
+        of.worst_ns,
+        unit,
+        single,
+    ));
     // Tables show quantiles of signed period errors; here early and late count alike.
     let quantiles = [
         (0.999, "p99.9 (999 of 1 000)", "999 of 1 000 within"),
@@ -121,7 +128,7 @@ pub fn tiles(of: &Subject<'_>) -> Html {
         (0.9, "p90 (9 of 10)", "9 of 10 within"),
     ];
     let quantile = quantiles.into_iter().find_map(|(share, name, of_size)| {
-        Some((of.quantile_ns(share)?, if of.is_off { of_size } else { name }))
+        Some((of.quantile_ns(share)?, if of.is_period_error { of_size } else { name }))
     });
     tiles.extend(quantile.filter(|_| spread.is_none()).map(|(ns, name)| tile(name, ns, unit, single)));
     let summary = &task.measured.summary;
@@ -152,11 +159,11 @@ pub fn tiles(of: &Subject<'_>) -> Html {
     html!("<div class=\"tiles\">{tiles}</div>\n", tiles = tiles)
 }
 
-/// Lines across a drawing: value, class, words.
-pub fn lines(of: &Subject<'_>) -> Vec<(f64, &'static str, String)> {
+/// Lines of the period and the limits: value, CSS class, label.
+pub fn limit_lines(of: &Subject<'_>) -> Vec<(f64, &'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(of.period_ns().map(|ns| (ns as f64, "period", format!("period {}", exact(ns)))));
-    if let Some(limit) = of.drawn() {
+    if let Some(limit) = of.drawable_limit() {
         let [good, usable] = [limit.good, limit.limited].map(|ns| time(ns as f64));
         match limit.good == limit.limited {
             true => lines.push((limit.limited as f64, "usable", format!("good up to {usable}"))),
@@ -170,46 +177,50 @@ pub fn lines(of: &Subject<'_>) -> Vec<(f64, &'static str, String)> {
 }
 
 /// The series on this scale; a low one is for several runs next to each other.
-pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
-    let columns = of.columns(COLUMNS);
+pub fn series_figure(of: &Subject<'_>, scale: &SharedScale, is_low: bool) -> Html {
+    let columns = of.columns(SERIES_COLUMNS);
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else { return Html::default() };
     let length = (last.0 - first.0).max(1) as f64;
-    let across = |ns: i64| SIDE * (ns - first.0) as f64 / length;
-    let down = |ns: i64| SIDE * (1.0 - scale.share(ns as f64));
+    let across = |ns: i64| DRAWING_SIZE * (ns - first.0) as f64 / length;
+    let down = |ns: i64| DRAWING_SIZE * (1.0 - scale.position(ns as f64));
     let point = |(at, ns): (i64, i64)| format!("{:.0} {:.0}", across(at), down(ns));
     let path = |points: Vec<(i64, i64)>| points.into_iter().map(point).collect::<Vec<_>>().join("L");
     let upper = columns.iter().map(|(at, _, high)| (*at, *high));
     let lower = columns.iter().rev().map(|(at, low, _)| (*at, *low));
     let band = path(upper.clone().chain(lower).collect());
-    let limit = of.drawn();
+    let limit = of.drawable_limit();
     let over = |fitness: Fitness| {
         let broken =
             columns.iter().filter(|(.., high)| limit.is_some_and(|limit| limit.fitness(*high) == fitness));
         broken.map(|(at, _, high)| format!("M{}h0", point((*at, *high)))).collect::<String>()
     };
-    let shown = lines(of).into_iter().filter(|(ns, ..)| scale.share(*ns) < 1.0);
+    let shown = limit_lines(of).into_iter().filter(|(ns, ..)| scale.position(*ns) < 1.0);
     let brief = |words: String| if is_low { words.replace(" up to", "") } else { words };
     let shown: Vec<(f64, &str, String)> =
-        shown.map(|(ns, class, words)| (scale.share(ns), class, brief(words))).collect();
+        shown.map(|(ns, class, words)| (scale.position(ns), class, brief(words))).collect();
     let size = usize::from(is_low);
-    let spikes = spikes(&columns, NAMED[size], &|at| across(at) / SIDE);
+    let spikes = largest_spikes(&columns, MARKED_SPIKES[size], &|at| across(at) / DRAWING_SIZE);
     let rule = |(at, class, _): &(f64, &str, String)| {
         html!(
             "<path class=\"rule {class}\" d=\"M0 {at}H1000\"/>",
             class = *class,
-            at = format!("{:.0}", SIDE * (1.0 - at))
+            at = format!("{:.0}", DRAWING_SIZE * (1.0 - at))
         )
     };
-    let words =
-        format!("{} over time: worst {}, {} in all", title(of), time(of.worst_ns as f64), count(of.count));
+    let words = format!(
+        "{} over time: worst {}, {} in all",
+        series_title(of),
+        time(of.worst_ns as f64),
+        count(of.count)
+    );
     html!(
         "<figure class=\"glance {low}\"><figcaption><strong>{title}</strong> <span>{key}</span></figcaption>
 <div class=\"drawn\"><div class=\"ticks\">{ticks}</div><div class=\"field\"><svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{grid}<path class=\"band\" d=\"M{band}Z\"/><path class=\"edge\" d=\"M{edge}\"/>{rules}<path class=\"above\" d=\"{above}\"/><path class=\"broken\" d=\"{broken}\"/></svg>{marked}</div><div class=\"limits\">{limits}</div><div class=\"times\">{times}</div></div>{worst}</figure>
 ",
         low = if is_low { "low" } else { "" },
-        title = title(of),
-        key = key(of, scale, columns.len()).only_if(!is_low),
-        ticks = scale.ticks(5).iter().map(|(at, words)| placed("", *at, words)).collect::<Html>(),
+        title = series_title(of),
+        key = series_legend(of, scale, columns.len()).only_if(!is_low),
+        ticks = scale.ticks(5).iter().map(|(at, words)| axis_label("", *at, words)).collect::<Html>(),
         words = words,
         grid = scale.ticks(5).iter().map(|(at, _)| rule(&(*at, "grid", String::new()))).collect::<Html>(),
         band = band,
@@ -217,30 +228,30 @@ pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
         rules = shown.iter().map(rule).collect::<Html>(),
         above = over(Fitness::Limited),
         broken = over(Fitness::Unfit),
-        marked = marked(&spikes, scale),
-        worst = worst_of(&spikes),
-        limits = apart(&shown, APART[size]).iter().map(|(at, class, words)| placed(class, *at, words)).collect::<Html>(),
-        times = times(length, if is_low { 2 } else { 5 })
+        marked = spike_labels(&spikes, scale),
+        worst = spike_list(&spikes),
+        limits = spread_labels(&shown, LABEL_DISTANCE[size]).iter().map(|(at, class, words)| axis_label(class, *at, words)).collect::<Html>(),
+        times = time_labels(length, if is_low { 2 } else { 5 })
     )
 }
 
-fn title(of: &Subject<'_>) -> String {
-    let what = if of.is_off { "How far each period was off" } else { "How late each start was" };
+fn series_title(of: &Subject<'_>) -> String {
+    let what = if of.is_period_error { "How far each period was off" } else { "How late each start was" };
     match of.run.tasks.len() {
         1 => what.into(),
         _ => format!("{what}: {}", of.task.measured.summary.task),
     }
 }
 
-/// Meaning of the marks.
-fn key(of: &Subject<'_>, scale: &Scale, columns: usize) -> Html {
+/// Legend of the series: meaning of its band and its marks.
+fn series_legend(of: &Subject<'_>, scale: &SharedScale, columns: usize) -> Html {
     let each = of.count.div_ceil(columns.max(1) as u64);
     let band = match each {
         1 => "each one".into(),
-        _ if of.is_off => format!("each point: the largest of {}", count(each)),
+        _ if of.is_period_error => format!("each point: the largest of {}", count(each)),
         _ => format!("each line: smallest to largest of {}", count(each)),
     };
-    let marks = of.drawn().map(|limit| match limit.good == limit.limited {
+    let marks = of.drawable_limit().map(|limit| match limit.good == limit.limited {
         true => html!("<span class=\"broken\">above the limit</span>"),
         false => html!("<span class=\"broken\">above usable</span> <span class=\"above\">above good</span>"),
     });
@@ -253,17 +264,18 @@ fn key(of: &Subject<'_>, scale: &Scale, columns: usize) -> Html {
     )
 }
 
-fn placed(class: &str, at: f64, words: &str) -> Html {
+/// A label at a height from 0 to 1.
+fn axis_label(class: &str, at: f64, words: &str) -> Html {
     html!(
         "<span class=\"{class}\" style=\"bottom:{at}%\">{words}</span>",
         class = class,
-        at = percent(at),
-        words = whole(words)
+        at = css_percent(at),
+        words = with_nonbreaking_spaces(words)
     )
 }
 
-/// Lines with their words moved apart where they would cover each other.
-fn apart<'a>(lines: &[(f64, &'a str, String)], least: f64) -> Vec<(f64, &'a str, String)> {
+/// Lines moved apart where their labels would cover each other.
+fn spread_labels<'a>(lines: &[(f64, &'a str, String)], least: f64) -> Vec<(f64, &'a str, String)> {
     let mut lines = lines.to_vec();
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));
     for at in 1..lines.len() {
@@ -273,39 +285,47 @@ fn apart<'a>(lines: &[(f64, &'a str, String)], least: f64) -> Vec<(f64, &'a str,
 }
 
 /// The largest values, so far apart that their numbers have room: position from 0 to 1, time, value.
-fn spikes(columns: &[(i64, i64, i64)], most: usize, across: &dyn Fn(i64) -> f64) -> Vec<(f64, i64, i64)> {
+fn largest_spikes(
+    columns: &[(i64, i64, i64)],
+    most: usize,
+    across: &dyn Fn(i64) -> f64,
+) -> Vec<(f64, i64, i64)> {
     let mut order: Vec<&(i64, i64, i64)> = columns.iter().collect();
     order.sort_by_key(|(.., high)| std::cmp::Reverse(*high));
     let mut found: Vec<(f64, i64, i64)> = Vec::new();
-    let least = order.first().map_or(0, |(.., worst)| worst / NEAR);
+    let least = order.first().map_or(0, |(.., worst)| worst / SPIKE_DIVISOR);
     for (ns, _, high) in order.into_iter().filter(|(.., high)| *high >= least) {
         let at = across(*ns);
-        if found.len() < most && found.iter().all(|(other, ..)| (other - at).abs() > BESIDE) {
+        if found.len() < most && found.iter().all(|(other, ..)| (other - at).abs() > SPIKE_DISTANCE) {
             found.push((at, *ns, *high));
         }
     }
     found
 }
 
-/// Numbers of spikes in the drawing; of a single one its value.
-fn marked(spikes: &[(f64, i64, i64)], scale: &Scale) -> Html {
+/// Labels at the spikes: the rank of each, or the value if there is only one.
+fn spike_labels(spikes: &[(f64, i64, i64)], scale: &SharedScale) -> Html {
     let spike = |(number, (at, _, ns)): (usize, &(f64, i64, i64))| {
         let words = if spikes.len() == 1 { time(*ns as f64) } else { (number + 1).to_string() };
         html!(
             "<span class=\"spike {side}\" style=\"left:{at}%;bottom:{up}%\">{words}</span>",
             side = if *at > 0.8 { "before" } else { "behind" },
-            at = percent(*at),
-            up = percent(scale.share(*ns as f64)),
-            words = whole(&words)
+            at = css_percent(*at),
+            up = css_percent(scale.position(*ns as f64)),
+            words = with_nonbreaking_spaces(&words)
         )
     };
     spikes.iter().enumerate().map(spike).collect()
 }
 
 /// Values of numbered spikes with their times, since the values would cover each other on a phone.
-fn worst_of(spikes: &[(f64, i64, i64)]) -> Html {
+fn spike_list(spikes: &[(f64, i64, i64)]) -> Html {
     let spike = |(_, at, ns): &(f64, i64, i64)| {
-        html!("<li>{value} near {at}</li>", value = whole(&time(*ns as f64)), at = whole(&time(*at as f64)))
+        html!(
+            "<li>{value} near {at}</li>",
+            value = with_nonbreaking_spaces(&time(*ns as f64)),
+            at = with_nonbreaking_spaces(&time(*at as f64))
+        )
     };
     html!(
         "<ol class=\"worst\" aria-label=\"Worst\">{spikes}</ol>\n",
@@ -315,7 +335,7 @@ fn worst_of(spikes: &[(f64, i64, i64)]) -> Html {
 }
 
 /// Times below the series, each with its unit.
-fn times(length_ns: f64, about: usize) -> Html {
+fn time_labels(length_ns: f64, about: usize) -> Html {
     let axis = crate::chart::Axis::linear("").time();
     let ticks = axis.ticks((0.0, length_ns), about);
     let (_, unit) = crate::chart::time_unit(length_ns);
@@ -323,15 +343,15 @@ fn times(length_ns: f64, about: usize) -> Html {
         let words = format!("{number} {unit}");
         html!(
             "<span style=\"left:{at}%\">{words}</span>",
-            at = percent(ns / length_ns),
-            words = whole(&words)
+            at = css_percent(ns / length_ns),
+            words = with_nonbreaking_spaces(&words)
         )
     };
     ticks.into_iter().map(tick).collect()
 }
 
-/// A verdict within a table.
-pub fn judged(of: &Subject<'_>) -> Html {
+/// Verdict on a run as a cell of a table; a dash if there is none.
+pub fn verdict_html(of: &Subject<'_>) -> Html {
     let fitness = of.judged.as_ref().map(|judged| judged.fitness);
-    fitness.map_or_else(|| html!("-"), |fitness| result(fitness, word(fitness)))
+    fitness.map_or_else(|| html!("-"), |fitness| fitness_badge(fitness, fitness_word(fitness)))
 }

@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-use crate::printable::markup;
+use crate::printable::escape_markup;
 
 /// HTML, whole elements of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Takes text that is HTML, a style or a script already.
-    pub(super) fn as_it_is(html: impl Into<String>) -> Self {
+    /// Wraps text that is HTML, a style or a script already, without escaping it.
+    pub(super) fn from_raw(html: impl Into<String>) -> Self {
         Html(html.into())
     }
 
-    /// It if that is so, else nothing.
-    pub(super) fn only_if(self, so: bool) -> Self {
-        if so { self } else { Html::default() }
+    /// The HTML if the condition holds, else nothing.
+    pub(super) fn only_if(self, condition: bool) -> Self {
+        if condition { self } else { Html::default() }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -30,44 +30,44 @@ impl FromIterator<Html> for Html {
     }
 }
 
-/// Content of an HTML template.
-pub(super) trait Part {
-    fn html(&self) -> Cow<'_, str>;
+/// A value that an HTML template can hold; text is escaped.
+pub(super) trait ToHtml {
+    fn to_html(&self) -> Cow<'_, str>;
 }
 
-impl Part for Html {
-    fn html(&self) -> Cow<'_, str> {
+impl ToHtml for Html {
+    fn to_html(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.0)
     }
 }
 
-impl Part for usize {
-    fn html(&self) -> Cow<'_, str> {
+impl ToHtml for usize {
+    fn to_html(&self) -> Cow<'_, str> {
         Cow::Owned(self.to_string())
     }
 }
 
-impl Part for u32 {
-    fn html(&self) -> Cow<'_, str> {
+impl ToHtml for u32 {
+    fn to_html(&self) -> Cow<'_, str> {
         Cow::Owned(self.to_string())
     }
 }
 
-impl Part for str {
-    fn html(&self) -> Cow<'_, str> {
-        markup(self)
+impl ToHtml for str {
+    fn to_html(&self) -> Cow<'_, str> {
+        escape_markup(self)
     }
 }
 
-impl Part for String {
-    fn html(&self) -> Cow<'_, str> {
-        self.as_str().html()
+impl ToHtml for String {
+    fn to_html(&self) -> Cow<'_, str> {
+        self.as_str().to_html()
     }
 }
 
-impl<T: Part + ?Sized> Part for &T {
-    fn html(&self) -> Cow<'_, str> {
-        (**self).html()
+impl<T: ToHtml + ?Sized> ToHtml for &T {
+    fn to_html(&self) -> Cow<'_, str> {
+        (**self).to_html()
     }
 }
 
@@ -75,17 +75,17 @@ impl<T: Part + ?Sized> Part for &T {
 /// the names of variables out of reach.
 macro_rules! html {
     ($template:expr $(, $name:ident = $value:expr)* $(,)?) => {
-        $crate::page::html::Html::as_it_is(format!(
+        $crate::page::html::Html::from_raw(format!(
             concat!($template)
-            $(, $name = $crate::page::html::Part::html(&$value))*
+            $(, $name = $crate::page::html::ToHtml::to_html(&$value))*
         ))
     };
 }
 pub(super) use html;
 
 /// A sentence in which no line ends between a number and its unit, or between its digits.
-pub(super) fn whole(sentence: &str) -> String {
-    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
+pub(super) fn with_nonbreaking_spaces(sentence: &str) -> String {
+    let words = crate::wrap::unbreakable_words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
     words.collect::<Vec<_>>().join(" ")
 }
 

@@ -10,13 +10,13 @@ use jitterlab_model::varint;
 use serde::Serialize;
 
 /// Code for "no value" in a packed column: no time is that far back (-52 days).
-pub const NONE: i64 = -(1 << 52);
+pub const NO_VALUE: i64 = -(1 << 52);
 /// The script computes in doubles; values beyond 26 days of nanoseconds are damage, not time.
-const LIMIT: i64 = 1 << 51;
+const MAX_VALUE: i64 = 1 << 51;
 
 /// Position of a column in the packed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Column {
+pub struct PackedColumn {
     /// First byte.
     pub at: usize,
     /// Number of values.
@@ -33,25 +33,25 @@ pub struct Packer {
 
 impl Packer {
     /// Appends a column of values that wander.
-    pub fn column(&mut self, values: impl IntoIterator<Item = Option<i64>>) -> Column {
-        self.push(1, values)
+    pub fn push_column(&mut self, values: impl IntoIterator<Item = Option<i64>>) -> PackedColumn {
+        self.push_differences(1, values)
     }
 
     /// Appends a column of values that advance evenly, such as due times and indices.
-    pub fn advancing(&mut self, values: impl IntoIterator<Item = i64>) -> Column {
-        self.push(2, values.into_iter().map(Some))
+    pub fn push_advancing(&mut self, values: impl IntoIterator<Item = i64>) -> PackedColumn {
+        self.push_differences(2, values.into_iter().map(Some))
     }
 
-    fn push(&mut self, order: u8, values: impl IntoIterator<Item = Option<i64>>) -> Column {
+    fn push_differences(&mut self, order: u8, values: impl IntoIterator<Item = Option<i64>>) -> PackedColumn {
         let at = self.bytes.len();
         let (mut count, mut previous, mut slope) = (0, 0i64, 0i64);
         for value in values {
-            let value = value.map_or(NONE, |v| v.clamp(-LIMIT, LIMIT));
+            let value = value.map_or(NO_VALUE, |v| v.clamp(-MAX_VALUE, MAX_VALUE));
             let difference = value - previous;
             varint::put_signed(&mut self.bytes, if order == 2 { difference - slope } else { difference });
             (previous, slope, count) = (value, difference, count + 1);
         }
-        Column { at, count, order }
+        PackedColumn { at, count, order }
     }
 
     /// All columns, compressed and in base64.
@@ -59,7 +59,7 @@ impl Packer {
     /// # Errors
     /// Never in practice: the bytes go to memory.
     pub fn packed(&self) -> io::Result<String> {
-        compressed(&self.bytes)
+        gzip_base64(&self.bytes)
     }
 }
 
@@ -67,7 +67,7 @@ impl Packer {
 ///
 /// # Errors
 /// Never in practice: the bytes go to memory.
-pub fn compressed(bytes: &[u8]) -> io::Result<String> {
+pub fn gzip_base64(bytes: &[u8]) -> io::Result<String> {
     let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::default());
     packed.write_all(bytes)?;
     Ok(STANDARD.encode(packed.finish()?))
@@ -81,13 +81,13 @@ mod tests {
     use std::io::Read as _;
 
     /// The same decoding as in the page's script.
-    fn unpack(bytes: &[u8], column: Column) -> Vec<Option<i64>> {
+    fn unpack(bytes: &[u8], column: PackedColumn) -> Vec<Option<i64>> {
         let (mut rest, mut previous, mut slope) = (&bytes[column.at..], 0i64, 0i64);
         let values = (0..column.count).map(|_| {
             let step = varint::take_signed(&mut rest).unwrap();
             let difference = if column.order == 2 { slope + step } else { step };
             (previous, slope) = (previous + difference, difference);
-            Some(previous).filter(|v| *v != NONE)
+            Some(previous).filter(|v| *v != NO_VALUE)
         });
         values.collect()
     }
@@ -95,12 +95,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_packed_is_what_is_unpacked(
-            wandering in prop::collection::vec(prop::option::of(-LIMIT..LIMIT), 0..50),
-            advancing in prop::collection::vec(-LIMIT..LIMIT, 0..50),
+            wandering in prop::collection::vec(prop::option::of(-MAX_VALUE..MAX_VALUE), 0..50),
+            advancing in prop::collection::vec(-MAX_VALUE..MAX_VALUE, 0..50),
         ) {
             let mut packer = Packer::default();
-            let first = packer.column(wandering.iter().copied());
-            let second = packer.advancing(advancing.iter().copied());
+            let first = packer.push_column(wandering.iter().copied());
+            let second = packer.push_advancing(advancing.iter().copied());
             let text = packer.packed().unwrap();
             let mut bytes = Vec::new();
             GzDecoder::new(&STANDARD.decode(text).unwrap()[..]).read_to_end(&mut bytes).unwrap();

@@ -72,7 +72,7 @@ fn sections_appear_when_their_data_exist() {
 #[test]
 fn the_first_screen_draws_the_limits_that_the_verdict_quotes() {
     let run = late_once("a.parquet", 700_000);
-    let head = crate::head::run::measured(&run.measured()).unwrap();
+    let head = crate::head::run::measured_head(&run.measured_run()).unwrap();
     let html = render(std::slice::from_ref(&run), &[]).unwrap();
     let purpose = "servo-thread";
     assert!(head.number.contains(&format!("{purpose}: good up to 100 µs, usable up to 500 µs")), "{head:?}");
@@ -128,7 +128,7 @@ fn the_figures_are_carried_for_programs() {
     let html = render(std::slice::from_ref(&run), &[]).unwrap();
     let (_, rest) = html.split_once("id=\"documents\">").unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
-    assert_eq!(json.replace("\\u003c", "<"), serde_json::to_string(&[run.measured()]).unwrap());
+    assert_eq!(json.replace("\\u003c", "<"), serde_json::to_string(&[run.measured_run()]).unwrap());
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_report_of_nothing_says_so() {
 fn only_its_own_script_may_run() {
     let html = render(&[run("a.parquet")], &[]).unwrap();
     let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
-    let allowed = super::policy(script).replace('\'', "&#x27;");
+    let allowed = super::content_security_policy(script).replace('\'', "&#x27;");
     assert!(html.contains(&allowed), "{allowed}");
     assert!(!html.contains(" onclick=") && !html.contains(" onload="));
 }

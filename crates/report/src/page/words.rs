@@ -1,16 +1,16 @@
 //! Words and tables of the page about a run.
 
 use super::PageRun;
-use crate::caveats::distinct;
-use crate::head::quoted;
+use crate::caveats::distinct_clauses;
+use crate::head::shell_quote;
 use crate::run;
 use crate::section::Piece;
 use crate::warnings;
 use crate::words::{list, sentence};
 
 /// Facts that hold for all runs, and a table of those that differ: a row for each run, a column for each fact.
-pub fn about(runs: &[PageRun]) -> Vec<Piece> {
-    let each: Vec<Vec<(String, String)>> = runs.iter().map(|run| run::facts(&run.info)).collect();
+pub fn run_facts(runs: &[PageRun]) -> Vec<Piece> {
+    let each: Vec<Vec<(String, String)>> = runs.iter().map(|run| run::run_facts(&run.info)).collect();
     let mut terms: Vec<(&str, usize)> = Vec::new();
     for facts in &each {
         for (at, (term, _)) in facts.iter().enumerate() {
@@ -38,17 +38,18 @@ pub fn about(runs: &[PageRun]) -> Vec<Piece> {
 }
 
 /// Caveats, each once, with the names of its runs if it is not true of all.
-pub fn caveats(runs: &[PageRun]) -> Vec<String> {
-    let of = |run: &PageRun| distinct(run.tasks.iter().flat_map(|task| &task.measured.caveats));
-    said_once(runs, of)
+pub fn caveat_sentences(runs: &[PageRun]) -> Vec<String> {
+    let of = |run: &PageRun| distinct_clauses(run.tasks.iter().flat_map(|task| &task.measured.caveats));
+    distinct_sentences(runs, of)
 }
 
-/// Warnings of the runs, in the same way.
-pub fn warned(runs: &[PageRun]) -> Vec<String> {
-    said_once(runs, |run| warnings::sentences(&run.info.warnings.iter().collect::<Vec<_>>()))
+/// Warnings, each once, with the names of its runs if it is not true of all.
+pub fn warning_sentences(runs: &[PageRun]) -> Vec<String> {
+    distinct_sentences(runs, |run| warnings::warning_sentences(&run.info.warnings.iter().collect::<Vec<_>>()))
 }
 
-fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<String> {
+/// Sentences of all runs, each once, with the names of its runs if it is not true of all.
+fn distinct_sentences(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<String> {
     let each: Vec<(&str, Vec<String>)> = runs.iter().map(|run| (run.label.as_str(), of(run))).collect();
     let mut all: Vec<&String> = Vec::new();
     for text in each.iter().flat_map(|(_, caveats)| caveats) {
@@ -70,9 +71,9 @@ fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<Stri
 }
 
 /// The commands that make the run and this page again, ready for a shell.
-pub fn reproduced(run: &PageRun) -> Piece {
-    let measure: Vec<String> = run.info.command.iter().map(|word| quoted(word)).collect();
-    let file = quoted(&run.label);
+pub fn reproduction_commands(run: &PageRun) -> Piece {
+    let measure: Vec<String> = run.info.command.iter().map(|word| shell_quote(word)).collect();
+    let file = shell_quote(&run.label);
     let commands = [
         measure.join(" "),
         format!("jitterlab analyze --json {file}"),

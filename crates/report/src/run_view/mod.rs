@@ -15,7 +15,7 @@ use jitterlab_model::check::CheckReport;
 
 use crate::side_by_side::side_by_side;
 
-pub use read::read;
+pub use read::read_page_runs;
 
 #[derive(Debug)]
 pub struct PageRun {
@@ -26,15 +26,15 @@ pub struct PageRun {
     pub file: PathBuf,
     /// Result of `check` for its machine before the run; `None` if the run does not describe it.
     pub checks: Option<CheckReport>,
-    /// Its tasks, in the order of the description.
+    /// Tasks in the order of the description.
     pub tasks: Vec<PageTask>,
-    /// Why those of its tasks that are shown were late; `None` where that was not found out.
+    /// Causes of late starts of the tasks; `None` where they were not recorded.
     pub why: Option<RunWhy>,
 }
 
 #[derive(Debug)]
 pub struct PageTask {
-    /// Its number in the run's description.
+    /// Number of the task in the run's description.
     pub number: usize,
     pub measured: MeasuredTask,
     pub series: Series,
@@ -47,7 +47,7 @@ pub struct PageTask {
 
 impl PageRun {
     /// The run with its figures, as the page carries it for programs.
-    pub(crate) fn measured(&self) -> MeasuredRun {
+    pub(crate) fn measured_run(&self) -> MeasuredRun {
         let tasks = self.tasks.iter().map(|task| task.measured.clone()).collect();
         MeasuredRun { tasks, ..MeasuredRun::new(self.info.clone(), &[], Some(self.file.clone())) }
             .with_verdict_for(None)

@@ -8,7 +8,7 @@ use super::{PageRun, PageTask};
 
 /// Reads the page's data of runs; their series share its room. With a name only the task of this name is
 /// shown.
-pub fn read(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
+pub fn read_page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let sizes = runs.iter().map(Run::series_rows).collect::<Result<Vec<_>, _>>()?;
     let total = sizes.iter().flatten().sum();
     runs.iter().map(|run| page_run(run, total, task)).collect()

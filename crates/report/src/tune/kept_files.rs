@@ -8,7 +8,7 @@ use jitterlab_model::CpuSet;
 use super::{deciding_figure_name, format_change, format_interval, words};
 use crate::printable::printable;
 use crate::section::Piece;
-use crate::words::capital;
+use crate::words::capitalize;
 
 /// Begin of every kept file: files without it are not ours.
 pub const MARK: &str = "# Written by jitterlab tune --keep";
@@ -133,7 +133,7 @@ fn manual_step(step: &Step, result: &TuneResult) -> Option<String> {
 /// The files to take along, and how they are kept and taken back.
 pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
     let files = files(result);
-    let by_hand = manual_steps(result).into_iter().map(|what| Piece::note(capital(&what) + "."));
+    let by_hand = manual_steps(result).into_iter().map(|what| Piece::note(capitalize(&what) + "."));
     let how = (!files.is_empty()).then(|| {
         Piece::text(
             "These files keep it over a restart: the same command with --keep / writes them, jitterlab restore --kept takes \

@@ -104,7 +104,7 @@ fn head(result: &TuneResult) -> Head {
     let (usual, finding) = verdict_sentence(result);
     let (fitness, verdict) = match (result.fitness(), &result.purpose) {
         (Some(fitness), Some(purpose)) => {
-            (fitness, format!("{} for {}: {finding}.", head::word(fitness), purpose::title(purpose)))
+            (fitness, format!("{} for {}: {finding}.", head::verdict_word(fitness), purpose::title(purpose)))
         }
         _ => (usual, finding + "."),
     };
@@ -265,11 +265,11 @@ fn table(result: &TuneResult) -> Option<Piece> {
     header.extend(with_base.then_some("beside"));
     let rows = result.knobs.iter().map(|found| {
         let cell =
-            |of: Figure| Cell::new(found.effect(of), |effect| Cell::Text(format_change(effect.change)));
+            |of: Figure| Cell::optional(found.effect(of), |effect| Cell::Text(format_change(effect.change)));
         let mut row = vec![
             Cell::Text(found.offered.knob.to_string()),
             cell(figure),
-            Cell::new(found.effect(figure), |effect| Cell::Text(format_interval(effect))),
+            Cell::optional(found.effect(figure), |effect| Cell::Text(format_interval(effect))),
         ];
         row.extend(others.iter().map(|other| cell(*other)));
         row.push(words::verdict_cell(found.judgement));
@@ -304,8 +304,8 @@ fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
             Cell::from(deciding_figure_name(result, of.figure)),
             value(of.start),
             value(of.tuned),
-            Cell::new(effect, |effect| Cell::Text(format_change(effect.change))),
-            Cell::new(effect, |effect| Cell::Text(format_interval(effect))),
+            Cell::optional(effect, |effect| Cell::Text(format_change(effect.change))),
+            Cell::optional(effect, |effect| Cell::Text(format_interval(effect))),
         ]
     });
     let caption = format!(
@@ -319,8 +319,11 @@ fn proof_pieces(result: &TuneResult, proven: &SettingsProof) -> Vec<Piece> {
         [("Worst block before", &proven.start_verdict), ("Worst block after", &proven.tuned_verdict)];
     let said = verdicts.into_iter().filter_map(|(when, verdict)| {
         let verdict = verdict.as_ref()?;
-        let why = verdict.decided_by.as_ref().map(|by| purpose::decision(&verdict.purpose, by, 1));
-        Some((when.to_owned(), format!("{}. {}", head::word(verdict.fitness), why.unwrap_or_default())))
+        let why = verdict.decided_by.as_ref().map(|by| purpose::decision_sentence(&verdict.purpose, by, 1));
+        Some((
+            when.to_owned(),
+            format!("{}. {}", head::verdict_word(verdict.fitness), why.unwrap_or_default()),
+        ))
     });
     pieces.extend(facts_piece("", said));
     pieces
@@ -357,7 +360,7 @@ fn chart(result: &TuneResult) -> Option<Chart> {
 
 fn note_sentence(result: &TuneResult, note: &TuneNote) -> String {
     match note {
-        TuneNote::Machine { warning } => warnings::sentence(warning),
+        TuneNote::Machine { warning } => warnings::warning_sentence(warning),
         TuneNote::Interrupted => "Interrupted: judged is what whole rounds until then say.".into(),
         TuneNote::Slower { planned_ns, took_ns } => {
             let of = |measured: usize, planned: Option<usize>, what: &str| match planned {

@@ -58,10 +58,10 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
 
 fn habit_table(caption: String, habits: &[Habit]) -> Piece {
     let rows = habits.iter().map(|habit| {
-        let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+        let time = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
         vec![
             habit.what.as_str().into(),
-            Cell::new(habit.times, Cell::Count),
+            Cell::optional(habit.times, Cell::Count),
             time(habit.p99_ns),
             time(habit.worst_ns),
             habit.remedy.as_str().into(),

@@ -34,14 +34,14 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
         fitness: Fitness::CannotTell,
         asked: false,
         verdict: verdict.into(),
-        number: format!("{}.", sentence(&warnings::sentence(clue)).trim_end_matches('.')),
+        number: format!("{}.", sentence(&warnings::warning_sentence(clue)).trim_end_matches('.')),
         next: next.into(),
     })
 }
 
 pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
     let clues: Vec<&Warning> = run.warnings.iter().filter(|warning| warning.is_clue()).collect();
-    warnings::sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()
+    warnings::warning_sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()
 }
 
 /// Rank of a clue; the strongest has 0.

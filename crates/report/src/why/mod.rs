@@ -64,7 +64,7 @@ impl Present for RunWhy {
             pieces.push(Piece::text("It holds no task whose causes were kept."));
         }
         if !self.one_event && !self.tasks.is_empty() {
-            let file = crate::head::shown(&self.file);
+            let file = crate::head::file_argument(&self.file);
             pieces.push(Piece::text(format!("One start in full: jitterlab why --event 1 {file}")));
         }
         vec![section(pieces)]
@@ -303,7 +303,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
             format!("{letter} {}", cause(&row.cause)).into(),
             Cell::Share(row.share_of_worst),
             Cell::time(row.worst_ns as f64),
-            Cell::new(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
+            Cell::optional(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
             sureness(row).into(),
         ]
     };
@@ -326,7 +326,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
 
 /// Every cause with all known facts.
 fn table_of_every_cause(of: &TaskWhy) -> Table {
-    let optional = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+    let optional = |ns: Option<i64>| Cell::optional(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
         vec![
             cause(&row.cause).into(),
@@ -729,7 +729,7 @@ mod tests {
     #[test]
     fn causes_and_the_latest_starts_fit_every_terminal() {
         let shown = |columns, extent| {
-            document::text(&delayed(), extent, Terminal { columns, ascii: false, colour: false })
+            document::terminal_text(&delayed(), extent, Terminal { columns, ascii: false, colour: false })
         };
         insta::assert_snapshot!("why-40", shown(40, Extent::Answer));
         insta::assert_snapshot!("why-80", shown(80, Extent::Answer));

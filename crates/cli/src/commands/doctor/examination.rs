@@ -53,7 +53,7 @@ impl<'a> Examination<'a> {
         // All tasks share a processor, as those of a control program do, and the others are for the rest.
         self.tasks.iter_mut().for_each(|task| task.cpu = cpus.iter().next());
         let check = check(facts, &cpus);
-        words::others(&check).iter().for_each(|note| output::note(note));
+        words::others(&check).iter().for_each(|note| output::print_note(note));
         let Some(before) = self.measurement(experiment, DoctorStep::Measure, &[])? else { return Ok(None) };
         let Some(why) = self.run(experiment, &mut Self::explained)? else { return Ok(None) };
         let why = self.taken(DoctorStep::Why, why);
@@ -93,13 +93,13 @@ impl<'a> Examination<'a> {
 
     /// Announces a step.
     pub(super) fn begins(&mut self, step: DoctorStep) {
-        output::note(&words::begins(step, self.asked.plan.step_ns(step)));
+        output::print_note(&words::begins(step, self.asked.plan.step_ns(step)));
         self.steps.push(StepTaken { step, skipped: None });
     }
 
     /// Notes that a step was left out, or failed.
     fn skip(&mut self, step: DoctorStep, why: Skipped) {
-        output::note(&words::skipped(step, &why));
+        output::print_note(&words::skipped(step, &why));
         self.steps.retain(|taken| taken.step != step);
         self.steps.push(StepTaken { step, skipped: Some(why) });
         self.steps.sort_by_key(|taken| taken.step);

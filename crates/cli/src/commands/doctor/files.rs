@@ -32,7 +32,7 @@ pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, E
     let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
     let folder = page.with_extension("settings");
     let files = tune::kept_files::files(tuned);
-    kept_files::write(&folder, &files)?;
+    kept_files::write_settings(&folder, &files)?;
     Ok((!files.is_empty()).then_some(folder))
 }
 
@@ -41,7 +41,7 @@ const FILE: &str = "jitterlab-doctor.json";
 
 /// Reads the results that the last examination left in this directory.
 pub fn earlier() -> Result<Earlier, Error> {
-    kept_files::earlier(FILE)?.ok_or_else(|| {
+    kept_files::read_earlier_results(FILE)?.ok_or_else(|| {
         Error::bad_use(format!("there is no {FILE} here, so nothing was examined to go on from"))
             .remedy("go to its directory, or run jitterlab doctor without --continue")
     })
@@ -49,7 +49,7 @@ pub fn earlier() -> Result<Earlier, Error> {
 
 /// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
-    kept_files::leave(&folder.join(FILE), left)
+    kept_files::save_results(&folder.join(FILE), left)
 }
 
 /// Run of an earlier call from its file.

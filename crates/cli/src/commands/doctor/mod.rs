@@ -17,8 +17,8 @@ use jitterlab_report::doctor::words;
 
 use self::examination::Examination;
 use super::stepper::axis::AxisArgs;
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{kept_parts, mistakes};
 
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW")]
     by: Option<String>,
     /// The time that everything may take, such as 1m, 10m or 8h [default: asked, else 10m]
-    #[arg(long, value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(long, value_parser = mistakes::parse_duration, value_name = "TIME")]
     budget: Option<i64>,
     /// What keeps the computer busy meanwhile, as for `run`; may be given several times [default: asked, else processors,
     /// memory and network]
@@ -73,7 +73,7 @@ fn jobs() -> impl TypedValueParser<Value = &'static Job> {
 }
 
 /// Goes through all steps, decides, and writes the page.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     questions::check(args)?;
     let earlier = if args.again { Some(files::earlier()?) } else { None };
     let measure = |experiment: &mut Experiment<'_>| {
@@ -93,7 +93,7 @@ pub fn execute(args: &Args) -> Ending {
             kept: experiment.is_kept(),
         };
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
-        output::note(&words::outset(&asked, &loads));
+        output::print_note(&words::outset(&asked, &loads));
         let interrupted = experiment.interrupted();
         let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
         let found = examination.examine(&facts, experiment)?;
@@ -105,7 +105,7 @@ pub fn execute(args: &Args) -> Ending {
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());
-    conduct(open, true, measure, |(left, result, folder, kept)| {
+    run_experiment(open, true, measure, |(left, result, folder, kept)| {
         let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
         // The answer is not lost where a disk is full.
         let status = Status::from_fitness(args.show.show(&result)?);
@@ -113,7 +113,7 @@ pub fn execute(args: &Args) -> Ending {
         files::page(&page, args.force.force, &result)?;
         files::keep(&folder, &left)?;
         if !args.show.is_json() {
-            output::note(&words::written(&page, settings.as_deref()));
+            output::print_note(&words::written(&page, settings.as_deref()));
         }
         if let Some(kept) = kept {
             kept_parts::close(true, |complete| kept.close(complete));

@@ -42,7 +42,7 @@ pub fn answers(
     Ok(Some(Answers {
         job,
         way: job.ways.get(way).unwrap_or(&job.ways[0]),
-        loads: measure_args::loads(&loads)?,
+        loads: measure_args::parse_loads(&loads)?,
         plan: plan(args, time)?,
     }))
 }
@@ -57,7 +57,7 @@ fn same(earlier: &Earlier) -> Result<Answers, Error> {
         ))
     })?;
     let plan = DoctorPlan::for_budget(earlier.budget_ns).ok_or_else(|| too_short(earlier.budget_ns))?;
-    Ok(Answers { job, way, loads: measure_args::loads(&earlier.loads)?, plan })
+    Ok(Answers { job, way, loads: measure_args::parse_loads(&earlier.loads)?, plan })
 }
 
 /// The chosen job, way, load and time, by their numbers.
@@ -92,7 +92,7 @@ fn choices(args: &Args) -> Result<[usize; 4], Error> {
 
 /// Refuses a time that is too short for any answer, and loads that there are not, before anything is asked or kept.
 pub(super) fn check(args: &Args) -> Result<(), Error> {
-    measure_args::loads(&args.load)?;
+    measure_args::parse_loads(&args.load)?;
     plan(args, 0).map(|_| ())
 }
 
@@ -109,7 +109,7 @@ fn too_short(budget_ns: i64) -> Error {
 
 /// Asks until one of the choices is named; an empty line is the first one.
 fn ask(number: usize, question: Question, choices: usize) -> usize {
-    output::note(&words::question(number, question));
+    output::print_note(&words::question(number, question));
     loop {
         let mut line = String::new();
         match io::stdin().lock().read_line(&mut line) {
@@ -119,7 +119,7 @@ fn ask(number: usize, question: Question, choices: usize) -> usize {
         }
         match line.trim().parse::<usize>() {
             Ok(chosen) if (1..=choices).contains(&chosen) => return chosen - 1,
-            _ => output::note(&words::again(choices)),
+            _ => output::print_note(&words::again(choices)),
         }
     }
 }

@@ -76,9 +76,10 @@ impl Examination<'_> {
         let request = self.request(self.asked.plan.measure_ns);
         let mut writer = |info: &RunInfo| self.writer(what, info);
         let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
-        let recording = Recording { writer: &mut writer, watch: &mut |now| progress.look(now), interrupted };
+        let recording =
+            Recording { writer: &mut writer, watch: &mut |now| progress.update(now), interrupted };
         let (run, problems) = record_with_settings(settings, request, recording)?;
-        problems.iter().for_each(|what| output::note(&words::not_restored(what)));
+        problems.iter().for_each(|what| output::print_note(&words::not_restored(what)));
         Ok(run)
     }
 
@@ -94,7 +95,7 @@ impl Examination<'_> {
         self.begins(DoctorStep::Why);
         let writer = self.writer("why", measurement.info());
         let mut progress = Progress::for_people(self.args.show, why_ns);
-        let recorded = host::record(measurement, writer, &mut |now| progress.look(now), self.interrupted)?;
+        let recorded = host::record(measurement, writer, &mut |now| progress.update(now), self.interrupted)?;
         recorded.whole().map(Ok)
     }
 
@@ -134,7 +135,7 @@ impl Examination<'_> {
             tuning.measure(experiment)
         };
         let (measured, kept) =
-            experiment::measured(parts, StatusLine::for_people(), self.interrupted, measure);
+            experiment::measure_with_progress(parts, StatusLine::for_people(), self.interrupted, measure);
         self.kept = Some(kept);
         measured
     }

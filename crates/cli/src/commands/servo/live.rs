@@ -9,7 +9,7 @@ use jitterlab_motion::servo::{LiveLoop, LiveTrouble, LiveWay, LiveWork, Question
 use jitterlab_report::progress;
 use jitterlab_trace::FinishedParts;
 
-use crate::measure_args::loads;
+use crate::measure_args::parse_loads;
 use crate::mistakes;
 use crate::task_args::WaitArgs;
 use crate::{interrupt, kept_parts, output};
@@ -32,7 +32,7 @@ pub struct LiveArgs {
     #[arg(long, requires = "live", value_name = "LOAD")]
     load: Vec<String>,
     /// How long each way is run
-    #[arg(short, long, requires = "live", value_parser = mistakes::duration, default_value = "5s", value_name = "TIME")]
+    #[arg(short, long, requires = "live", value_parser = mistakes::parse_duration, default_value = "5s", value_name = "TIME")]
     duration: i64,
 }
 
@@ -52,7 +52,7 @@ impl LiveArgs {
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
         let ways = wake_up_variants(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
-        let loads = loads(&self.load)?;
+        let loads = parse_loads(&self.load)?;
         let (mut seen, closed) = ServoLive::begin(question, references, self.duration)?;
         let refused =
             |task: &TaskSpec, loads: &[LoadSpec]| Measurement::prepare(self.request(task, loads)).err();
@@ -69,7 +69,7 @@ impl LiveArgs {
             return Err(why);
         }
         let mut parts = kept_parts::open("servo-live", &format!("{question:?}"));
-        let interrupted = interrupt::requested()?;
+        let interrupted = interrupt::listen_for_interrupt()?;
         let conditions = [(&[][..], &[][..]), (&loads[..], &self.load[..])];
         let conditions = &conditions[..if loads.is_empty() { 1 } else { 2 }];
         let mut left = conditions.len() * ways.len();
@@ -85,7 +85,7 @@ impl LiveArgs {
                     way
                 } else {
                     let left_ns = left as f64 * self.duration as f64;
-                    output::note(&progress::live_way(&never.name(), &never.load, left_ns));
+                    output::print_note(&progress::wait_method_line(&never.name(), &never.load, left_ns));
                     let way = one(never, closed.clone(), self.request(task, loads), &interrupted)?;
                     if !interrupted.load(Ordering::Relaxed) {
                         kept_parts::keep(&mut parts, &way);

@@ -17,7 +17,7 @@ use jitterlab_report::chart::{Chart, Drawing};
 use jitterlab_report::motion;
 
 use self::live::LiveArgs;
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::kept_parts;
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
@@ -102,14 +102,14 @@ pub struct Args {
 }
 
 /// Judges the loop, and prints the result.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.list {
         args.output.show(&catalog::devices::<Plant, _>("dc-servo"))?;
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
     if let Some(file) = &args.figure {
-        output::check_figure(file, "--figure")?;
+        output::check_figure_name(file, "--figure")?;
     }
     if let Some(plants) = several::asked(args)? {
         let result = several::judged(args, &plants)?;

@@ -11,10 +11,10 @@ use crate::values;
 #[derive(clap::Args)]
 pub struct AxisArgs {
     /// The motor's data sheet: a name from --list, or a TOML file
-    #[arg(long, help_heading = "Motor", value_parser = values::motor, value_name = "NAME|FILE")]
+    #[arg(long, help_heading = "Motor", value_parser = values::parse_motor, value_name = "NAME|FILE")]
     motor: Option<String>,
     /// NEMA frame size, such as 23, for a motor without a data sheet
-    #[arg(long, help_heading = "Motor", value_parser = values::frame, value_name = "SIZE")]
+    #[arg(long, help_heading = "Motor", value_parser = values::parse_frame_size, value_name = "SIZE")]
     frame: Option<u32>,
     /// Holding torque, such as "1.9 N m" or "269 oz-in"
     #[arg(long, help_heading = "Motor", value_parser = torque, value_name = "TORQUE")]

@@ -11,7 +11,7 @@ use jitterlab_motion::{JudgedRun, error};
 use jitterlab_runs::OneTask;
 
 use self::axis::AxisArgs;
-use crate::exit::{Ending, Status};
+use crate::exit::{CommandResult, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 /// Judges the axis, and prints the result.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.list {
         args.output.show(&StepperDevices::known())?;
         return Ok(Status::Fine);
@@ -90,7 +90,7 @@ pub fn under_run(
     result.simulate(&run, beside.as_ref(), simulate_ns, &mut |name, length_ns, speeds| {
         // Longer stretches take seconds to play at every speed.
         if length_ns > 5_000_000_000 {
-            output::note(&format!("simulating {name} at {speeds} speeds"));
+            output::print_note(&format!("simulating {name} at {speeds} speeds"));
         }
     });
     Ok(result)

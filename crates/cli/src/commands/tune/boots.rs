@@ -9,15 +9,15 @@ use jitterlab_report::tune::boots::{self as words, FILE};
 use jitterlab_trace::FinishedParts;
 
 use super::Args;
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::{kept_files, measure_args, output};
 
 /// The time for each start, where none is given.
 const START_NS: i64 = 120_000_000_000;
 impl Args {
     /// Measurement at each start: the request of the first call, which later calls need not repeat.
-    fn of_each_start(&self, kept: Option<KeptBoots>) -> Result<(TuneRequest, KeptBoots), Error> {
+    fn start_request(&self, kept: Option<KeptBoots>) -> Result<(TuneRequest, KeptBoots), Error> {
         let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_within(START_NS)? };
         let Some(kept) = kept else {
             let begun = KeptBoots::new(&given);
@@ -38,8 +38,8 @@ impl Args {
             ))
             .remedy("give the same, or none of them, or begin anew in another directory"));
         }
-        let task = kept.task.parse().map_err(|error: Error| kept_files::broken(FILE, &error))?;
-        let loads = measure_args::loads(&kept.loads)?;
+        let task = kept.task.parse().map_err(|error: Error| kept_files::unreadable_file(FILE, &error))?;
+        let loads = measure_args::parse_loads(&kept.loads)?;
         let request =
             TuneRequest { task, watch: kept.watch.clone(), loads, budget_ns: kept.budget_ns, ..given };
         Ok((request, kept))
@@ -47,23 +47,23 @@ impl Args {
 }
 
 /// Measures this start, keeps it, and prints the result of all starts.
-pub(super) fn execute(args: &Args) -> Ending {
-    let (request, mut kept) = args.of_each_start(kept_files::earlier(FILE)?)?;
+pub(super) fn execute(args: &Args) -> CommandResult {
+    let (request, mut kept) = args.start_request(kept_files::read_earlier_results(FILE)?)?;
     let this = CurrentBoot::from_kernel(args.way.as_deref())?;
-    let mut keep = |kept: &KeptBoots| kept_files::leave(Path::new(FILE), kept);
+    let mut keep = |kept: &KeptBoots| kept_files::save_results(Path::new(FILE), kept);
     let measure = |experiment: &mut Experiment<'_>| {
         let tuning = Tuning::prepare(request, experiment.interrupted())?;
         if !args.quiet {
-            output::note(&words::intro_message(kept.starts.len()));
+            output::print_note(&words::intro_message(kept.starts.len()));
         }
         let result = tuning.measure_start(&this, &mut kept, &mut keep, experiment)?;
         Ok(Some((result, experiment.is_interrupted())))
     };
     // The file of the starts keeps them over restarts.
-    conduct(FinishedParts::without_file, args.quiet, measure, |(result, interrupted)| {
+    run_experiment(FinishedParts::without_file, args.quiet, measure, |(result, interrupted)| {
         args.output.show(&result)?;
         if interrupted {
-            output::note(words::GOES_ON);
+            output::print_note(words::GOES_ON);
         }
         Ok(Status::Fine)
     })

@@ -10,8 +10,8 @@ use jitterlab_model::{Error, Knob};
 use jitterlab_report::progress;
 use jitterlab_report::tune as words;
 
-use crate::exit::{Ending, Status};
-use crate::experiment::conduct;
+use crate::exit::{CommandResult, Status};
+use crate::experiment::run_experiment;
 use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
 use crate::task_args::TaskArgs;
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "THREAD", conflicts_with_all = ["TaskArgs", "WaitArgs", "load"])]
     watch: Option<String>,
     /// The time that everything may take [default: 30m; with --continue 2m, of each start]
-    #[arg(long, value_parser = mistakes::duration, value_name = "TIME")]
+    #[arg(long, value_parser = mistakes::parse_duration, value_name = "TIME")]
     budget: Option<i64>,
     /// What runs beside the task, as for `run`; may be given several times
     #[arg(long, value_name = "LOAD")]
@@ -65,12 +65,12 @@ pub struct Args {
 
 impl Args {
     fn request_within(&self, usual_ns: i64) -> Result<TuneRequest, Error> {
-        let task = self.task.one(self.purpose.task())?;
+        let task = self.task.single_task(self.purpose.task())?;
         task.validate()?;
         Ok(TuneRequest {
             task,
             watch: self.watch.clone(),
-            loads: measure_args::loads(&self.load)?,
+            loads: measure_args::parse_loads(&self.load)?,
             wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
             named: !self.only.is_empty(),
             why: None,
@@ -90,7 +90,7 @@ impl Args {
         let interrupted = experiment.interrupted();
         let causes = experiment.next_part(|| {
             if !self.quiet {
-                output::note(&progress::step(&TrialStep::Causes));
+                output::print_note(&progress::step_text(&TrialStep::Causes));
             }
             let why = find_causes(&mut request, interrupted)?;
             Ok::<_, Error>((why, request.budget_ns))
@@ -105,26 +105,32 @@ impl Args {
         tuning.plan(experiment)?;
         if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
             let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-            output::note(&words::plan_sentence(&plan, tuning.percentile_name(), &knobs));
+            output::print_note(&words::plan_sentence(&plan, tuning.percentile_name(), &knobs));
         }
         Ok(Some(tuning.measure(experiment)?))
     }
 
-    fn show(&self, result: &TuneResult) -> Ending {
+    /// Shows the result, and writes what helped below the directory of --keep.
+    fn show_and_keep(&self, result: &TuneResult) -> CommandResult {
         let status = Status::from_fitness(self.output.show(result)?);
         if let Some(folder) = &self.keep {
-            kept_files::keep(folder, &words::kept_files::files(result))?;
-            words::kept_files::manual_steps(result).iter().for_each(|what| output::note(what));
+            kept_files::keep_settings(folder, &words::kept_files::files(result))?;
+            words::kept_files::manual_steps(result).iter().for_each(|what| output::print_note(what));
         }
         Ok(status)
     }
 }
 
 /// Tries, proves and shows.
-pub fn execute(args: &Args) -> Ending {
+pub fn execute(args: &Args) -> CommandResult {
     if args.starts {
         return boots::execute(args);
     }
     let open = || kept_parts::open("tune-causes", &());
-    conduct(open, args.quiet, |experiment| args.measure(experiment), |result| args.show(&result))
+    run_experiment(
+        open,
+        args.quiet,
+        |experiment| args.measure(experiment),
+        |result| args.show_and_keep(&result),
+    )
 }

@@ -5,41 +5,41 @@ use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::causes::{Cause, CauseClass, ExecutionContext};
 
 use crate::chart::{Axis, Chart, Layer, Shape, Span};
-use crate::section::Shown;
+use crate::section::FigureOption;
 use crate::why::{self, marks};
 use crate::words::{count, time};
 
 /// Starts that have lanes on the page.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_STARTS: usize = 32;
 /// Number of spans around one start, the longest ones.
-const SPANS: usize = 150;
+const MAX_SPANS: usize = 150;
 
 /// Makes the lanes of the worst starts with known activity; `x` gives the position of each in the chart of
 /// all.
-pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
-    let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
+pub(super) fn activity_figures(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<FigureOption> {
+    let known = events.iter().filter(|late| !late.ran.is_empty()).take(MAX_STARTS);
     known
         .map(|late| {
             let label =
                 format!("{}: {} late, #{}", late.rank, time(late.latency_ns as f64), count(late.index));
-            let stands_at = Some([x(late), late.latency_ns as f64]);
-            Shown { label, charts: vec![chart(late)], detail: None, stands_at }
+            let selecting_point = Some([x(late), late.latency_ns as f64]);
+            FigureOption { label, charts: vec![activity_chart(late)], detail: None, selecting_point }
         })
         .collect()
 }
 
 /// Lanes from the lowest to the highest, with their names and the causes that have their colours.
-const LANES: [(ExecutionContext, &str, CauseClass); 4] = [
+const ROWS: [(ExecutionContext, &str, CauseClass); 4] = [
     (ExecutionContext::Task, "the task", CauseClass::TypicalWakeUp),
     (ExecutionContext::Thread, "threads", CauseClass::Preempted),
     (ExecutionContext::Softirq, "softirqs", CauseClass::Softirq),
     (ExecutionContext::Interrupt, "interrupts", CauseClass::Interrupt),
 ];
 
-fn chart(late: &LateEvent) -> Chart {
+fn activity_chart(late: &LateEvent) -> Chart {
     let mut longest: Vec<_> = late.ran.iter().collect();
     longest.sort_by_key(|ran| std::cmp::Reverse(ran.ns));
-    longest.truncate(SPANS);
+    longest.truncate(MAX_SPANS);
     let span = |at_ns: i64, ns: i64, lane: usize, words: String| Span {
         from: at_ns as f64,
         to: (at_ns + ns) as f64,
@@ -47,7 +47,7 @@ fn chart(late: &LateEvent) -> Chart {
         words: format!("{words}, {}", time(ns as f64)),
     };
     let mut layers = Vec::new();
-    for (place, (lane, _, class)) in LANES.iter().enumerate() {
+    for (place, (lane, _, class)) in ROWS.iter().enumerate() {
         let here = longest.iter().filter(|ran| ran.context == *lane);
         let spans = here.map(|ran| span(ran.at_ns, ran.ns, place, ran.name.clone())).collect();
         layers.push(Layer::coloured("", marks::colour(*class), Shape::Spans(spans)));
@@ -56,12 +56,12 @@ fn chart(late: &LateEvent) -> Chart {
     layers.extend(late.parts.iter().zip(marks::letters(&causes)).map(|(part, letter)| {
         let function = part.function.as_ref().map_or(String::new(), |name| format!(" in {name}"));
         let words = format!("{letter} {}{function}", why::cause(&part.cause));
-        let spans = vec![span(part.at_ns, part.ns, LANES.len(), words)];
+        let spans = vec![span(part.at_ns, part.ns, ROWS.len(), words)];
         Layer::coloured("", marks::colour(part.cause.class), Shape::Spans(spans))
     }));
     let marks = vec![(0.0, "due".into()), (late.latency_ns as f64, "start".into())];
     layers.push(Layer::new("", 5, Shape::Marks(marks)));
-    let names = LANES.iter().map(|(_, name, _)| *name).chain(["latency"]);
+    let names = ROWS.iter().map(|(_, name, _)| *name).chain(["latency"]);
     Chart {
         name: "lanes".into(),
         caption: format!(

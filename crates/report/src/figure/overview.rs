@@ -8,20 +8,20 @@ use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::words::count;
 
 /// Both figures of the tasks that have latencies.
-pub fn charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
+pub fn overview_charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
     let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
     let histograms: Vec<_> =
         measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
     let named = histograms.iter().filter(|(_, values)| values.has_percentiles());
     let named: Vec<_> = named.map(|(name, values)| (*name, values)).collect();
     let caption = "The curve of n latencies ends at 1−1/n.".to_owned();
-    let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
+    let percentiles = percentiles::curves_chart(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
-    tasks.iter().filter_map(over_time).chain(percentiles).collect()
+    tasks.iter().filter_map(over_time_chart).chain(percentiles).collect()
 }
 
 /// The smallest and the largest latency over time.
-fn over_time(task: &TaskAnalysis) -> Option<Chart> {
+fn over_time_chart(task: &TaskAnalysis) -> Option<Chart> {
     let (summary, over_time) = (&task.measured.summary, &task.over_time);
     // One stretch with only its extremes known makes no curve.
     if over_time.parts.len() < 2 {
@@ -77,7 +77,8 @@ mod tests {
         scan.push_all(&rows);
         let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
         let analysis = TaskAnalysis::new(&scan, &info.tasks[0], &info);
-        let text = Terminal { columns: 80, ascii: true, colour: false }.figures(&charts(&[analysis]));
+        let text =
+            Terminal { columns: 80, ascii: true, colour: false }.figures(&overview_charts(&[analysis]));
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();
         assert_eq!(top.matches('#').count(), 1, "{text}");

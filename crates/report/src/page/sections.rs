@@ -2,8 +2,8 @@
 
 use jitterlab_model::Fitness;
 
-use super::html::{Html, html, whole};
-use super::plots::{captions, id};
+use super::html::{Html, html, with_nonbreaking_spaces};
+use super::plots::{figure_id, joined_captions};
 use crate::chart::{Chart, Drawing};
 use crate::document::Document;
 use crate::head::Head;
@@ -11,10 +11,10 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::table::is_number;
 
 /// A cell of more characters holds text to be read rather than a figure or a name.
-const PROSE: usize = 32;
+const PROSE_CHARACTERS: usize = 32;
 
-/// The answer of a result, which comes before all evidence; nothing if it has no head.
-pub fn answer_of(document: &Document) -> Html {
+/// Head of a result with a link to its section; nothing if it has no head.
+pub fn document_answer(document: &Document) -> Html {
     let Some((section, head)) = document.sections.first().zip(document.head.as_ref()) else {
         return Html::default();
     };
@@ -22,12 +22,12 @@ pub fn answer_of(document: &Document) -> Html {
         "<article>\n<h3><a href=\"#{id}\">{title}</a></h3>\n{answer}\n</article>\n",
         id = section.id,
         title = section.title,
-        answer = answer(head, Some(&head.next))
+        answer = answer_html(head, Some(&head.next))
     )
 }
 
 /// The class of a fitness in the page's style.
-pub fn class(fitness: Fitness) -> &'static str {
+pub fn fitness_class(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "good",
         Fitness::Limited => "limited",
@@ -36,72 +36,78 @@ pub fn class(fitness: Fitness) -> &'static str {
     }
 }
 
-/// A verdict and the number that decides it, and the next step unless it is shown elsewhere.
-pub fn answer(head: &Head, next: Option<&String>) -> Html {
+/// A verdict, the number that decides it, and the next step if one is given.
+pub fn answer_html(head: &Head, next: Option<&String>) -> Html {
     html!(
         "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
-        fitness = class(head.fitness),
-        verdict = whole(&head.verdict),
-        number = whole(&head.number),
+        fitness = fitness_class(head.fitness),
+        verdict = with_nonbreaking_spaces(&head.verdict),
+        number = with_nonbreaking_spaces(&head.number),
         next = next
             .map(|next| html!("<p class=\"next\"><strong>Next:</strong> {next}</p>", next = next))
             .unwrap_or_default()
     )
 }
 
-pub fn links(sections: &[&Section]) -> Html {
+pub fn section_links(sections: &[&Section]) -> Html {
     let link =
         |section: &&Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
     sections.iter().map(link).collect()
 }
 
 /// Sections below each other.
-pub fn sections(sections: &[&Section]) -> Html {
-    sections.iter().map(|shown| section(shown, None)).collect()
+pub fn sections_html(sections: &[&Section]) -> Html {
+    sections.iter().map(|shown| section_html(shown, None)).collect()
 }
 
 /// A section, with its answer unless that is shown elsewhere.
-pub fn section(section: &Section, head: Option<&Head>) -> Html {
-    let head = head.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
+pub fn section_html(section: &Section, head: Option<&Head>) -> Html {
+    let head = head.map(|head| html!("{answer}\n", answer = answer_html(head, Some(&head.next))));
     html!(
         "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{head}<p>{lead}</p>\n{pieces}</section>\n",
         id = section.id,
         title = section.title,
         head = head.unwrap_or_default(),
         lead = section.lead,
-        pieces = pieces(&section.title, &section.id, &section.pieces)
+        pieces = pieces_html(&section.title, &section.id, &section.pieces)
     )
 }
 
 /// Pieces of the section of this title; `name` is that of the section or of the folded part.
-pub(super) fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
-    pieces.iter().enumerate().map(|(number, piece)| self::piece(title, id(name, number), piece)).collect()
+pub(super) fn pieces_html(title: &str, name: &str, pieces: &[Piece]) -> Html {
+    pieces
+        .iter()
+        .enumerate()
+        .map(|(number, piece)| piece_html(title, figure_id(name, number), piece))
+        .collect()
 }
 
-fn piece(title: &str, id: String, piece: &Piece) -> Html {
+fn piece_html(title: &str, id: String, piece: &Piece) -> Html {
     match piece {
-        Piece::Text { text } => html!("<p>{text}</p>\n", text = whole(text)),
-        Piece::Note { text } => html!("<p class=\"note\">{text}</p>\n", text = whole(text)),
+        Piece::Text { text } => html!("<p>{text}</p>\n", text = with_nonbreaking_spaces(text)),
+        Piece::Note { text } => html!("<p class=\"note\">{text}</p>\n", text = with_nonbreaking_spaces(text)),
         Piece::Facts { caption, facts } => {
             let fact = |(name, value): &(String, String)| {
-                html!("<dt>{name}</dt><dd>{value}</dd>", name = name, value = whole(value))
+                html!("<dt>{name}</dt><dd>{value}</dd>", name = name, value = with_nonbreaking_spaces(value))
             };
-            let caption = html!("<p>{caption}</p>", caption = whole(caption)).only_if(!caption.is_empty());
+            let caption = html!("<p>{caption}</p>", caption = with_nonbreaking_spaces(caption))
+                .only_if(!caption.is_empty());
             html!(
                 "{caption}<dl>{facts}</dl>\n",
                 caption = caption,
                 facts = facts.iter().map(fact).collect::<Html>()
             )
         }
-        Piece::Table(of) => table(of),
+        Piece::Table(of) => table_html(of),
         Piece::Verbatim { heading, text } => {
-            let heading = html!("<p>{heading}</p>", heading = whole(heading)).only_if(!heading.is_empty());
+            let heading = html!("<p>{heading}</p>", heading = with_nonbreaking_spaces(heading))
+                .only_if(!heading.is_empty());
             html!("{heading}<pre tabindex=\"0\">{text}</pre>\n", heading = heading, text = text)
         }
         Piece::Details { summary, pieces } => html!(
             "<details><summary>{summary}</summary>{pieces}</details>\n",
             summary = summary,
-            pieces = self::pieces(title, &id, pieces)
+            pieces = pieces_html(title, &id, pieces)
         ),
         Piece::Figure(chart) => {
             let charts = std::slice::from_ref(chart);
@@ -118,18 +124,18 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
 }
 
 /// A table of values under its caption; its first column names the row.
-fn table(Table { caption, header, rows }: &Table) -> Html {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
+fn table_html(Table { caption, header, rows }: &Table) -> Html {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(Cell::to_text).collect()).collect();
     let class = |column: usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
         match () {
-            () if cells.clone().any(|cell| cell.chars().count() > PROSE) => " class=\"prose\"",
+            () if cells.clone().any(|cell| cell.chars().count() > PROSE_CHARACTERS) => " class=\"prose\"",
             () if cells.any(|cell| cell != "-" && !is_number(cell)) => " class=\"words\"",
             () => "",
         }
     };
     let classes: Vec<&str> = (0..header.len()).map(class).collect();
-    let class = |column: usize| Html::as_it_is(classes.get(column).copied().unwrap_or_default());
+    let class = |column: usize| Html::from_raw(classes.get(column).copied().unwrap_or_default());
     let heading = |(column, cell): (usize, &String)| match cell.as_str() {
         // An empty heading does not help people who hear the page.
         "" => html!("<td></td>"),
@@ -166,14 +172,14 @@ struct FigureSlot<'a> {
 }
 
 /// A chart in the document itself, for paper and for browsers without scripts, in a drawing as wide as the page.
-fn still(chart: &Chart, title: &str) -> Html {
+fn static_chart(chart: &Chart, title: &str) -> Html {
     html!(
         "<svg class=\"still\" style=\"--height:{height}px\" viewBox=\"0 0 900 {height}\" role=\"img\" aria-label=\"{title}: {x}, {y}\">{drawn}</svg>",
         height = chart.height,
         title = title,
         x = chart.x.title,
         y = chart.y.title,
-        drawn = Html::as_it_is(Drawing::bare(chart).page_elements())
+        drawn = Html::from_raw(Drawing::without_caption(chart).page_elements())
     )
 }
 
@@ -186,9 +192,9 @@ impl FigureSlot<'_> {
             controls = self.controls(),
             height = self.charts.iter().map(|chart| chart.height).sum::<u32>(),
             title = self.title,
-            stills = self.charts.iter().map(|chart| still(chart, self.title)).collect::<Html>(),
+            stills = self.charts.iter().map(|chart| static_chart(chart, self.title)).collect::<Html>(),
             status = status,
-            caption = captions(self.charts)
+            caption = joined_captions(self.charts)
         )
     }
 
