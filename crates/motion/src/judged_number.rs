@@ -37,12 +37,12 @@ impl JudgedNumber {
     /// Judges a largest lateness of at least 0, for one purpose or all usual ones.
     pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, Error> {
         let verdict = Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
-        let steps = if late_ns > TOO_LATE_NS { None } else { Some(steps(late_ns)?) };
+        let steps = if late_ns > TOO_LATE_NS { None } else { Some(software_steps(late_ns)?) };
         Ok(JudgedNumber { late_ns, verdict, steps })
     }
 }
 
-fn steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
+fn software_steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
     let drive: Drive = catalog::find("stepconf", None)?;
     let conf = stepconf(late_ns, &drive);
     let mm_per_min = conf.max_rate_hz / PULSES_PER_REVOLUTION * TRAVEL_MM * 60.0;

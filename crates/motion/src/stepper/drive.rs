@@ -41,7 +41,7 @@ impl Device for Drive {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::DRIVES;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
-        let sheet: DriveFile = catalog::layout(Self::KIND, name, text)?;
+        let sheet: DriveFile = catalog::parse_toml(Self::KIND, name, text)?;
         let read = |key: &str, text: &str| {
             parse_duration_ns(text)
                 .map_err(|cause| error::layout(Self::KIND, name, &format!("{key}: {cause}"), ""))

@@ -77,7 +77,7 @@ pub(super) fn write(
 
 /// The thread that makes the steps, or why the run has none.
 fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, Error> {
-    let task = match thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
+    let task = match thread(run, tasks, BaseThread::is_base_period, words::NO_BASE) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),
     };
