@@ -27,9 +27,9 @@ pub enum Advice {
     AsRoot,
     /// Repeat it with the right to real-time priorities, which the container's administrator gives.
     ContainerRights,
-    /// The same on the machine itself.
+    /// Repeat the command on the machine itself, not on a virtual one.
     RealMachine,
-    /// The same outside the container, which hides causes and settings.
+    /// Repeat the command outside the container, which hides causes and settings.
     OutsideContainer,
     /// Keep the settings that were proven.
     Keep,

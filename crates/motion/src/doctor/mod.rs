@@ -64,7 +64,7 @@ pub enum SkipReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepOutcome {
     pub step: DoctorStep,
-    /// Why it was left out; `None` where it was done.
+    /// Reason for leaving it out; `None` where it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkipReason>,
 }
@@ -105,13 +105,13 @@ pub struct DoctorFindings {
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
     pub before: MeasuredRun,
-    /// The same with the kernel's events recorded, where that was possible.
+    /// Run with the kernel's events recorded, where that was possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
     /// Effect of the timing on a stepper axis: as the computer was, then with the settings that helped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
-    /// The same to a control loop.
+    /// Effect of the timing on a control loop, in the same order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servo: Vec<ServoResult>,
     /// Settings that help.

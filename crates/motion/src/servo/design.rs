@@ -57,7 +57,7 @@ pub(super) enum DesignSheet {
 }
 
 impl Design {
-    /// `pd`, `pid`, `state-feedback`, `lqg`, `continuous_from_sampled` or `none`, for titles and programs.
+    /// `pd`, `pid`, `state-feedback`, `lqg`, `discrete` or `none`, for titles and programs.
     pub fn name(&self) -> &'static str {
         match self {
             Design::Unnamed => "none",

@@ -27,7 +27,7 @@ use super::timing::{Moment, effective_event};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
-    /// The same design, for the mean delay from sampling to the output.
+    /// The present design, for the mean delay from sampling to the output.
     MeanDelay {
         delay_ns: i64,
     },

@@ -31,7 +31,7 @@ pub struct LoopDescription {
     pub plant: String,
     /// Names of its outputs.
     pub outputs: Vec<String>,
-    /// The controller: `pd`, `pid`, `state-feedback`, `lqg` or `continuous_from_sampled`.
+    /// The controller: `pd`, `pid`, `state-feedback`, `lqg` or `discrete`.
     pub controller: String,
     /// The period it is designed for.
     pub period_ns: i64,

@@ -10,7 +10,7 @@ use super::plant_loop::PlantLoop;
 pub struct LoopSummary {
     /// Its name; `None` where the plant has one controller.
     pub name: Option<String>,
-    /// Its controller: `pd`, `pid`, `state-feedback`, `lqg` or `continuous_from_sampled`.
+    /// Its controller: `pd`, `pid`, `state-feedback`, `lqg` or `discrete`.
     pub controller: String,
 }
 

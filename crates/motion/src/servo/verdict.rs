@@ -97,7 +97,7 @@ pub struct LoopVerdict {
 }
 
 impl LoopVerdict {
-    /// Of sides in the order of their weight.
+    /// Verdict by reasons in the order of their weight.
     pub(super) fn new(mut sides: Vec<GradedReason>) -> LoopVerdict {
         sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
         LoopVerdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }

@@ -116,7 +116,7 @@ fn exp_of_negative(x: f64) -> f64 {
     }
 }
 
-/// ln(1 + x), likewise.
+/// ln(1 + x); x is mostly small.
 #[inline(always)]
 fn ln_of_one_plus(x: f64) -> f64 {
     if x.abs() < SMALL {

@@ -59,7 +59,7 @@ impl Device for Drive {
 }
 
 impl Drive {
-    /// The same drive if its times can be: from 1 ns to a second for steps, not negative for direction.
+    /// The drive itself, if its times are possible: from 1 ns to a second for steps, not negative for direction.
     pub fn checked(self) -> Result<Self, Error> {
         const SECOND: i64 = 1_000_000_000;
         for (what, time, least) in [

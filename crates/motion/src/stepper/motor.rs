@@ -98,7 +98,7 @@ impl Motor {
         .checked()
     }
 
-    /// The same motor if all its figures can be: positive, and a step angle that gives whole pole pairs.
+    /// The motor itself, if all its figures are possible: positive, and a step angle that gives whole pole pairs.
     pub fn checked(self) -> Result<Self, Error> {
         if self.frame != 0 && !FRAMES.contains(&self.frame) {
             return Err(error::out_of_range("frame", format!("NEMA {}", self.frame), error::FRAME));

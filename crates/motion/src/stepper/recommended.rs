@@ -100,7 +100,7 @@ impl StepperVerdict {
         StepperVerdict { fitness, recommended }
     }
 
-    /// The same as far as the run tested it. Without a run it is as good as the assumption.
+    /// Verdict as far as the run tested it; without a run it is as good as the assumption.
     pub(super) fn limited_by_test(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
         let fitness = match (NoBasePeriod::untested_reason(timing, run), self.fitness) {
             (Some(NoBasePeriod::Policy), _) => Fitness::CannotTell,
@@ -111,7 +111,7 @@ impl StepperVerdict {
     }
 }
 
-/// Why a run gives a software step generator no base period.
+/// Reason for which a run gives a software step generator no base period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoBasePeriod {
     /// Its source does not report the largest lateness of a tick.

@@ -88,7 +88,7 @@ struct RotorObserver {
     wanted: f64,
     /// Load angle of the running motor; lost cycles are counted from it.
     rest: f64,
-    /// Its mean over the second half of the settling, and the time that half has lasted.
+    /// Mean load angle over the second half of the settling, and the time that half has lasted.
     settled: f64,
     settled_for: f64,
     time: f64,

@@ -63,7 +63,7 @@ pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
 }
 
 impl StepConf {
-    /// The same in a mode of one's own choice: LinuxCNC can make single steps for fast drives too.
+    /// Shortest base period and largest step rate by StepConf's formulas, in a given step mode.
     pub fn with_mode(mode: StepMode, jitter_ns: i64, drive: &Drive) -> Self {
         let (time, space) = (drive.step_time_ns, drive.step_space_ns);
         let min_period_ns = match mode {

@@ -42,7 +42,7 @@ pub(super) struct TwoPhase {
     load: f64,
     /// Reference currents of the phases at each microstep of one electrical cycle.
     table: Vec<(f64, f64)>,
-    /// Of a full step.
+    /// Size of a microstep in full steps.
     microstep: f64,
     /// Commanded microstep within the cycle.
     command: i64,
@@ -60,7 +60,7 @@ struct State {
 }
 
 impl TwoPhase {
-    /// The motor running at a steady rate, at the load angle of its load: a start without much of a transient.
+    /// Motor running at a steady rate, at the load angle of its load: a start without much of a transient.
     pub fn with_steady_speed(axis: &Axis, full_steps_per_s: f64) -> Result<TwoPhase, Error> {
         let motor = &axis.motor;
         let purpose = "the simulation";
@@ -162,7 +162,7 @@ impl TwoPhase {
         };
     }
 
-    /// Of the shaft, in rad/s^2.
+    /// Acceleration of the shaft in rad/s^2.
     #[inline(always)]
     fn acceleration(&self, (a, b): (f64, f64), speed: f64, (sin, cos): (f64, f64)) -> f64 {
         let (sin2, cos2) = (2.0 * sin * cos, 1.0 - 2.0 * sin * sin);

@@ -9,7 +9,7 @@ use crate::tune::kept;
 use crate::why::{cause, remedy};
 use crate::words::list;
 
-/// The same command with something else.
+/// Command of this examination, with `more` behind it.
 fn command_again(result: &DoctorResult, more: &str) -> String {
     format!("jitterlab doctor {} --by {}{more}", result.asked.job.name, result.asked.way.name)
 }

@@ -156,7 +156,7 @@ fn with_lowercase_start(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Why it is late, where that was found out.
+/// Causes of late starts, where they were found.
 fn lateness_section(result: &DoctorResult) -> Option<Section> {
     let run = result.found.why.as_ref()?;
     // A control program may intend that one of its tasks runs before another.

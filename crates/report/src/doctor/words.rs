@@ -162,7 +162,7 @@ fn budget_option_text() -> String {
     format!("--budget {}m or more", TUNES_FROM_NS / 60_000_000_000)
 }
 
-/// Why a step was left out.
+/// Reason for leaving a step out, as a clause.
 pub(super) fn skip_reason_text(why: &SkipReason) -> String {
     match why {
         SkipReason::NoTime => format!("the time is too short for it: {}", budget_option_text()),

@@ -22,7 +22,7 @@ use crate::experiment::conduct;
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{kept_parts, mistakes};
 
-/// Where every distribution has it.
+/// Path of sudo in every distribution.
 const SUDO: &str = "/usr/bin/sudo";
 
 /// Find out whether this computer is fit to drive your machine, and make it so

@@ -11,7 +11,7 @@ use crate::servo::misses::WeaklyHard;
 pub struct Step {
     /// Effect on the state.
     pub map: DMatrix<f64>,
-    /// Of each period it covers, whether it is missed.
+    /// True for each period that it covers and misses.
     pub missed: Vec<bool>,
 }
 

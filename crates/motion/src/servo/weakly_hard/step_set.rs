@@ -159,7 +159,7 @@ fn shorter_windows(at_most: WeaklyHard) -> impl Iterator<Item = WeaklyHard> {
         .map(move |of| WeaklyHard { misses, of })
 }
 
-/// Of these steps some that lie as far from each other as can be.
+/// Numbers of some of these steps, as far from each other as can be.
 fn farthest_steps(all: &[Step], of: &[usize]) -> Vec<usize> {
     let mut chosen: Vec<usize> = of.first().copied().into_iter().collect();
     let mut distances: Vec<f64> = of.iter().map(|i| (&all[*i].map - &all[of[0]].map).norm()).collect();
