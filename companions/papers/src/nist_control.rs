@@ -12,7 +12,7 @@ use crate::torques::printed_motors;
 use jitterlab_mcu::{Compiler, is_missing, polled_wait};
 use jitterlab_model::{Error, TimingStats};
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Plant, Question, Record};
+use jitterlab_motion::servo::{Plant, Record, SingleTaskLoop};
 use jitterlab_runs::{Hints, OneTask, Run};
 
 /// Smallest increase of a loop's cost that counts as one.
@@ -86,7 +86,7 @@ pub fn measure(at: &Workplace<'_>, loads: &LoadFigures, load: &str) -> Result<Ni
 
 fn evaluate<R: Record + ?Sized>(computer: String, jitter_ns: i64, record: &R) -> Result<ControlRow, Error> {
     let plant: Plant = catalog::known("dc-servo")?;
-    let evaluation = Question::new(plant, PERIOD_NS).evaluate(record)?;
+    let evaluation = SingleTaskLoop::new(plant, PERIOD_NS).evaluate(record)?;
     let motor = printed_motors().into_iter().next();
     let torque = motor.map_or(0.0, |motor| motor.torque_percent(jitter_ns as f64 * 1e-9) / 100.0);
     Ok(ControlRow { computer, jitter_ns: jitter_ns as f64, torque, loop_cost: evaluation.loss().jitter })

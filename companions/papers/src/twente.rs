@@ -22,7 +22,7 @@ use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_model::{CpuSet, Error, Policy, TaskSpec, Work};
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Plant, Question, Stability};
+use jitterlab_motion::servo::{Plant, SingleTaskLoop, Stability};
 use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
@@ -278,10 +278,10 @@ fn judge_control(at: &mut Workplace<'_>, system: &System) -> Result<ControlCost,
     };
     let run = OneTask::new(Run::open(&file, &Hints::default())?, None, |_| 0)?;
     let plant: Plant = catalog::known(PLANT)?;
-    let question = Question::new(plant, run.stats.period_ns());
-    let question = Question { overrun: run.spec().overrun.into(), ..question };
+    let question = SingleTaskLoop::new(plant, run.stats.period_ns());
+    let question = SingleTaskLoop { overrun: run.spec().overrun.into(), ..question };
     let evaluation = question.evaluate(&run)?;
-    let loss = match (&evaluation.stability, evaluation.believed()) {
+    let loss = match (&evaluation.stability, evaluation.loss_with_interval()) {
         (Stability::Unstable, _) => {
             MedianInterval { median: UNBOUNDED, interval: Some((UNBOUNDED, UNBOUNDED)) }
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use jitterlab_model::{Activation, Overrun};
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Plant, Question};
+use jitterlab_motion::servo::{Plant, SingleTaskLoop};
 use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, PulseTrain, simulate};
 
 /// Processor time of this thread in s, which leaves other work on the machine out; elapsed time if the kernel
@@ -41,7 +41,7 @@ fn stepper() {
             let pulses = PulseTrain::new(latencies, 25_000, 10.0 * full_steps_per_s, Overrun::Skip);
             let response =
                 simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), 1.0).expect("carries its load");
-            assert!(response.kept_steps());
+            assert!(response.lost_no_step());
             simulated = response.time_s;
         });
         println!(
@@ -72,7 +72,7 @@ fn servo() {
         .collect();
     for name in ["dc-servo", "ball-screw"] {
         let plant: Plant = catalog::find(name, None).expect("shipped");
-        let question = Question::new(plant, period_ns);
+        let question = SingleTaskLoop::new(plant, period_ns);
         let wall = best_of_three(|| {
             let found = question.evaluate(trace.as_slice()).expect("stable");
             assert!(found.loss().total > 0.0);

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use jitterlab_motion::servo::{Job, Late, Replay};
+use jitterlab_motion::servo::{Job, OverrunPolicy, Replay};
 
 /// Length of a period on the page, and number of periods shown.
 const PERIOD: f64 = 108.0;
@@ -45,16 +45,16 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, fill: &str, text: &str) 
 }
 
 /// The jobs under an action, the due times and the cycles below them.
-fn lane(svg: &mut String, late: Late, name: &str, top: f64) -> std::fmt::Result {
-    let mut replay = Replay::new(late, 1_000);
-    let jobs: Vec<Job> = WORKS.iter().map(|work| replay.job(0, *work, false)).collect();
+fn lane(svg: &mut String, policy: OverrunPolicy, name: &str, top: f64) -> std::fmt::Result {
+    let mut replay = Replay::new(policy, 1_000);
+    let jobs: Vec<Job> = WORKS.iter().map(|work| replay.next_job(0, *work, false)).collect();
     let end = SHOWN * 1_000;
     text(svg, 8.0, top + 13.0, "start", "#333", name)?;
     writeln!(svg, "<path d=\"M{:.1} {} H{:.1}\" stroke=\"#999\"/>", x(0), top + 22.0, x(end))?;
     let served = |due: i64| jobs.iter().any(|job| job.due_ns == due);
     // On a grid that restarts, the due times follow the jobs.
-    let dues: Vec<i64> = match late {
-        Late::RePhase => jobs.iter().map(|job| job.due_ns).collect(),
+    let dues: Vec<i64> = match policy {
+        OverrunPolicy::RePhase => jobs.iter().map(|job| job.due_ns).collect(),
         _ => (0..=SHOWN).map(|k| k * 1_000).collect(),
     };
     for due in dues.into_iter().filter(|due| *due <= end) {
@@ -92,13 +92,13 @@ fn picture() -> Result<String, std::fmt::Error> {
     );
     text(&mut svg, LEFT, 20.0, "start", "#333", "due times, a period apart")?;
     let lanes = [
-        (Late::Skip, "skip"),
-        (Late::CatchUp, "catch-up"),
-        (Late::RePhase, "re-phase"),
-        (Late::Kill, "kill"),
+        (OverrunPolicy::Skip, "skip"),
+        (OverrunPolicy::CatchUp, "catch-up"),
+        (OverrunPolicy::RePhase, "re-phase"),
+        (OverrunPolicy::Kill, "kill"),
     ];
-    for ((late, name), place) in lanes.into_iter().zip(0u8..) {
-        lane(&mut svg, late, name, 46.0 + 62.0 * f64::from(place))?;
+    for ((policy, name), place) in lanes.into_iter().zip(0u8..) {
+        lane(&mut svg, policy, name, 46.0 + 62.0 * f64::from(place))?;
     }
     let y = 304.0;
     writeln!(svg, "<circle cx=\"96\" cy=\"{}\" r=\"3.5\" fill=\"#1f618d\"/>", y - 4.0)?;

@@ -28,7 +28,7 @@ pub trait Device: Sized {
     fn from_toml(name: &str, text: &str) -> Result<Self, Error>;
 
     /// Reads a file of another program, for kinds of devices that have such files; `None` for anything else.
-    fn imported(_path: &Path) -> Option<Result<Self, Error>> {
+    fn import(_path: &Path) -> Option<Result<Self, Error>> {
         None
     }
 }
@@ -121,7 +121,7 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, Error> {
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
 fn from_file<D: Device>(path: &Path) -> Result<D, Error> {
-    if let Some(device) = D::imported(path) {
+    if let Some(device) = D::import(path) {
         return device;
     }
     let name = path.display().to_string();
@@ -134,7 +134,7 @@ fn from_file<D: Device>(path: &Path) -> Result<D, Error> {
 }
 
 /// Reads TOML into its layout, with the parser's words on one line.
-pub(crate) fn layout<T: serde::de::DeserializeOwned>(
+pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
     kind: &'static str,
     name: &str,
     text: &str,

@@ -12,7 +12,7 @@ use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
 
 /// Steps a revolution for speeds: a motor of 200 steps, in eighths.
 const PULSES_PER_REVOLUTION: f64 = 1600.0;
-/// And of this travel of a revolution, in mm.
+/// Travel of a revolution for speeds, in mm.
 pub const TRAVEL_MM: f64 = 5.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct JudgedNumber {
 pub struct SoftwareSteps {
     pub base_period_ns: i64,
     pub pulses_per_s: f64,
-    /// The same as a speed, of a motor of 200 steps in eighths and a travel of 5 mm per revolution.
+    /// Speed in mm/min at this rate, of a motor of 200 steps in eighths and a travel of 5 mm per revolution.
     pub mm_per_min: f64,
 }
 
@@ -37,12 +37,12 @@ impl JudgedNumber {
     /// Judges a largest lateness of at least 0, for one purpose or all usual ones.
     pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, Error> {
         let verdict = Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
-        let steps = if late_ns > TOO_LATE_NS { None } else { Some(steps(late_ns)?) };
+        let steps = if late_ns > TOO_LATE_NS { None } else { Some(software_steps(late_ns)?) };
         Ok(JudgedNumber { late_ns, verdict, steps })
     }
 }
 
-fn steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
+fn software_steps(late_ns: i64) -> Result<SoftwareSteps, Error> {
     let drive: Drive = catalog::find("stepconf", None)?;
     let conf = stepconf(late_ns, &drive);
     let mm_per_min = conf.max_rate_hz / PULSES_PER_REVOLUTION * TRAVEL_MM * 60.0;

@@ -51,7 +51,7 @@ impl Dimension {
         }
     }
 
-    fn known(self) -> String {
+    fn unit_list(self) -> String {
         self.units().iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join(", ")
     }
 }
@@ -63,7 +63,7 @@ pub const OZ_IN: f64 = 0.028349523125 * 9.80665 * 0.0254;
 const PLAUSIBLE: std::ops::Range<f64> = 1e-18..1e12;
 
 /// A unit without the signs that people place differently: `N*m`, `N·m`, `Nm` and `N m` are one.
-fn plain(unit: &str) -> String {
+fn normalized_unit(unit: &str) -> String {
     unit.chars()
         .filter_map(|c| match c {
             ' ' | '*' | '·' | '-' | '.' | '^' | '_' => None,
@@ -104,20 +104,21 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Error
                 "{field} is {text:?}, which does not start with a number: write it like \"1.2 {example}\""
             ))
         })?;
-    let wanted = plain(unit);
+    let wanted = normalized_unit(unit);
     if wanted.is_empty() {
         return Err(Error::bad_use(format!(
             "{field} is {trimmed:?} without a unit: write one of {}, such as \"{trimmed} {example}\"",
-            dimension.known()
+            dimension.unit_list()
         )));
     }
-    let exact = units.iter().find(|(u, _)| plain(u) == wanted);
-    let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
+    let exact = units.iter().find(|(u, _)| normalized_unit(u) == wanted);
+    let found =
+        exact.or_else(|| units.iter().find(|(u, _)| normalized_unit(u).eq_ignore_ascii_case(&wanted)));
     let (_, factor) = found.ok_or_else(|| {
         // A text that begins like a unit is completed in the hint: mm/rev for mm.
-        let meant = units.iter().find(|(u, _)| plain(u).starts_with(&wanted));
+        let meant = units.iter().find(|(u, _)| normalized_unit(u).starts_with(&wanted));
         let meant = meant.map_or_else(String::new, |(u, _)| format!("; did you mean {number}{u}?"));
-        let known = dimension.known() + &meant;
+        let known = dimension.unit_list() + &meant;
         let unit = unit.trim();
         Error::bad_use(format!("{field} is {text:?}, and {unit:?} is not a unit for it: use {known}"))
     })?;

@@ -9,9 +9,9 @@ use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
-    Design, Judged, OverrunAction, Plant, Question, ServoResult, TaskTiming, Wishes,
+    AssessmentOptions, Design, OverrunAction, Plant, ServoResult, SingleTaskLoop, TaskTiming, TimingSource,
 };
-use jitterlab_motion::stepper::{AxisAsked, AxisFacts, StepperQuestion, checked_simulation_ns};
+use jitterlab_motion::stepper::{AxisFacts, AxisRequest, StepperQuestion, checked_simulation_ns};
 use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
@@ -51,8 +51,8 @@ impl Options {
         left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).or_raise())
     }
 
-    fn axis(&mut self) -> PyResult<AxisAsked> {
-        Ok(AxisAsked {
+    fn axis(&mut self) -> PyResult<AxisRequest> {
+        Ok(AxisRequest {
             motor: self.text("motor"),
             frame: self.parse("frame")?,
             torque_nm: self.quantity("torque", Dimension::Torque)?,
@@ -139,7 +139,7 @@ pub(crate) fn servo(
     let (period_ns, execution) = (asked.read("period", parse_period_ns)?, asked.text("execution"));
     let task = asked.text("task");
     asked.refuse_unread()?;
-    let wishes = Wishes {
+    let wishes = AssessmentOptions {
         references: references.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         misses: misses.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         redesign,
@@ -148,7 +148,8 @@ pub(crate) fn servo(
     run_interruptibly(py, move || {
         let question = |period_ns: i64, measured: Option<OverrunAction>| {
             let overrun = overrun.or(measured).unwrap_or_default();
-            let question = Question { timing, overrun, design_delay_ns, ..Question::new(plant, period_ns) };
+            let question =
+                SingleTaskLoop { timing, overrun, design_delay_ns, ..SingleTaskLoop::new(plant, period_ns) };
             question.ideal().map(|_| question)
         };
         let result = match (run, execution) {
@@ -162,12 +163,12 @@ pub(crate) fn servo(
                 let question = question(period_ns.ok_or_else(error::no_period)?, None)?;
                 match times {
                     Some(times) => ServoResult::under_execution(&question, &times, &wishes.misses)?,
-                    None => ServoResult::alone(&question)?,
+                    None => ServoResult::without_run(&question)?,
                 }
             }
         };
         let warnings = match &result.judged {
-            Judged::Run(judged) => judged.run.warnings.clone(),
+            TimingSource::Run(judged) => judged.run.warnings.clone(),
             _ => Vec::new(),
         };
         Ok::<_, Error>(Answer::new(result, warnings))

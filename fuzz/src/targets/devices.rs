@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use jitterlab_motion::catalog::Device;
-use jitterlab_motion::servo::{Design, Plant, PlantOfLoops, Question, ServoResult, Several, TaskTiming};
+use jitterlab_motion::servo::{
+    Design, MultiTaskLoop, Plant, PlantResult, ServoResult, SingleTaskLoop, TaskTiming,
+};
 use jitterlab_motion::stepper::{Axis, AxisFacts, Drive, Motor, StepperQuestion};
 
 /// A TOML file as each kind of device, and what another program wrote; what takes long: what is first asked of them.
 pub fn devices(folder: &Path, data: &[u8], long: bool) {
-    if let Some(Ok(plant)) = Plant::imported(&super::file(folder, "plant.json", data)) {
+    if let Some(Ok(plant)) = Plant::import(&super::file(folder, "plant.json", data)) {
         closed(Plant { design: Design::StateFeedback, ..plant }, long);
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -32,8 +34,10 @@ fn closed(plant: Plant, long: bool) {
         return;
     }
     if plant.loops.is_empty() {
-        let _ = ServoResult::alone(&Question::new(plant, 1_000_000));
-    } else if let Ok(several) = Several::bind(&[(None, plant)], &[], None, TaskTiming::default()) {
-        several.iter().for_each(|plant| drop(PlantOfLoops::alone(plant)));
+        let _ = ServoResult::without_run(&SingleTaskLoop::new(plant, 1_000_000));
+    } else if let Ok(several) =
+        MultiTaskLoop::from_assignments(&[(None, plant)], &[], None, TaskTiming::default())
+    {
+        several.iter().for_each(|plant| drop(PlantResult::without_run(plant)));
     }
 }

@@ -11,7 +11,7 @@ use jitterlab_model::distribution::Distribution;
 use jitterlab_model::{
     Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
 };
-use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
+use jitterlab_motion::servo::{AssessmentOptions, Design, Plant, ServoResult, SingleTaskLoop};
 use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_report::chart::Terminal;
@@ -95,8 +95,13 @@ fn servo(run: Run) {
         return;
     };
     let period_ns = task.stats.period_ns();
-    let question = Question::new(plant, period_ns);
-    let _ = ServoResult::under_run(&question, JudgedRun::from_task(&task), &trace[..], &Wishes::default());
+    let question = SingleTaskLoop::new(plant, period_ns);
+    let _ = ServoResult::under_run(
+        &question,
+        JudgedRun::from_task(&task),
+        &trace[..],
+        &AssessmentOptions::default(),
+    );
     let _ = Design::parse("pd:1:0.01", 1);
 }
 

@@ -9,7 +9,7 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, Fitness, Warning};
 use serde::Serialize;
 
-use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
+use super::{DoctorResult, DoctorStep, PurposeResult, SkipReason};
 
 /// A step that the user can take on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,9 +27,9 @@ pub enum Advice {
     AsRoot,
     /// Repeat it with the right to real-time priorities, which the container's administrator gives.
     ContainerRights,
-    /// The same on the machine itself.
+    /// Repeat the command on the machine itself, not on a virtual one.
     RealMachine,
-    /// The same outside the container, which hides causes and settings.
+    /// Repeat the command outside the container, which hides causes and settings.
     OutsideContainer,
     /// Keep the settings that were proven.
     Keep,
@@ -69,7 +69,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let in_container = facts.virtualisation.container.is_some();
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
-    let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
+    let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(SkipReason::Refused { .. })));
     let faults = || found.found.check.faults().into_iter();
     add(!good && faults().any(|check| check.id == "rt-group"), Advice::GroupTime);
     let lacks_rights = !found.asked.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
@@ -79,10 +79,11 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let is_cut = |warning: &Warning| matches!(warning, Warning::RecordingEnded { .. });
     let cut = found.found.before.run.warnings.iter().any(is_cut);
     add(!good && (cut || !found.asked.kept), Advice::Room);
-    add(!good && found.stood_still().is_some(), Advice::WithoutStop);
-    let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
+    add(!good && found.machine_stop().is_some(), Advice::WithoutStop);
+    let short =
+        |purpose: &PurposeResult| matches!(purpose.final_verdict().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
-    add(found.worth_keeping(), Advice::Keep);
+    add(found.has_setting_worth_keeping(), Advice::Keep);
     // A proven or likely cause inside this machine can be removed, wherever the machine runs.
     let main = found.main_cause().filter(|_| !good);
     let is_ours = |row: &CauseRow| row.proven + row.likely > 0.5 && row.cause.class != CauseClass::Outside;
@@ -101,13 +102,13 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     };
     let real_time = facts.kernel.preemption == Some(Preemption::RealTime);
     add(own && !real_time && lacks("preempt-rt"), Advice::RealTimeKernel);
-    let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
+    let steps = found.open_first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
     add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
-    add(found.wants_step_card(), Advice::StepCard);
+    add(found.needs_step_card(), Advice::StepCard);
     let (parameters, place) =
         (found.found.check.kernel_parameters.clone(), found.found.check.kernel_parameters_place);
     add(own && !parameters.is_empty(), Advice::KernelParameters { parameters, place });
-    let checks = found.first_steps(|kind| kind == RemedyKind::Machine);
+    let checks = found.open_first_steps(|kind| kind == RemedyKind::Machine);
     let outside = main.is_some_and(|(_, row)| row.cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
     let measured_ns = found.found.before.run.measured_ns().unwrap_or(0);
@@ -122,7 +123,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
 impl DoctorResult {
     /// Stop of the whole machine in the measurement that decides.
     #[must_use]
-    pub fn stood_still(&self) -> Option<Caveat> {
+    pub fn machine_stop(&self) -> Option<Caveat> {
         Caveat::stood_still(&self.found.after.as_ref().unwrap_or(&self.found.before).run)
     }
 
@@ -156,7 +157,7 @@ impl DoctorResult {
     }
 
     /// The usual first steps of the job that are not done on this machine and can be this way, by the checks that name them.
-    fn first_steps(&self, way: impl Fn(RemedyKind) -> bool) -> Vec<String> {
+    fn open_first_steps(&self, way: impl Fn(RemedyKind) -> bool) -> Vec<String> {
         let faults = self.found.check.faults();
         let open = |id: &&&str| {
             let check = faults.iter().find(|check| check.id == **id);
@@ -166,19 +167,19 @@ impl DoctorResult {
     }
 
     /// True if at least one tried setting was proven to be worth keeping.
-    pub fn worth_keeping(&self) -> bool {
+    pub fn has_setting_worth_keeping(&self) -> bool {
         self.found.tuned.as_ref().is_some_and(|tuned| tuned.knobs_worth_keeping().next().is_some())
     }
 
     /// True if step pulses by software are not good, so that a card should make them.
-    fn wants_step_card(&self) -> bool {
-        let steps = self.purposes.iter().filter(|found| found.last().purpose.starts_with("step-"));
-        let mut tested = steps.filter(|found| found.last().untested.is_none());
-        tested.any(|found| found.last().fitness != Fitness::Good)
+    fn needs_step_card(&self) -> bool {
+        let steps = self.purposes.iter().filter(|found| found.final_verdict().purpose.starts_with("step-"));
+        let mut tested = steps.filter(|found| found.final_verdict().untested.is_none());
+        tested.any(|found| found.final_verdict().fitness != Fitness::Good)
     }
 
     /// Reason why a step was left out; `None` if it was done.
-    pub fn skipped(&self, step: DoctorStep) -> Option<&Skipped> {
+    pub fn skip_reason(&self, step: DoctorStep) -> Option<&SkipReason> {
         self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
     }
 }

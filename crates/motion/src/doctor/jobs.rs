@@ -10,14 +10,14 @@ pub struct Job {
     pub name: &'static str,
     /// Ways to do the job; the first is the default.
     #[serde(skip)]
-    pub ways: &'static [Way],
+    pub ways: &'static [JobMethod],
     /// The usual first steps of those who set such a computer up, in their order, by the checks that show whether they are done.
     #[serde(skip)]
     pub first_steps: &'static [&'static str],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Way {
+pub struct JobMethod {
     #[serde(rename = "way")]
     pub name: &'static str,
     /// The purposes that the computer has to serve, the most demanding first.
@@ -27,12 +27,12 @@ pub struct Way {
     pub any: bool,
 }
 
-const fn all(name: &'static str, purposes: &'static [&'static str]) -> Way {
-    Way { name, purposes, any: false }
+const fn needs_all(name: &'static str, purposes: &'static [&'static str]) -> JobMethod {
+    JobMethod { name, purposes, any: false }
 }
 
-const fn any(name: &'static str, purposes: &'static [&'static str]) -> Way {
-    Way { name, purposes, any: true }
+const fn needs_any(name: &'static str, purposes: &'static [&'static str]) -> JobMethod {
+    JobMethod { name, purposes, any: true }
 }
 
 /// LinuxCNC's manual and forum: latency first by the firmware (power saving, SMI), then a processor of its own, interrupts off
@@ -75,54 +75,58 @@ pub const JOBS: [Job; 4] = [
     Job {
         name: "cnc",
         ways: &[
-            any("unsure", &["step-50us", "servo-thread"]),
-            all("software", &["step-50us", "servo-thread"]),
-            all("card", &["servo-thread"]),
-            all("fieldbus", &["fieldbus-1ms"]),
+            needs_any("unsure", &["step-50us", "servo-thread"]),
+            needs_all("software", &["step-50us", "servo-thread"]),
+            needs_all("card", &["servo-thread"]),
+            needs_all("fieldbus", &["fieldbus-1ms"]),
         ],
         first_steps: CNC,
     },
     Job {
         name: "robot",
         ways: &[
-            any("unsure", &["robot-1khz", "fieldbus-1ms"]),
-            all("loop", &["robot-1khz"]),
-            all("fieldbus", &["fieldbus-1ms"]),
+            needs_any("unsure", &["robot-1khz", "fieldbus-1ms"]),
+            needs_all("loop", &["robot-1khz"]),
+            needs_all("fieldbus", &["fieldbus-1ms"]),
         ],
         first_steps: ROBOT,
     },
-    Job { name: "audio", ways: &[all("usual", &["audio"])], first_steps: AUDIO },
-    Job { name: "plc", ways: &[all("10ms", &["plc-10ms"]), all("1ms", &["fieldbus-1ms"])], first_steps: PLC },
+    Job { name: "audio", ways: &[needs_all("usual", &["audio"])], first_steps: AUDIO },
+    Job {
+        name: "plc",
+        ways: &[needs_all("10ms", &["plc-10ms"]), needs_all("1ms", &["fieldbus-1ms"])],
+        first_steps: PLC,
+    },
 ];
 
 /// Periods up to this are those of step generators.
 const LONGEST_STEP_NS: i64 = 100_000;
 
 impl Job {
-    pub fn named(name: &str) -> Option<&'static Job> {
+    pub fn by_name(name: &str) -> Option<&'static Job> {
         JOBS.iter().find(|job| job.name == name)
     }
 
-    pub fn way(&self, name: &str) -> Option<&'static Way> {
+    pub fn method(&self, name: &str) -> Option<&'static JobMethod> {
         self.ways.iter().find(|way| way.name == name)
     }
 }
 
-impl Way {
+impl JobMethod {
     /// The purposes, the most demanding first.
-    pub fn served(&self) -> impl Iterator<Item = &'static Purpose> + use<> {
+    pub fn served_purposes(&self) -> impl Iterator<Item = &'static Purpose> + use<> {
         self.purposes.iter().filter_map(|name| Purpose::by_name(name))
     }
 
     /// The task that shows whether a purpose is served.
-    pub fn task(purpose: &Purpose) -> TaskSpec {
+    pub fn task_for(purpose: &Purpose) -> TaskSpec {
         let name = if purpose.period_ns <= LONGEST_STEP_NS { "base" } else { "servo" };
         TaskSpec { name: name.into(), period_ns: purpose.period_ns, ..TaskSpec::default() }
     }
 
     /// The tasks that show all of them, each period once.
     pub fn tasks(&self) -> Vec<TaskSpec> {
-        let mut tasks: Vec<TaskSpec> = self.served().map(Way::task).collect();
+        let mut tasks: Vec<TaskSpec> = self.served_purposes().map(JobMethod::task_for).collect();
         tasks.dedup_by_key(|task| task.period_ns);
         tasks
     }
@@ -135,11 +139,13 @@ mod tests {
     #[test]
     fn every_way_is_of_purposes_that_exist_and_its_tasks_test_all_of_them() {
         for job in JOBS {
-            assert_eq!(Job::named(job.name), Some(&job));
+            assert_eq!(Job::by_name(job.name), Some(&job));
             for way in job.ways {
-                assert_eq!(way.served().count(), way.purposes.len(), "{} {}", job.name, way.name);
+                assert_eq!(way.served_purposes().count(), way.purposes.len(), "{} {}", job.name, way.name);
                 let tasks = way.tasks();
-                assert!(way.served().all(|p| tasks.iter().any(|task| p.is_tested_by(task.period_ns))));
+                assert!(
+                    way.served_purposes().all(|p| tasks.iter().any(|task| p.is_tested_by(task.period_ns)))
+                );
                 assert!(tasks.iter().enumerate().all(|(n, a)| tasks[..n].iter().all(|b| a.name != b.name)));
             }
         }

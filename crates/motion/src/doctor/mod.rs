@@ -1,16 +1,16 @@
 //! Fitness of a computer for a job: the findings of all steps of `doctor`, and advice.
 
 mod advice;
-mod earlier;
 mod jobs;
 mod plan;
+mod saved_examination;
 #[cfg(test)]
 mod tests;
 
 pub use advice::Advice;
-pub use earlier::{Earlier, Since};
-pub use jobs::{JOBS, Job, Way};
+pub use jobs::{JOBS, Job, JobMethod};
 pub use plan::{DoctorPlan, LEAST_NS, TUNES_FROM_NS};
+pub use saved_examination::{ChangesSince, SavedExamination};
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::TuneResult;
@@ -53,7 +53,7 @@ impl DoctorStep {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "kebab-case")]
-pub enum Skipped {
+pub enum SkipReason {
     NoTime,
     NotWanted,
     Refused { error: String },
@@ -62,15 +62,15 @@ pub enum Skipped {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StepTaken {
+pub struct StepOutcome {
     pub step: DoctorStep,
-    /// Why it was left out; `None` where it was done.
+    /// Reason for leaving it out; `None` where it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub skipped: Option<Skipped>,
+    pub skipped: Option<SkipReason>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PurposeFound {
+pub struct PurposeResult {
     /// As the computer was.
     pub before: PurposeVerdict,
     /// With everything set that was proven to help; `None` where nothing was, or it was not measured again.
@@ -78,19 +78,19 @@ pub struct PurposeFound {
     pub after: Option<PurposeVerdict>,
 }
 
-impl PurposeFound {
+impl PurposeResult {
     /// The latest verdict: after the changes if there is one, else before them.
-    pub fn last(&self) -> &PurposeVerdict {
+    pub fn final_verdict(&self) -> &PurposeVerdict {
         self.after.as_ref().unwrap_or(&self.before)
     }
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct DoctorAsked {
+pub struct DoctorRequest {
     #[serde(flatten)]
     pub job: &'static Job,
     #[serde(flatten)]
-    pub way: &'static Way,
+    pub way: &'static JobMethod,
     pub plan: DoctorPlan,
     /// True if root's rights are available.
     pub privileged: bool,
@@ -101,17 +101,17 @@ pub struct DoctorAsked {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorFindings {
-    pub steps: Vec<StepTaken>,
+    pub steps: Vec<StepOutcome>,
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
     pub before: MeasuredRun,
-    /// The same with the kernel's events recorded, where that was possible.
+    /// Run with the kernel's events recorded, where that was possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
     /// Effect of the timing on a stepper axis: as the computer was, then with the settings that helped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
-    /// The same to a control loop.
+    /// Effect of the timing on a control loop, in the same order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servo: Vec<ServoResult>,
     /// Settings that help.
@@ -125,16 +125,16 @@ pub struct DoctorFindings {
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
     #[serde(flatten)]
-    pub asked: DoctorAsked,
+    pub asked: DoctorRequest,
     /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
-    pub purposes: Vec<PurposeFound>,
+    pub purposes: Vec<PurposeResult>,
     /// Next steps for the user, the most useful first.
     pub advice: Vec<Advice>,
     /// Changes since the examination that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Since>,
+    pub since: Option<ChangesSince>,
     #[serde(flatten)]
     pub found: DoctorFindings,
 }
@@ -142,31 +142,32 @@ pub struct DoctorResult {
 impl DoctorResult {
     /// Adds the comparison with an earlier examination; `boot` is the kernel's identifier of this boot.
     #[must_use]
-    pub fn since(mut self, earlier: Option<&Earlier>, boot: Option<&String>) -> Self {
-        self.since = earlier.map(|earlier| Since::new(earlier, &self, boot));
+    pub fn since(mut self, saved_examination: Option<&SavedExamination>, boot: Option<&String>) -> Self {
+        self.since =
+            saved_examination.map(|saved_examination| ChangesSince::new(saved_examination, &self, boot));
         self
     }
 
-    pub fn new(asked: DoctorAsked, found: DoctorFindings) -> Self {
+    pub fn new(asked: DoctorRequest, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without a real-time priority, even a very late start says nothing about the computer: root's may be refused as well, by
         // its control group.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
         let is_ordinary = granted.into_iter().any(|granted| !granted.policy.is_real_time());
-        let purposes: Vec<PurposeFound> = asked
+        let purposes: Vec<PurposeResult> = asked
             .way
             .purposes
             .iter()
             .filter_map(|name| {
                 let of = |verdict: &Verdict| {
                     let purpose = verdict.purposes.iter().find(|p| p.purpose == *name).cloned()?;
-                    Some(if is_ordinary { untested_policy(purpose) } else { purpose })
+                    Some(if is_ordinary { with_untested_policy(purpose) } else { purpose })
                 };
                 let before = found.before.verdict.as_ref().and_then(of)?;
-                Some(PurposeFound { before, after: after.and_then(of) })
+                Some(PurposeResult { before, after: after.and_then(of) })
             })
             .collect();
-        let each = purposes.iter().map(|found| found.last().fitness);
+        let each = purposes.iter().map(|found| found.final_verdict().fitness);
         let fitness = if asked.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
         let mut result = DoctorResult { asked, fitness, purposes, advice: Vec::new(), since: None, found };
         result.advice = advice::advice(&result);
@@ -175,6 +176,6 @@ impl DoctorResult {
 }
 
 /// Changes a verdict to "cannot tell", because a real-time priority was refused.
-fn untested_policy(found: PurposeVerdict) -> PurposeVerdict {
+fn with_untested_policy(found: PurposeVerdict) -> PurposeVerdict {
     PurposeVerdict { fitness: Fitness::CannotTell, untested: Some(Untested::Policy), ..found }
 }

@@ -6,7 +6,7 @@ use jitterlab_model::facts::Program;
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats, Warning};
 
 /// Both tasks of a CNC machine, each with one start that is `late_ns` late.
-fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
+fn run(way: &JobMethod, late_ns: i64, policy: Policy) -> MeasuredRun {
     let mut info = RunInfo::new(Bench::Host, "monotonic", way.tasks());
     let mut all = Vec::new();
     for task in &mut info.tasks {
@@ -37,10 +37,10 @@ fn check(is_virtual: bool) -> CheckReport {
 }
 
 fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privileged: bool) -> DoctorResult {
-    let job = Job::named("cnc").unwrap();
-    let way = job.way(way).unwrap();
+    let job = Job::by_name("cnc").unwrap();
+    let way = job.method(way).unwrap();
     let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
-    let asked = DoctorAsked { job, way, plan, privileged, sudo: true, kept: true };
+    let asked = DoctorRequest { job, way, plan, privileged, sudo: true, kept: true };
     let found = DoctorFindings {
         check: check(is_virtual),
         before: run(way, late_ns, policy),
@@ -60,7 +60,7 @@ const FIFO: Policy = Policy::Fifo(80);
 fn one_way_of_several_is_enough_only_where_nothing_is_decided() {
     // 30 us: limited for step pulses of 50 us, good for a servo thread.
     let found = examined("unsure", 30_000, FIFO, false, true);
-    let each: Vec<Fitness> = found.purposes.iter().map(|purpose| purpose.last().fitness).collect();
+    let each: Vec<Fitness> = found.purposes.iter().map(|purpose| purpose.final_verdict().fitness).collect();
     assert_eq!((each, found.fitness), (vec![Fitness::Limited, Fitness::Good], Fitness::Good));
     assert_eq!(examined("software", 30_000, FIFO, false, true).fitness, Fitness::Limited);
     assert_eq!(examined("card", 30_000, FIFO, false, true).fitness, Fitness::Good);
@@ -73,7 +73,7 @@ fn what_is_measured_after_counts_and_what_was_before_is_kept() {
     let before = examined("card", 900_000, FIFO, false, true);
     let purpose = &mut found.purposes[0];
     purpose.after = Some(before.purposes[0].before.clone());
-    assert_eq!((purpose.before.fitness, purpose.last().fitness), (Fitness::Good, Fitness::Unfit));
+    assert_eq!((purpose.before.fitness, purpose.final_verdict().fitness), (Fitness::Good, Fitness::Unfit));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn fault(id: &str, kind: RemedyKind) -> Check {
 fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done() {
     let with = |job: &str, checks: Vec<Check>| {
         let mut found = examined("card", 300_000, FIFO, false, true);
-        found.asked.job = Job::named(job).unwrap();
+        found.asked.job = Job::by_name(job).unwrap();
         found.found.check.checks = checks;
         advice::advice(&found)
     };
@@ -174,7 +174,7 @@ fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_w
     first.found.check.checks =
         ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();
     let boot = |text: &str| Some(text.to_owned());
-    let earlier = Earlier::new(&first, boot("a"), Vec::new());
+    let earlier = SavedExamination::new(&first, boot("a"), Vec::new());
     assert_eq!(earlier.open, ["smi", "isolated-cpus", "preempt-rt"]);
     let mut second = examined("card", 30_000, FIFO, false, true);
     second.found.check.checks = vec![fault("smi", RemedyKind::Machine)];

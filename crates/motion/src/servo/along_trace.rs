@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::closed_loop::{Loop, LoopAction};
-use super::row_updates::flow_by;
+use super::row_updates::propagate_covariance;
 use super::timing::Moment;
 
 /// Between these two values, with a confidence of 95 %.
@@ -23,7 +23,7 @@ pub struct Interval {
 
 impl Interval {
     /// True if the value lies in the interval, both ends included.
-    pub fn holds(&self, value: f64) -> bool {
+    pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
@@ -51,7 +51,7 @@ pub struct CostStretch {
 }
 
 impl AlongTrace {
-    pub fn worst(&self) -> Option<CostStretch> {
+    pub fn worst_stretch(&self) -> Option<CostStretch> {
         self.curve.iter().copied().max_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 }
@@ -102,7 +102,7 @@ impl CovarianceAlongTrace {
                 p[i * size + j] = begin[(i, j)];
             }
         }
-        let controllers = closed.closings().len();
+        let controllers = closed.wirings().len();
         CovarianceAlongTrace {
             closed: closed.clone(),
             interval,
@@ -119,7 +119,8 @@ impl CovarianceAlongTrace {
         }
     }
 
-    pub fn pass(&mut self, moment: Moment) {
+    /// Carries the covariance to this moment, and through its event.
+    pub fn process(&mut self, moment: Moment) {
         match moment {
             Moment::Cut(time) => {
                 self.now = Some(time);
@@ -131,7 +132,7 @@ impl CovarianceAlongTrace {
                 if event.act == LoopAction::Sample {
                     self.measure_interval(time, event.by);
                 }
-                if let Some(rows) = self.closed.rows(event) {
+                if let Some(rows) = self.closed.update(event) {
                     rows.apply(&mut self.p, &mut self.scratch, self.size);
                 }
             }
@@ -144,8 +145,8 @@ impl CovarianceAlongTrace {
         self.curve.clear();
     }
 
-    /// Time passes from one time to another at this cost, without a change of the covariance.
-    pub(super) fn rest(&mut self, from_ns: i64, to_ns: i64, cost: f64) {
+    /// Adds a stretch of time at a constant cost rate, without a change of the covariance.
+    pub(super) fn add_constant_cost(&mut self, from_ns: i64, to_ns: i64, cost: f64) {
         if self.now.is_some() {
             self.flow_until(from_ns);
             self.now = None;
@@ -165,10 +166,12 @@ impl CovarianceAlongTrace {
             return;
         }
         self.now = Some(time);
-        let moving = self.closed.moving();
+        let moving = self.closed.moving_sizes();
         let (p, scratch, size) = (&mut self.p, &mut self.scratch, self.size);
         let mut cost = 0.0;
-        self.closed.table.each(stretch, |flow| cost += flow_by(p, scratch, size, moving, flow));
+        self.closed
+            .table
+            .for_each_flow(stretch, |flow| cost += propagate_covariance(p, scratch, size, moving, flow));
         self.cost += cost;
         self.time_ns += stretch;
         if self.curve_step_ns > 0 && self.time_ns - self.mark.0 >= self.curve_step_ns {

@@ -12,7 +12,7 @@ use nalgebra::DMatrix;
 use serde::Serialize;
 
 use super::krylov;
-use super::markov_chain::{Chain, Edge, Stationary, Stretches};
+use super::markov_chain::{Edge, MarkovChain, Stationary, StretchDistribution};
 
 /// Mean-square stability of a loop, with the memory that its cycles show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,9 +34,9 @@ pub enum Stability {
     },
 }
 
-/// Classes of cycles in a row, counted. The last cycles are followed by the first, so that each row has a next one.
+/// Counts of the sequences of cycle classes in a run; the first cycles follow the last, so that each has a next one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rows {
+pub(super) struct ClassSequences {
     longest: usize,
     counts: HashMap<u128, u64>,
     /// The latest classes, eight bits each.
@@ -58,13 +58,20 @@ const STAYS: f64 = 0.02;
 /// 97.5 % point of the normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-impl Rows {
-    pub fn new() -> Rows {
-        Rows { longest: LONGEST, counts: HashMap::new(), latest: 0, first: Vec::new(), passed: 0, again: 0 }
+impl ClassSequences {
+    pub fn new() -> ClassSequences {
+        ClassSequences {
+            longest: LONGEST,
+            counts: HashMap::new(),
+            latest: 0,
+            first: Vec::new(),
+            passed: 0,
+            again: 0,
+        }
     }
 
-    pub fn pass(&mut self, class: u8) {
-        let next = (self.latest << 8 | u128::from(class)) & mask(self.longest);
+    pub fn add_class(&mut self, class: u8) {
+        let next = (self.latest << 8 | u128::from(class)) & length_mask(self.longest);
         self.passed += 1;
         if self.first.len() < LONGEST {
             self.first.push(class);
@@ -73,95 +80,110 @@ impl Rows {
             self.again += 1;
             return;
         }
-        self.count();
-        self.latest = next & mask(self.longest);
+        self.flush_repetitions();
+        self.latest = next & length_mask(self.longest);
         self.again = u64::from(self.passed >= self.longest as u64);
     }
 
-    fn count(&mut self) {
+    fn flush_repetitions(&mut self) {
         if self.again > 0 {
             *self.counts.entry(self.latest).or_default() += std::mem::take(&mut self.again);
         }
         while self.counts.len() > MOST_ROWS && self.longest > 2 {
             self.longest -= 1;
-            self.counts = shortened(&self.counts, 1);
-            self.latest &= mask(self.longest);
+            self.counts = without_last_classes(&self.counts, 1);
+            self.latest &= length_mask(self.longest);
         }
     }
 
-    /// The rows as if the first cycles came again after the last.
-    fn closed(&self) -> Rows {
+    /// Counts as if the first cycles came again after the last.
+    fn wrapped_around(&self) -> ClassSequences {
         let mut all = self.clone();
         let again = self.first.iter().cycle().take(if self.first.is_empty() { 0 } else { self.longest - 1 });
-        again.for_each(|class| all.pass(*class));
-        all.count();
+        again.for_each(|class| all.add_class(*class));
+        all.flush_repetitions();
         all
     }
 
-    /// Number of occurrences of each row of this length, in the order of the rows.
-    fn of_length(&self, length: usize) -> Vec<(u128, u64)> {
-        let mut rows: Vec<(u128, u64)> = shortened(&self.counts, self.longest - length).into_iter().collect();
+    /// Number of occurrences of each sequence of this length, in the order of the sequences.
+    fn counts_of_length(&self, length: usize) -> Vec<(u128, u64)> {
+        let mut rows: Vec<(u128, u64)> =
+            without_last_classes(&self.counts, self.longest - length).into_iter().collect();
         rows.sort_unstable();
         rows
     }
 
     /// The chain whose states are the last `memory` cycles; `None` if it has too many states.
-    fn chain(&self, memory: usize, classes: &[Stretches], period_ns: i64) -> Option<Chain> {
+    fn markov_chain(
+        &self,
+        memory: usize,
+        classes: &[StretchDistribution],
+        period_ns: i64,
+    ) -> Option<MarkovChain> {
         if memory == 0 {
-            let all = classes.iter().skip(1).fold(classes.first()?.clone(), |all, class| all.with(class));
-            return Some(Chain::independent(&all, period_ns));
+            let all = classes.iter().skip(1).fold(classes.first()?.clone(), |all, class| all.merged(class));
+            return Some(MarkovChain::independent(&all, period_ns));
         }
-        let states = self.of_length(memory);
+        let states = self.counts_of_length(memory);
         if states.len() > MOST_STATES {
             return None;
         }
         let number = |row: u128| states.binary_search_by_key(&row, |state| state.0).ok();
         let edge = |(row, count): (u128, u64)| {
-            let (from, to) = (number(row >> 8)?, number(row & mask(memory))?);
+            let (from, to) = (number(row >> 8)?, number(row & length_mask(memory))?);
             let factor = count as f64 / states[from].1 as f64;
             Some(Edge { from, to, stretches: usize::from((row >> 8) as u8), factor })
         };
-        let edges = self.of_length(memory + 1).into_iter().filter_map(edge).collect();
-        Some(Chain::new(states.len(), classes.iter().map(Stretches::normalised).collect(), edges, period_ns))
+        let edges = self.counts_of_length(memory + 1).into_iter().filter_map(edge).collect();
+        Some(MarkovChain::new(
+            states.len(),
+            classes.iter().map(StretchDistribution::normalised).collect(),
+            edges,
+            period_ns,
+        ))
     }
 
-    /// Rows that came again at once and grow, and of each how probable it is at most that it comes again.
-    fn growing(&self, classes: &[Stretches]) -> Vec<Growing> {
-        let maps: Vec<DMatrix<f64>> = classes.iter().map(Stretches::mean_map).collect();
+    /// Sequences that were repeated at once and make a disturbance grow.
+    fn growing_sequences(&self, classes: &[StretchDistribution]) -> Vec<GrowingSequence> {
+        let maps: Vec<DMatrix<f64>> = classes.iter().map(StretchDistribution::mean_map).collect();
         let mut found = Vec::new();
         for length in 1..=self.longest / 2 {
-            let came = self.of_length(length);
-            let mut repeated = self.of_length(2 * length);
-            repeated.retain(|(row, _)| row >> (8 * length) == row & mask(length));
+            let came = self.counts_of_length(length);
+            let mut repeated = self.counts_of_length(2 * length);
+            repeated.retain(|(row, _)| row >> (8 * length) == row & length_mask(length));
             repeated.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             for (row, again) in repeated.into_iter().take(MOST_REPEATED) {
-                let row = row & mask(length);
+                let row = row & length_mask(length);
                 let letters = (0..length).rev().map(|place| usize::from((row >> (8 * place)) as u8));
                 let map = letters.map(|class| &maps[class]).fold(None, |all: Option<DMatrix<f64>>, map| {
                     Some(all.map_or_else(|| map.clone(), |all| map * all))
                 });
-                let growth = map.map_or(0.0, |map| krylov::radius(&map));
+                let growth = map.map_or(0.0, |map| krylov::spectral_radius(&map));
                 if growth >= 1.0 {
                     let count = came.binary_search_by_key(&row, |c| c.0).map_or(again, |place| came[place].1);
-                    found.push(Growing { length, came: count, again, growth });
+                    found.push(GrowingSequence { length, came: count, again, growth });
                 }
             }
         }
         found
     }
 
-    /// Stability of the loop, its rates from a chain with enough memory, and that memory in cycles.
-    pub fn stability(&self, classes: &[Stretches], period_ns: i64) -> (Stability, Stationary, usize) {
-        let rows = self.closed();
-        let growing = rows.growing(classes);
-        let may_last = |row: &&Growing| row.at_most() * row.growth >= 1.0;
+    /// Stability of the loop, its spectral radii from a chain with enough memory, and that memory in cycles.
+    pub fn stability(
+        &self,
+        classes: &[StretchDistribution],
+        period_ns: i64,
+    ) -> (Stability, Stationary, usize) {
+        let rows = self.wrapped_around();
+        let growing = rows.growing_sequences(classes);
+        let may_last = |row: &&GrowingSequence| row.repeat_probability_limit() * row.growth >= 1.0;
         let needed = growing.iter().map(|row| row.length).max().unwrap_or(0);
         let mut found: Option<(Stationary, usize)> = None;
         let mut unstable: Option<(Stationary, usize)> = None;
         let (mut moves, mut stays) = (0.0, false);
         for memory in 0..rows.longest {
-            let Some(chain) = rows.chain(memory, classes, period_ns) else { break };
-            let now = chain.rates();
+            let Some(chain) = rows.markov_chain(memory, classes, period_ns) else { break };
+            let now = chain.spectral_radii();
             let log = now.radius_per_period.ln();
             let before = found.replace((now.clone(), memory));
             moves = before.map_or(f64::INFINITY, |(before, _)| log - before.radius_per_period.ln());
@@ -195,17 +217,18 @@ impl Rows {
     }
 }
 
-struct Growing {
+/// A sequence of cycles that was repeated at once and makes a disturbance grow.
+struct GrowingSequence {
     length: usize,
     came: u64,
     again: u64,
-    /// Of the second moment.
+    /// Spectral radius of its map of the covariance.
     growth: f64,
 }
 
-impl Growing {
+impl GrowingSequence {
     /// Upper confidence limit of the probability that it repeats at once (Wilson 1927).
-    fn at_most(&self) -> f64 {
+    fn repeat_probability_limit(&self) -> f64 {
         let (n, square) = (self.came.max(1) as f64, NORMAL * NORMAL);
         let q = (self.again as f64 / n).min(1.0);
         let spread = NORMAL * (q * (1.0 - q) / n + square / (4.0 * n * n)).sqrt();
@@ -213,12 +236,12 @@ impl Growing {
     }
 }
 
-fn mask(length: usize) -> u128 {
+fn length_mask(length: usize) -> u128 {
     if length >= LONGEST { u128::MAX } else { (1 << (8 * length)) - 1 }
 }
 
-/// The same rows without their last classes.
-fn shortened(counts: &HashMap<u128, u64>, by: usize) -> HashMap<u128, u64> {
+/// Counts of the sequences without their last `by` classes.
+fn without_last_classes(counts: &HashMap<u128, u64>, by: usize) -> HashMap<u128, u64> {
     let mut shorter = HashMap::new();
     for (row, count) in counts {
         *shorter.entry(if by >= LONGEST { 0 } else { row >> (8 * by) }).or_default() += count;
@@ -230,47 +253,62 @@ fn shortened(counts: &HashMap<u128, u64>, by: usize) -> HashMap<u128, u64> {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{Execution, GivenTask, Plant, Question};
+    use crate::servo::{Execution, GivenTask, Plant, SingleTaskLoop};
     use jitterlab_analysis::random::Random;
 
     const MS: i64 = 1_000_000;
 
     /// Cycles of 0.5 h that continue with probability 0.995, and a row of others that repeats with
     /// probability `q`: the stretches of both, and their order.
-    fn regimes(period_ns: i64, action: &str, row: &str, q: f64) -> (Vec<Stretches>, Rows) {
+    fn regimes(
+        period_ns: i64,
+        action: &str,
+        row: &str,
+        q: f64,
+    ) -> (Vec<StretchDistribution>, ClassSequences) {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
-        let question = Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) };
-        let mut closed = question.closed().unwrap();
+        let question =
+            SingleTaskLoop { overrun: action.parse().unwrap(), ..SingleTaskLoop::new(plant, period_ns) };
+        let mut closed = question.closed_loop().unwrap();
         let late = if action == "skip" { 2.5 } else { 1.5 };
         let mut of = |share: f64| {
             let time = (share * period_ns as f64).round();
-            let task = GivenTask { ..question.task(Execution::constant(time)) };
+            let task = GivenTask { ..question.task_with_execution(Execution::constant(time)) };
             let passed = if action == "skip" { share.floor() + 1.0 } else { 1.0 };
-            Stretches::from_flow(&task.passage(&mut closed, time), passed * period_ns as f64 * 1e-9)
+            StretchDistribution::from_flow(&task.passage(&mut closed, time), passed * period_ns as f64 * 1e-9)
         };
         let once = [of(0.5), of(late)];
         let mut counts = [0.0; 2];
-        let (mut rows, mut random, mut is_bad) = (Rows::new(), Random::new(7), false);
+        let (mut rows, mut random, mut is_bad) = (ClassSequences::new(), Random::new(7), false);
         for _ in 0..200_000 {
             if is_bad {
                 for letter in row.bytes().map(|letter| u8::from(letter != b'o')) {
-                    rows.pass(letter);
+                    rows.add_class(letter);
                     counts[usize::from(letter)] += 1.0;
                 }
                 is_bad = random.uniform() < q;
             } else {
-                rows.pass(0);
+                rows.add_class(0);
                 counts[0] += 1.0;
                 is_bad = random.uniform() >= 0.995;
             }
         }
-        let weighed = |(class, count): (&Stretches, f64)| class.weighed(count);
+        let weighed = |(class, count): (&StretchDistribution, f64)| class.times(count);
         (once.iter().zip(counts).map(weighed).collect(), rows)
     }
 
     /// The radius per period with this memory, in cycles.
-    fn radius(rows: &Rows, classes: &[Stretches], memory: usize, period_ns: i64) -> f64 {
-        rows.closed().chain(memory, classes, period_ns).unwrap().rates().radius_per_period
+    fn spectral_radius(
+        rows: &ClassSequences,
+        classes: &[StretchDistribution],
+        memory: usize,
+        period_ns: i64,
+    ) -> f64 {
+        rows.wrapped_around()
+            .markov_chain(memory, classes, period_ns)
+            .unwrap()
+            .spectral_radii()
+            .radius_per_period
     }
 
     fn near(found: f64, expected: f64) {
@@ -287,8 +325,8 @@ mod tests {
             (4 * MS, "skip", "Lo", 0.8, [0.755141, 0.753232, 0.959404]),
         ] {
             let (classes, rows) = regimes(period_ns, action, row, q);
-            near(radius(&rows, &classes, 0, period_ns), alone);
-            near(radius(&rows, &classes, 1, period_ns), one);
+            near(spectral_radius(&rows, &classes, 0, period_ns), alone);
+            near(spectral_radius(&rows, &classes, 1, period_ns), one);
             let (stability, rates, memory) = rows.stability(&classes, period_ns);
             near(rates.radius_per_period, truth);
             let expected = if truth < 1.0 { Stability::Stable } else { Stability::Unstable };
@@ -300,22 +338,22 @@ mod tests {
     fn what_came_again_too_seldom_to_tell_is_not_called_stable() {
         let (classes, _) = regimes(4 * MS, "skip", "L", 0.5);
         // Of three long jobs two were followed by another.
-        let mut rows = Rows::new();
-        (0..20_000).for_each(|k| rows.pass(u8::from((100..103).contains(&k))));
+        let mut rows = ClassSequences::new();
+        (0..20_000).for_each(|k| rows.add_class(u8::from((100..103).contains(&k))));
         let found = rows.stability(&classes, 4 * MS);
         assert_ne!(found.0, Stability::Stable, "{:?}", found.0);
         // A single occurrence shows nothing about others.
-        let mut rows = Rows::new();
-        (0..20_000).for_each(|k| rows.pass(u8::from(k == 100)));
+        let mut rows = ClassSequences::new();
+        (0..20_000).for_each(|k| rows.add_class(u8::from(k == 100)));
         assert_eq!(rows.stability(&classes, 4 * MS).0, Stability::Stable);
     }
 
     #[test]
     fn rows_of_many_classes_are_counted_as_far_as_they_fit() {
-        let (mut rows, mut random) = (Rows::new(), Random::new(1));
-        (0..100_000).for_each(|_| rows.pass((random.uniform() * 5.0) as u8));
+        let (mut rows, mut random) = (ClassSequences::new(), Random::new(1));
+        (0..100_000).for_each(|_| rows.add_class((random.uniform() * 5.0) as u8));
         assert!(rows.longest < 9 && rows.counts.len() <= MOST_ROWS);
-        let counted: u64 = rows.closed().of_length(1).iter().map(|row| row.1).sum();
+        let counted: u64 = rows.wrapped_around().counts_of_length(1).iter().map(|row| row.1).sum();
         assert!((99_980..=100_000).contains(&counted), "{counted}");
     }
 }

@@ -4,41 +4,44 @@ use nalgebra::DMatrix;
 
 use jitterlab_model::Error;
 
-use super::closed_loop::Closing;
+use super::closed_loop::ControllerWiring;
 use super::controller::Controller;
 use super::plant::Plant;
-use super::plant_loop::Writes;
+use super::plant_loop::LoopOutput;
 use crate::error;
 
-/// The controllers in their places, for tasks that each close some of a plant's loops (by number) at a period. Loops of one task
+/// The wired controllers of tasks that each close some of a plant's loops (by number) at a period. Loops of one task
 /// run one after the other, the outer ones first, each with the reference that was just computed.
-pub(super) fn closings(plant: &Plant, tasks: &[(i64, Vec<usize>)]) -> Result<Vec<Closing>, Error> {
-    tasks.iter().map(|(period_ns, loops)| closing(plant, *period_ns, loops)).collect()
+pub(super) fn task_wirings(
+    plant: &Plant,
+    tasks: &[(i64, Vec<usize>)],
+) -> Result<Vec<ControllerWiring>, Error> {
+    tasks.iter().map(|(period_ns, loops)| task_wiring(plant, *period_ns, loops)).collect()
 }
 
 /// Number of the held signal that a loop writes: the inputs, then the references that loops write, in the order of their loops.
-fn signal(plant: &Plant, writes: Writes) -> usize {
-    let is_written = |i: &usize| plant.loops.iter().any(|l| l.writes == Writes::Loop(*i));
+fn written_signal(plant: &Plant, writes: LoopOutput) -> usize {
+    let is_written = |i: &usize| plant.loops.iter().any(|l| l.writes == LoopOutput::Loop(*i));
     match writes {
-        Writes::Input(input) => input,
-        Writes::Loop(to) => plant.sizes().1 + (0..to).filter(is_written).count(),
+        LoopOutput::Input(input) => input,
+        LoopOutput::Loop(to) => plant.sizes().1 + (0..to).filter(is_written).count(),
     }
 }
 
-fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Error> {
+fn task_wiring(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<ControllerWiring, Error> {
     let mut loops = loops.to_vec();
     loops.sort_unstable();
     let of = |i: usize| &plant.loops[i];
     let controllers: Vec<Controller> = loops
         .iter()
-        .map(|i| of(*i).design.by_its_numbers(period_ns, 0.0))
+        .map(|i| of(*i).design.plant_independent_controller(period_ns, 0.0))
         .collect::<Option<_>>()
         .ok_or_else(|| error::loop_of_states(&plant.name))?;
-    let writer = |i: usize| plant.loops.iter().position(|l| l.writes == Writes::Loop(i));
+    let writer = |i: usize| plant.loops.iter().position(|l| l.writes == LoopOutput::Loop(i));
     // References that another task holds.
     let held: Vec<usize> =
         loops.iter().copied().filter(|i| writer(*i).is_some_and(|outer| !loops.contains(&outer))).collect();
-    let (count, states) = (loops.len(), controllers.iter().map(Controller::states).sum::<usize>());
+    let (count, states) = (loops.len(), controllers.iter().map(Controller::state_count).sum::<usize>());
     // If no other task holds one of its references, the outer loops' reference comes from outside.
     let references = held.len().max(1);
     // The data of a job: the states, the samples, the references.
@@ -47,7 +50,7 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Er
     let mut written: Vec<DMatrix<f64>> = Vec::new();
     let mut first = 0;
     for (place, (i, c)) in loops.iter().zip(&controllers).enumerate() {
-        let nc = c.states();
+        let nc = c.state_count();
         let reference = match writer(*i) {
             Some(outer) => match loops.iter().position(|l| *l == outer) {
                 Some(before) => written[before].clone(),
@@ -82,7 +85,7 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Er
     let mut outputs = DMatrix::zeros(count, known);
     written.iter().enumerate().for_each(|(i, row)| outputs.row_mut(i).copy_from(&row.row(0)));
     let columns = |m: &DMatrix<f64>, from: usize, count: usize| m.columns(from, count).into_owned();
-    let controller = Controller::given(
+    let controller = Controller::from_matrices(
         [
             columns(&next, 0, states),
             columns(&next, states, count),
@@ -94,10 +97,10 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Er
             columns(&outputs, states + count, references),
         ],
     );
-    Ok(Closing {
+    Ok(ControllerWiring {
         controller,
         reads: loops.iter().map(|i| of(*i).reads).collect(),
-        follows: held.iter().map(|i| signal(plant, Writes::Loop(*i))).collect(),
-        writes: loops.iter().map(|i| signal(plant, of(*i).writes)).collect(),
+        follows: held.iter().map(|i| written_signal(plant, LoopOutput::Loop(*i))).collect(),
+        writes: loops.iter().map(|i| written_signal(plant, of(*i).writes)).collect(),
     })
 }

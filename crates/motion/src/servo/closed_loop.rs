@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::controller::Controller;
 use super::flow_map::{Flow, FlowTable};
 use super::plant::Plant;
-use super::row_updates::{Fold, Rows};
+use super::row_updates::{PassageBuilder, RowUpdate};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LoopAction {
@@ -30,15 +30,15 @@ pub struct Event {
 }
 
 impl LoopAction {
-    /// The act of the only controller there is.
-    pub const fn alone(self) -> Event {
+    /// Event of this act by the only controller there is.
+    pub const fn as_only_task_event(self) -> Event {
         Event { by: 0, act: self }
     }
 }
 
-/// A controller in its place, with the signals that it reads and writes.
+/// A controller with the signals that it reads and writes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Closing {
+pub struct ControllerWiring {
     pub controller: Controller,
     /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
     pub reads: Vec<usize>,
@@ -48,11 +48,11 @@ pub struct Closing {
     pub writes: Vec<usize>,
 }
 
-impl Closing {
+impl ControllerWiring {
     /// A controller of all outputs and inputs of a plant.
-    pub fn whole(plant: &Plant, controller: &Controller) -> Closing {
+    pub fn for_all_signals(plant: &Plant, controller: &Controller) -> ControllerWiring {
         let (_, m, p) = plant.sizes();
-        Closing {
+        ControllerWiring {
             controller: controller.clone(),
             reads: (0..p).collect(),
             follows: Vec::new(),
@@ -61,7 +61,7 @@ impl Closing {
     }
 
     /// Number of values in a sample.
-    fn sampled(&self, plant: &Plant) -> usize {
+    fn sample_size(&self, plant: &Plant) -> usize {
         let seen = if self.controller.reads_states { plant.sizes().0 } else { self.reads.len() };
         seen + self.follows.len()
     }
@@ -74,6 +74,7 @@ struct Jump {
     noise: DMatrix<f64>,
 }
 
+/// First rows of a controller's states, computed outputs and sample in the loop's state.
 #[derive(Debug, Clone, PartialEq)]
 struct StateLayout {
     states: usize,
@@ -90,34 +91,34 @@ struct StateLayout {
 pub struct Loop {
     pub(super) table: FlowTable,
     plant: Plant,
-    closings: Vec<Closing>,
-    places: Vec<StateLayout>,
+    wirings: Vec<ControllerWiring>,
+    layouts: Vec<StateLayout>,
     held: usize,
     /// Outputs are written after the work is done.
     defers: bool,
     /// Effect of each act of each controller; outputs come before states.
-    rows: Vec<[Option<Rows>; 6]>,
+    rows: Vec<[Option<RowUpdate>; 6]>,
 }
 
 impl Loop {
     /// Closes the loop by one controller that writes when its work is done.
     pub fn new(plant: &Plant, controller: &Controller) -> Loop {
-        Loop::with_closings(plant, vec![Closing::whole(plant, controller)], false)
+        Loop::with_controllers(plant, vec![ControllerWiring::for_all_signals(plant, controller)], false)
     }
 
     /// Closes the loop by several controllers; `defers` keeps a place for outputs that are written later.
-    pub fn with_closings(plant: &Plant, closings: Vec<Closing>, defers: bool) -> Loop {
+    pub fn with_controllers(plant: &Plant, wirings: Vec<ControllerWiring>, defers: bool) -> Loop {
         let (n, m, _) = plant.sizes();
-        let held = closings.iter().flat_map(|c| &c.writes).map(|signal| signal + 1).fold(m, usize::max);
+        let held = wirings.iter().flat_map(|c| &c.writes).map(|signal| signal + 1).fold(m, usize::max);
         let mut next = n + held;
         let mut take = |size: usize| {
             next += size;
             next - size
         };
-        let states: Vec<usize> = closings.iter().map(|c| take(c.controller.states())).collect();
+        let states: Vec<usize> = wirings.iter().map(|c| take(c.controller.state_count())).collect();
         let computed: Vec<usize> =
-            closings.iter().map(|c| take(if defers { c.writes.len() } else { 0 })).collect();
-        let sampled: Vec<usize> = closings.iter().map(|c| take(c.sampled(plant))).collect();
+            wirings.iter().map(|c| take(if defers { c.writes.len() } else { 0 })).collect();
+        let sampled: Vec<usize> = wirings.iter().map(|c| take(c.sample_size(plant))).collect();
         let place = |i: usize| StateLayout { states: states[i], computed: computed[i], sampled: sampled[i] };
         let mut input = plant.b.clone().resize_horizontally(held, 0.0);
         input.columns_mut(m, held - m).fill(0.0);
@@ -126,21 +127,21 @@ impl Loop {
         let mut closed = Loop {
             table: FlowTable::new(&plant.a, &input, &plant.process_noise, &cost),
             plant: plant.clone(),
-            places: (0..closings.len()).map(place).collect(),
+            layouts: (0..wirings.len()).map(place).collect(),
             rows: Vec::new(),
-            closings,
+            wirings,
             held,
             defers,
         };
-        closed.rows = (0..closed.closings.len()).map(|by| closed.rows_of(by)).collect();
+        closed.rows = (0..closed.wirings.len()).map(|by| closed.all_updates(by)).collect();
         closed
     }
 
-    /// The same plant closed by another controller of all its outputs.
+    /// Loop of the plant with another controller of all its outputs.
     #[must_use]
-    pub(super) fn closed_anew(self, controller: &Controller) -> Loop {
-        let closing = Closing::whole(&self.plant, controller);
-        let other = Loop::with_closings(&self.plant, vec![closing], self.defers);
+    pub(super) fn with_controller(self, controller: &Controller) -> Loop {
+        let closing = ControllerWiring::for_all_signals(&self.plant, controller);
+        let other = Loop::with_controllers(&self.plant, vec![closing], self.defers);
         Loop { table: self.table, ..other }
     }
 
@@ -148,85 +149,94 @@ impl Loop {
         &self.plant
     }
 
-    pub fn closings(&self) -> &[Closing] {
-        &self.closings
+    pub fn wirings(&self) -> &[ControllerWiring] {
+        &self.wirings
     }
 
     /// Number of plant states, and of these with the held signals: what moves between events.
-    pub(super) fn moving(&self) -> (usize, usize) {
+    pub(super) fn moving_sizes(&self) -> (usize, usize) {
         let n = self.plant.sizes().0;
         (n, n + self.held)
     }
 
     pub fn order(&self) -> usize {
-        let last = self.closings.iter().zip(&self.places).map(|(c, p)| p.sampled + c.sampled(&self.plant));
-        last.max().unwrap_or(self.moving().1)
+        let last =
+            self.wirings.iter().zip(&self.layouts).map(|(c, p)| p.sampled + c.sample_size(&self.plant));
+        last.max().unwrap_or(self.moving_sizes().1)
     }
 
     /// Size of the leading part of the state that lives on where no job is running: all but the samples.
-    pub fn lasting(&self) -> usize {
-        self.places.iter().map(|p| p.sampled).min().unwrap_or(self.moving().1)
+    pub fn lasting_size(&self) -> usize {
+        self.layouts.iter().map(|p| p.sampled).min().unwrap_or(self.moving_sizes().1)
     }
 
     /// True if every controller supports this act.
-    pub fn can(&self, act: LoopAction) -> bool {
+    pub fn supports(&self, act: LoopAction) -> bool {
         self.rows.iter().all(|rows| rows[act as usize].is_some())
     }
 
     /// Outputs of the plant that are to follow a reference from outside, by number.
-    pub fn followed(&self) -> Vec<usize> {
-        let outer = self.closings.iter().filter(|closing| closing.follows.is_empty());
+    pub fn followed_outputs(&self) -> Vec<usize> {
+        let outer = self.wirings.iter().filter(|closing| closing.follows.is_empty());
         outer.flat_map(|closing| closing.reads.iter().copied()).collect()
     }
 
-    pub(super) fn rows(&self, event: Event) -> Option<&Rows> {
+    pub(super) fn update(&self, event: Event) -> Option<&RowUpdate> {
         self.rows.get(usize::from(event.by)).and_then(|rows| rows[event.act as usize].as_ref())
     }
 
-    /// From the next sample on, a controller computes with this interval (see [`Controller::set_interval`]).
+    /// Makes a controller compute with this interval from the next sample on (see [`Controller::set_interval`]).
     pub(super) fn set_interval(&mut self, by: u8, interval_s: f64) {
         let by = usize::from(by);
-        if let Some(closing) = self.closings.get_mut(by) {
+        if let Some(closing) = self.wirings.get_mut(by) {
             closing.controller.set_interval(interval_s);
-            self.rows[by] = self.rows_of(by);
+            self.rows[by] = self.all_updates(by);
         }
     }
 
-    /// All acts of a controller, in the order of [`LoopAction`].
-    fn rows_of(&self, by: usize) -> [Option<Rows>; 6] {
-        let finish = self.writing(by, true);
-        let compute = self.defers.then(|| self.writing(by, false));
+    /// Effect of each act of a controller, in the order of [`LoopAction`].
+    fn all_updates(&self, by: usize) -> [Option<RowUpdate>; 6] {
+        let finish = self.writing_jump(by, true);
+        let compute = self.defers.then(|| self.writing_jump(by, false));
         let write = self.defers.then(|| {
-            let (closing, place) = (&self.closings[by], &self.places[by]);
-            let mut jump = self.still(self.outputs(by));
+            let (closing, place) = (&self.wirings[by], &self.layouts[by]);
+            let mut jump = self.zero_rows_jump(self.output_rows(by));
             (0..closing.writes.len()).for_each(|i| jump.gain[(i, place.computed + i)] = 1.0);
             jump
         });
-        let zero = self.still(self.outputs(by));
-        let all = [Some(self.sampling(by)), Some(finish), compute, write, Some(zero), self.predicting(by)];
-        all.map(|jump| jump.map(|jump| Rows::new(&jump.rows, &jump.gain, &jump.noise)))
+        let zero = self.zero_rows_jump(self.output_rows(by));
+        let all = [
+            Some(self.sampling_jump(by)),
+            Some(finish),
+            compute,
+            write,
+            Some(zero),
+            self.prediction_jump(by),
+        ];
+        all.map(|jump| jump.map(|jump| RowUpdate::new(&jump.rows, &jump.gain, &jump.noise)))
     }
 
     /// Rows of the signals that a controller writes.
-    fn outputs(&self, by: usize) -> Vec<usize> {
-        self.closings[by].writes.iter().map(|signal| self.plant.sizes().0 + signal).collect()
+    fn output_rows(&self, by: usize) -> Vec<usize> {
+        self.wirings[by].writes.iter().map(|signal| self.plant.sizes().0 + signal).collect()
     }
 
-    fn states(&self, by: usize) -> impl Iterator<Item = usize> + use<> {
-        let from = self.places[by].states;
-        from..from + self.closings[by].controller.states()
+    fn state_rows(&self, by: usize) -> impl Iterator<Item = usize> + use<> {
+        let from = self.layouts[by].states;
+        from..from + self.wirings[by].controller.state_count()
     }
 
-    /// These rows become zero.
-    fn still(&self, rows: Vec<usize>) -> Jump {
+    /// Jump after which these rows are zero.
+    fn zero_rows_jump(&self, rows: Vec<usize>) -> Jump {
         let (count, size) = (rows.len(), self.order());
         Jump { rows, gain: DMatrix::zeros(count, size), noise: DMatrix::zeros(count, count) }
     }
 
-    fn sampling(&self, by: usize) -> Jump {
-        let (closing, from) = (&self.closings[by], self.places[by].sampled);
-        let (n, _) = self.moving();
-        let mut jump = self.still((from..from + closing.sampled(&self.plant)).collect());
+    /// Jump of the measurements and references into the rows of the sample.
+    fn sampling_jump(&self, by: usize) -> Jump {
+        let (closing, from) = (&self.wirings[by], self.layouts[by].sampled);
+        let (n, _) = self.moving_sizes();
+        let mut jump = self.zero_rows_jump((from..from + closing.sample_size(&self.plant)).collect());
         if closing.controller.reads_states {
             jump.gain.view_mut((0, 0), (n, n)).fill_with_identity();
         } else {
@@ -237,20 +247,21 @@ impl Loop {
                 }
             }
         }
-        let seen = closing.sampled(&self.plant) - closing.follows.len();
+        let seen = closing.sample_size(&self.plant) - closing.follows.len();
         for (i, signal) in closing.follows.iter().enumerate() {
             jump.gain[(seen + i, n + signal)] = 1.0;
         }
         jump
     }
 
-    /// The output goes where it is held, or waits to be written; the states are committed.
-    fn writing(&self, by: usize, at_once: bool) -> Jump {
-        let (closing, place) = (&self.closings[by], &self.places[by]);
+    /// Jump of the output to where it is held (`at_once`) or waits to be written; the states are committed.
+    fn writing_jump(&self, by: usize, at_once: bool) -> Jump {
+        let (closing, place) = (&self.wirings[by], &self.layouts[by]);
         let (c, m) = (&closing.controller, closing.writes.len());
-        let outputs = if at_once { self.outputs(by) } else { (place.computed..place.computed + m).collect() };
-        let mut jump = self.still(outputs.into_iter().chain(self.states(by)).collect());
-        let (nc, seen, followed) = (c.states(), c.d.ncols(), closing.follows.len());
+        let outputs =
+            if at_once { self.output_rows(by) } else { (place.computed..place.computed + m).collect() };
+        let mut jump = self.zero_rows_jump(outputs.into_iter().chain(self.state_rows(by)).collect());
+        let (nc, seen, followed) = (c.state_count(), c.d.ncols(), closing.follows.len());
         jump.gain.view_mut((0, place.states), (m, nc)).copy_from(&c.c);
         jump.gain.view_mut((m, place.states), (nc, nc)).copy_from(&c.a);
         jump.gain.view_mut((0, place.sampled), (m, seen)).copy_from(&c.d);
@@ -262,10 +273,11 @@ impl Loop {
         jump
     }
 
-    fn predicting(&self, by: usize) -> Option<Jump> {
-        let (closing, place) = (&self.closings[by], &self.places[by]);
+    fn prediction_jump(&self, by: usize) -> Option<Jump> {
+        let (closing, place) = (&self.wirings[by], &self.layouts[by]);
         let (a, c) = closing.controller.prediction.as_ref()?;
-        let mut jump = self.still(self.outputs(by).into_iter().chain(self.states(by)).collect());
+        let mut jump =
+            self.zero_rows_jump(self.output_rows(by).into_iter().chain(self.state_rows(by)).collect());
         let (m, nc) = (c.nrows(), a.nrows());
         jump.gain.view_mut((0, place.states), (m, nc)).copy_from(c);
         jump.gain.view_mut((m, place.states), (nc, nc)).copy_from(a);
@@ -275,16 +287,16 @@ impl Loop {
     /// Effect of a stretch of time with these events (times from its begin in ns, ascending) on the lasting
     /// part of the state. Samples must be taken within the stretch before they are used.
     pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
-        let mut fold = Fold::new(self.order(), self.lasting(), self.moving());
+        let mut fold = PassageBuilder::new(self.order(), self.lasting_size(), self.moving_sizes());
         let mut now = 0.0;
         for (time, event) in events {
-            self.table.each((time - now).round() as i64, |flow| fold.flow(flow));
+            self.table.for_each_flow((time - now).round() as i64, |flow| fold.add_flow(flow));
             now = f64::max(now, *time);
-            if let Some(rows) = self.rows(*event) {
-                fold.act(rows);
+            if let Some(rows) = self.update(*event) {
+                fold.add_update(rows);
             }
         }
-        self.table.each((length_ns - now).round() as i64, |flow| fold.flow(flow));
+        self.table.for_each_flow((length_ns - now).round() as i64, |flow| fold.add_flow(flow));
         fold.finish()
     }
 }

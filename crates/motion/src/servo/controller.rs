@@ -34,7 +34,7 @@ impl Design {
                  from zero to one period; shorten the work or lengthen the period"
             )));
         }
-        if delay_ns > 0 && !self.knows_delay() {
+        if delay_ns > 0 && !self.can_design_for_delay() {
             return fail(Error::bad_use(format!(
                 "its controller is given by its numbers, which no design for a delay of {delay_ns} ns changes: leave the delay out, \
                  or take a controller that is designed, such as lqg"
@@ -51,20 +51,20 @@ impl Design {
         }
         match self {
             Design::StateFeedback => {
-                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
-                Ok(sampled.feedback(plant, &sampled.optimal_gain()?))
+                let sampled = SampledPlant::new(plant, &mut table, period_ns, delay_ns);
+                Ok(sampled.state_feedback(plant, &sampled.optimal_gain()?))
             }
             Design::GivenFeedback(gain) => {
                 let (n, m, _) = plant.sizes();
-                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
-                Ok(sampled.feedback(plant, &gain.clone().resize_horizontally(n + m, 0.0)))
+                let sampled = SampledPlant::new(plant, &mut table, period_ns, delay_ns);
+                Ok(sampled.state_feedback(plant, &gain.clone().resize_horizontally(n + m, 0.0)))
             }
             Design::Lqg => {
-                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
-                sampled.filtered(plant, &whole, &sampled.optimal_gain()?)
+                let sampled = SampledPlant::new(plant, &mut table, period_ns, delay_ns);
+                sampled.kalman_feedback(plant, &whole, &sampled.optimal_gain()?)
             }
             Design::Unnamed | Design::Pid { .. } | Design::Discrete { .. } => {
-                self.by_its_numbers(period_ns, delay_ns as f64 * 1e-9).ok_or_else(|| {
+                self.plant_independent_controller(period_ns, delay_ns as f64 * 1e-9).ok_or_else(|| {
                     Error::bad_use(
                         "no controller is named: take --controller, such as pd:1.5:35ms, or add a table [controller] with its kind, \
                          such as kind = \"lqg\", or kind = \"pd\" with gain = 1.5 and derivative_time = \"35 ms\"",
@@ -76,13 +76,13 @@ impl Design {
     }
 
     /// The controller of a design that needs no plant, with `lead_s` more lead if it differentiates.
-    pub(super) fn by_its_numbers(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
+    pub(super) fn plant_independent_controller(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
         if let Design::Discrete { a, b, c, d } = self {
             // Written for the error, reference - output.
-            return Some(Controller::given([a.clone(), -b, b.clone()], [c.clone(), -d, d.clone()]));
+            return Some(Controller::from_matrices([a.clone(), -b, b.clone()], [c.clone(), -d, d.clone()]));
         }
         let part = |(k, ti, td): (f64, Option<f64>, f64)| (k, ti.map_or(0.0, f64::recip), td + lead_s);
-        Some(Controller::difference(self.loops()?.into_iter().map(part).collect(), period_ns))
+        Some(Controller::pd_or_pid(self.pid_parameters()?.into_iter().map(part).collect(), period_ns))
     }
 }
 
@@ -106,8 +106,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// By its matrices: how its states, a measurement and a reference make its next states, and its output.
-    pub(super) fn given(
+    /// Controller of these matrices: from states, measurement and reference to the next states, and to the output.
+    pub(super) fn from_matrices(
         [a, b, b_reference]: [DMatrix<f64>; 3],
         [c, d, d_reference]: [DMatrix<f64>; 3],
     ) -> Controller {
@@ -124,8 +124,8 @@ impl Controller {
         }
     }
 
-    /// PD or PID: states are the last error's negative (the output) and the integral.
-    fn difference(parts: Vec<(f64, f64, f64)>, period_ns: i64) -> Controller {
+    /// PD or PID controller; its states are the last error's negative (the output) and the integral.
+    fn pd_or_pid(parts: Vec<(f64, f64, f64)>, period_ns: i64) -> Controller {
         let p = parts.len();
         let with_integral = parts.iter().any(|part| part.1 != 0.0);
         let nc = if with_integral { 2 * p } else { p };
@@ -172,14 +172,14 @@ impl Controller {
         self.d_reference = -&self.d;
     }
 
-    pub fn states(&self) -> usize {
+    pub fn state_count(&self) -> usize {
         self.a.nrows()
     }
 }
 
 /// The plant from sample to sample with a constant delay from sampling to actuation: the state is extended by the
 /// input still held, [x; u_prev] (Astrom and Wittenmark, 3.2; Jitterbug's lqgdesign).
-pub(super) struct Sampled {
+pub(super) struct SampledPlant {
     pub a: DMatrix<f64>,
     pub b: DMatrix<f64>,
     /// Cost of a period on the state, on the input, and across.
@@ -188,8 +188,8 @@ pub(super) struct Sampled {
     pub cross: DMatrix<f64>,
 }
 
-impl Sampled {
-    pub fn new(plant: &Plant, table: &mut FlowTable, period_ns: i64, delay_ns: i64) -> Sampled {
+impl SampledPlant {
+    pub fn new(plant: &Plant, table: &mut FlowTable, period_ns: i64, delay_ns: i64) -> SampledPlant {
         let (n, m, _) = plant.sizes();
         let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
 
@@ -205,7 +205,7 @@ impl Sampled {
         next.view_mut((n, n + m), (m, m)).fill_with_identity();
 
         let k = n + m;
-        Sampled {
+        SampledPlant {
             a: next.columns(0, k).into_owned(),
             b: next.columns(k, m).into_owned(),
             q: cost.view((0, 0), (k, k)).into_owned(),
@@ -227,8 +227,8 @@ impl Sampled {
         at_rest.unwrap_or_else(|| DMatrix::zeros(m, p))
     }
 
-    /// u = -L [x; u_prev] from measured states; xc = u_prev.
-    pub fn feedback(&self, plant: &Plant, gain: &DMatrix<f64>) -> Controller {
+    /// Controller u = -L [x; u_prev] from measured states; xc = u_prev.
+    pub fn state_feedback(&self, plant: &Plant, gain: &DMatrix<f64>) -> Controller {
         let (n, m, _) = plant.sizes();
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
         let d_reference = self.reference_gain(plant, gain);
@@ -245,8 +245,13 @@ impl Sampled {
         }
     }
 
-    /// The same from a Kalman filter's estimate; `whole` is the flow of a period.
-    pub fn filtered(&self, plant: &Plant, whole: &Flow, gain: &DMatrix<f64>) -> Result<Controller, Error> {
+    /// Controller by a Kalman filter's estimate of the states; `whole` is the flow of a period.
+    pub fn kalman_feedback(
+        &self,
+        plant: &Plant,
+        whole: &Flow,
+        gain: &DMatrix<f64>,
+    ) -> Result<Controller, Error> {
         let (n, m, p) = plant.sizes();
         let k = n + m;
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());

@@ -42,7 +42,7 @@ pub struct LoopMargins {
 }
 
 impl LoopMargins {
-    /// With a constant delay from sampling to actuation; `None` for a loop that is unstable with it, and for a delay of more
+    /// Margins with a constant delay from sampling to actuation; `None` for a loop that is unstable with it, and for a delay of more
     /// than 64 periods, for which none are looked for.
     pub fn new(
         plant: &Plant,
@@ -72,7 +72,7 @@ impl LoopMargins {
     }
 
     /// The crossover with the smallest phase margin, whatever its sign.
-    pub fn nearest(&self) -> Option<PhaseMargin> {
+    pub fn smallest_phase_margin(&self) -> Option<PhaseMargin> {
         self.crossovers.iter().copied().min_by(|a, b| a.degrees.abs().total_cmp(&b.degrees.abs()))
     }
 
@@ -124,23 +124,23 @@ impl<'a> Crossings<'a> {
         let shift = 1.0 + 0.3 * poles.iter().map(|z| (z - 1.0).norm()).fold(0.0, f64::max);
         let scale = (k.norm() / b.norm()).sqrt();
         let scale = if scale.is_normal() { scale } else { 1.0 };
-        Crossings { sampled, channel, a, b: b * scale, k: k / scale, near: fans(&poles), shift }
+        Crossings { sampled, channel, a, b: b * scale, k: k / scale, near: angles_near_poles(&poles), shift }
     }
 
-    /// L at an angle.
-    fn gain(&self, theta: f64) -> Option<Complex<f64>> {
+    /// Loop gain L at an angle; `None` on a pole.
+    fn loop_gain(&self, theta: f64) -> Option<Complex<f64>> {
         self.sampled.return_ratio(self.channel, theta)
     }
 
     /// Angles in order: a grid, the poles' and these, and a value between each two of them.
-    fn points(&self, candidates: &[f64]) -> Vec<f64> {
+    fn candidate_angles(&self, candidates: &[f64]) -> Vec<f64> {
         let count = if self.a.nrows() > LARGEST { 2_000 } else { 120 };
         let grid = (0..=count).map(|k| LOWEST * (PI / LOWEST).powf(f64::from(k) / f64::from(count)));
-        sorted(grid.chain(self.near.iter().copied()).chain(candidates.iter().copied()))
+        with_midpoints(grid.chain(self.near.iter().copied()).chain(candidates.iter().copied()))
     }
 
     /// Angles of all eigenvalues z of A - z N.
-    fn angles(&self, a: DMatrix<f64>, n: &DMatrix<f64>) -> Vec<f64> {
+    fn eigenvalue_angles(&self, a: DMatrix<f64>, n: &DMatrix<f64>) -> Vec<f64> {
         if a.nrows() > 2 * LARGEST + 1 {
             return Vec::new();
         }
@@ -152,7 +152,7 @@ impl<'a> Crossings<'a> {
     }
 
     /// Angles at which |through - K (zI - A)^-1 B| may be this size.
-    fn at_size(&self, a: &DMatrix<f64>, through: f64, size: f64) -> Vec<f64> {
+    fn angles_with_gain(&self, a: &DMatrix<f64>, through: f64, size: f64) -> Vec<f64> {
         let n = a.nrows();
         let rest = size * size - through * through;
         let inner = a + &self.b * &self.k * (through / rest);
@@ -162,11 +162,11 @@ impl<'a> Crossings<'a> {
         m.view_mut((n, n), (n, n)).fill_with_identity();
         e.view_mut((n, 0), (n, n)).copy_from(&(self.k.transpose() * &self.k * (size * size / rest)));
         e.view_mut((n, n), (n, n)).copy_from(&inner.transpose());
-        self.angles(m, &e)
+        self.eigenvalue_angles(m, &e)
     }
 
     /// Angles at which L may be real.
-    fn at_real(&self) -> Vec<f64> {
+    fn angles_with_real_gain(&self) -> Vec<f64> {
         let n = self.a.nrows();
         let (mut m, mut e) = (DMatrix::zeros(2 * n + 1, 2 * n + 1), DMatrix::zeros(2 * n + 1, 2 * n + 1));
         m.view_mut((0, 0), (n, n)).copy_from(&self.a);
@@ -177,19 +177,19 @@ impl<'a> Crossings<'a> {
         e.view_mut((0, 0), (n, n)).fill_with_identity();
         e.view_mut((n, n), (n, n)).copy_from(&-self.a.transpose());
         e.view_mut((n, 2 * n), (n, 1)).copy_from(&-self.k.transpose());
-        self.angles(m, &e)
+        self.eigenvalue_angles(m, &e)
     }
 
     /// Angles at which something changes with the gain's crossing one.
-    pub fn with_gain<T: PartialEq + Copy>(&self, is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
-        changes(&self.points(&self.at_size(&self.a, 0.0, 1.0)), is)
+    pub fn changes_at_unit_gain<T: PartialEq + Copy>(&self, is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
+        value_changes(&self.candidate_angles(&self.angles_with_gain(&self.a, 0.0, 1.0)), is)
     }
 
     pub fn crossovers(&self, period_s: f64) -> Vec<PhaseMargin> {
-        let found = self.with_gain(|theta| Some(self.gain(theta)?.norm() > 1.0));
+        let found = self.changes_at_unit_gain(|theta| Some(self.loop_gain(theta)?.norm() > 1.0));
         let margin = |(theta, falls): (f64, bool)| {
             // Distance of the phase from -180 degrees, in -180..180.
-            let degrees = (-self.gain(theta)?).arg().to_degrees();
+            let degrees = (-self.loop_gain(theta)?).arg().to_degrees();
             Some(PhaseMargin { degrees, crossover_rad_per_s: theta / period_s, falls })
         };
         found.into_iter().filter_map(margin).collect()
@@ -197,12 +197,12 @@ impl<'a> Crossings<'a> {
 
     /// Factors of the gain with which a pole lies on the unit circle.
     fn gain_factors(&self) -> Vec<f64> {
-        let above = |theta| Some(self.gain(theta)?.im > 0.0);
-        let found = changes(&self.points(&self.at_real()), above);
+        let above = |theta| Some(self.loop_gain(theta)?.im > 0.0);
+        let found = value_changes(&self.candidate_angles(&self.angles_with_real_gain()), above);
         // At both ends it is real, unless it has no end there.
-        let ends = [0.0, PI].into_iter().filter_map(|theta| self.gain(theta));
+        let ends = [0.0, PI].into_iter().filter_map(|theta| self.loop_gain(theta));
         let ends = ends.filter(|l| l.norm() < 1e9 && l.im.abs() <= 1e-6 * l.re.abs());
-        let inner = found.into_iter().filter_map(|(theta, _)| self.gain(theta));
+        let inner = found.into_iter().filter_map(|(theta, _)| self.loop_gain(theta));
         // An infinite gain changes sign without being real: such points are dropped.
         let inner = inner.filter(|l| l.im.abs() <= 1e-6 * l.re.abs());
         ends.chain(inner).filter(|l| l.re < 0.0).map(|l| -1.0 / l.re).collect()
@@ -211,27 +211,28 @@ impl<'a> Crossings<'a> {
     /// The largest |1/(1 + L)|, and where it is.
     fn peak_sensitivity(&self) -> (f64, f64) {
         let closed = &self.a + &self.b * &self.k;
-        let size = |theta: f64| self.gain(theta).map_or(0.0, |l| (l + 1.0).norm().recip());
+        let size = |theta: f64| self.loop_gain(theta).map_or(0.0, |l| (l + 1.0).norm().recip());
         let mut best = (0.0, LOWEST);
-        let mut points = self.points(&[]);
+        let mut points = self.candidate_angles(&[]);
         for _ in 0..20 {
             let sizes: Vec<f64> = points.iter().map(|theta| size(*theta)).collect();
             let Some(top) = (0..points.len()).max_by(|a, b| sizes[*a].total_cmp(&sizes[*b])) else { break };
             let (low, high) = (points[top.saturating_sub(1)], points[(top + 1).min(points.len() - 1)]);
-            let found = highest(low, high, size);
+            let found = golden_section_maximum(low, high, size);
             if found.0 <= best.0 * (1.0 + 1e-9) {
                 break;
             }
             best = found;
-            points =
-                sorted(self.at_size(&closed, 1.0, best.0 * (1.0 + 1e-9)).into_iter().chain([LOWEST, PI]));
+            points = with_midpoints(
+                self.angles_with_gain(&closed, 1.0, best.0 * (1.0 + 1e-9)).into_iter().chain([LOWEST, PI]),
+            );
         }
         best
     }
 }
 
 /// Angles within some widths of poles.
-pub(super) fn fans(poles: &[Complex<f64>]) -> Vec<f64> {
+pub(super) fn angles_near_poles(poles: &[Complex<f64>]) -> Vec<f64> {
     const WIDTHS: [f64; 7] = [-5.0, -2.0, -0.7, 0.0, 0.7, 2.0, 5.0];
     let fan = |z: &Complex<f64>| {
         let (angle, width) = (z.arg().abs(), (z.norm() - 1.0).abs());
@@ -241,7 +242,7 @@ pub(super) fn fans(poles: &[Complex<f64>]) -> Vec<f64> {
 }
 
 /// Angles in order and once each, with a value between each two neighbours.
-fn sorted(angles: impl Iterator<Item = f64>) -> Vec<f64> {
+fn with_midpoints(angles: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut all: Vec<f64> = angles.filter(|theta| (LOWEST..=PI).contains(theta)).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
@@ -253,7 +254,10 @@ fn sorted(angles: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// Points where a value changes, found by bisection, each with the value before the change.
-pub(super) fn changes<T: PartialEq + Copy>(points: &[f64], is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
+pub(super) fn value_changes<T: PartialEq + Copy>(
+    points: &[f64],
+    is: impl Fn(f64) -> Option<T>,
+) -> Vec<(f64, T)> {
     let mut found = Vec::new();
     let known: Vec<(f64, T)> = points.iter().filter_map(|theta| Some((*theta, is(*theta)?))).collect();
     for pair in known.windows(2) {
@@ -271,7 +275,7 @@ pub(super) fn changes<T: PartialEq + Copy>(points: &[f64], is: impl Fn(f64) -> O
 }
 
 /// The highest value between two angles (golden section), and where it is.
-fn highest(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> (f64, f64) {
+fn golden_section_maximum(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> (f64, f64) {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let (mut left, mut right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut at_left, mut at_right) = (value(left), value(right));

@@ -6,17 +6,17 @@
 
 use std::collections::HashMap;
 
-use super::burst_stability::{Rows, Stability};
+use super::burst_stability::{ClassSequences, Stability};
 use super::closed_loop::{Event, Loop, LoopAction};
-use super::markov_chain::{Chain, Stationary, Stretches};
-use super::misses::{AtMost, Misses};
+use super::markov_chain::{MarkovChain, Stationary, StretchDistribution};
+use super::misses::{MissCounter, WeaklyHard};
 use super::overrun::MissedOutput;
-use super::timing::{Job, Moment, done};
+use super::timing::{Job, Moment, effective_event};
 use super::weakly_hard::Step;
 
 /// Cycles of each class that are kept; beyond it each second one, which counts twice, and so on.
 const KEPT: usize = 8_192;
-/// The same for the comparison of overrun actions.
+/// Cycles of each class that are kept for the comparison of overrun actions.
 pub(super) const FEW_KEPT: usize = 1_024;
 /// Most events of the cycles that are kept of a class.
 const MOST_EVENTS: usize = 1 << 18;
@@ -28,7 +28,7 @@ const SHOWN: usize = 256;
 /// Parts of a period to which the time of the last output is rounded when cycles are classified.
 const PARTS: f64 = 4.0;
 
-/// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
+/// Outputs due in each period: the period of the plant's one task, or the common multiple of several tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutputsPerPeriod {
     pub period_ns: i64,
@@ -37,8 +37,8 @@ pub(super) struct OutputsPerPeriod {
 }
 
 impl OutputsPerPeriod {
-    /// Of each period of a cycle whether any task wrote less than it owes.
-    pub fn missed(&self, events: &[(f64, Event)], length_ns: f64) -> Vec<bool> {
+    /// True for each period of a cycle in which a task wrote fewer outputs than were due.
+    pub fn missed_periods(&self, events: &[(f64, Event)], length_ns: f64) -> Vec<bool> {
         let period_ns = self.period_ns as f64;
         let periods = (length_ns / period_ns).round().max(1.0) as usize;
         let mut outputs = vec![vec![0; self.outputs.len()]; periods];
@@ -84,12 +84,12 @@ impl RegenerationCycle {
     }
 }
 
-/// In time or not, periods, misses, and the part of a period in which the last output came.
-type Kind = (bool, usize, usize, usize);
+/// Key of a class: in time or not, periods, misses, and the part of a period in which the last output came.
+type CycleKey = (bool, usize, usize, usize);
 
 /// Cycles that are alike: as long, with as many misses and their last output in the same part of a period.
 #[derive(Debug, Clone, PartialEq)]
-struct Class {
+struct CycleClass {
     in_time: bool,
     seen: u64,
     each: u64,
@@ -97,7 +97,7 @@ struct Class {
     events: usize,
 }
 
-impl Class {
+impl CycleClass {
     fn add_cycle(&mut self, most: usize, events: &[(f64, Event)], length_ns: f64) {
         if self.seen.is_multiple_of(self.each) {
             self.events += events.len();
@@ -121,6 +121,7 @@ impl Class {
     }
 }
 
+/// Cycles of a run in classes of alike ones, a limited number kept of each.
 #[derive(Debug, Clone)]
 pub(super) struct Cycles {
     period_ns: i64,
@@ -133,12 +134,12 @@ pub(super) struct Cycles {
     events: Vec<(f64, Event)>,
     is_too_long: bool,
     is_missed: bool,
-    numbers: HashMap<Kind, u8>,
+    numbers: HashMap<CycleKey, u8>,
     /// The kind of the last cycle, whose number is known.
-    last: Option<(Kind, u8)>,
-    classes: Vec<Class>,
-    rows: Rows,
-    misses: Misses,
+    last: Option<(CycleKey, u8)>,
+    classes: Vec<CycleClass>,
+    rows: ClassSequences,
+    misses: MissCounter,
     /// Periods so far, and whether records are lost before the next.
     passed: i64,
     after_gap: bool,
@@ -150,7 +151,7 @@ impl Cycles {
     pub fn new(period_ns: i64, owed: OutputsPerPeriod, most_jobs: usize) -> Cycles {
         Cycles {
             period_ns,
-            misses: Misses::new(owed.period_ns),
+            misses: MissCounter::new(owed.period_ns),
             owed,
             most: KEPT,
             most_jobs,
@@ -162,37 +163,37 @@ impl Cycles {
             numbers: HashMap::new(),
             last: None,
             classes: Vec::new(),
-            rows: Rows::new(),
+            rows: ClassSequences::new(),
             passed: 0,
             after_gap: true,
         }
     }
 
     #[must_use]
-    pub fn keeping(self, most: usize) -> Cycles {
+    pub fn with_kept_cycles(self, most: usize) -> Cycles {
         Cycles { most, ..self }
     }
 
-    /// The next moment, or a time at which all tasks are together; whether that ended a cycle, and whether it was in time.
-    pub fn pass(&mut self, moment: Result<Moment, IdleInstant>) -> Option<bool> {
+    /// Processes a moment, or a time at which all tasks are idle; `Some(in_time)` if that ended a cycle.
+    pub fn process(&mut self, moment: Result<Moment, IdleInstant>) -> Option<bool> {
         match moment {
-            Ok(Moment::At(time, event)) => return self.at(time, event),
+            Ok(Moment::At(time, event)) => return self.add_event(time, event),
             Ok(Moment::Cut(_)) => {
                 (self.after_gap, self.begin_ns) = (true, None);
                 self.events.clear();
                 self.jobs = 0;
             }
             Ok(Moment::Turn(_)) => {}
-            Err(together) => return self.end(together),
+            Err(together) => return self.end_cycle(together),
         }
         None
     }
 
-    fn at(&mut self, time_ns: i64, event: Event) -> Option<bool> {
+    fn add_event(&mut self, time_ns: i64, event: Event) -> Option<bool> {
         let mut ended = None;
         if event.act == LoopAction::Sample && self.owed.outputs.len() == 1 {
             if self.jobs == self.most_jobs {
-                ended = self.end(IdleInstant { time_ns, in_time: false });
+                ended = self.end_cycle(IdleInstant { time_ns, in_time: false });
             }
             self.jobs += 1;
         }
@@ -206,12 +207,12 @@ impl Cycles {
         ended
     }
 
-    /// A due time is missed, or its job killed.
-    pub fn missed(&mut self) {
+    /// Marks the cycle as one with a missed due time or a killed job.
+    pub fn mark_missed(&mut self) {
         self.is_missed = true;
     }
 
-    fn end(&mut self, together: IdleInstant) -> Option<bool> {
+    fn end_cycle(&mut self, together: IdleInstant) -> Option<bool> {
         let begin =
             self.begin_ns.replace(together.time_ns).filter(|_| !std::mem::take(&mut self.is_too_long));
         let in_time = together.in_time && !std::mem::take(&mut self.is_missed);
@@ -226,7 +227,7 @@ impl Cycles {
     fn add_cycle(&mut self, length_ns: f64, in_time: bool) {
         let period_ns = self.period_ns as f64;
         let periods = (length_ns / period_ns).round() as usize;
-        let missed = if in_time { Vec::new() } else { self.owed.missed(&self.events, length_ns) };
+        let missed = if in_time { Vec::new() } else { self.owed.missed_periods(&self.events, length_ns) };
         let last = self.events.iter().rev().find(|(_, event)| is_output(*event));
         let part = last.map_or(PARTS as usize, |(time, _)| (time % period_ns / period_ns * PARTS) as usize);
         let misses = missed.iter().filter(|missed| **missed).count();
@@ -240,19 +241,19 @@ impl Cycles {
         };
         self.last = Some((kind, number));
         if usize::from(number) == self.classes.len() {
-            self.classes.push(Class { in_time, seen: 0, each: 1, kept: Vec::new(), events: 0 });
+            self.classes.push(CycleClass { in_time, seen: 0, each: 1, kept: Vec::new(), events: 0 });
         }
         let class = &mut self.classes[usize::from(number)];
         class.in_time &= in_time;
         class.add_cycle(self.most, &self.events, length_ns);
-        self.rows.pass(number);
+        self.rows.add_class(number);
         // In time none is missed.
         let owed_periods = (length_ns / self.owed.period_ns as f64).round().max(1.0) as usize;
         for place in 0..if in_time { owed_periods } else { missed.len() } {
             let killed = missed.get(place).copied().unwrap_or(false);
             let due_ns = self.passed.saturating_mul(self.owed.period_ns);
             let after_gap = std::mem::take(&mut self.after_gap);
-            self.misses.job(&Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed, after_gap });
+            self.misses.add_job(&Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed, after_gap });
             self.passed += 1;
         }
     }
@@ -261,9 +262,9 @@ impl Cycles {
         self.classes.is_empty()
     }
 
-    /// The most periods with a missed output that came how close together.
-    pub fn misses_seen(&self) -> Vec<AtMost> {
-        self.misses.seen()
+    /// Largest number of periods with a missed output in windows of several lengths.
+    pub fn observed_misses(&self) -> Vec<WeaklyHard> {
+        self.misses.largest_per_window()
     }
 
     /// Cycles that represent all, each with the number that it represents.
@@ -273,40 +274,45 @@ impl Cycles {
 
     /// Cycles, evenly spread over all, as steps of sequences with misses.
     pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
-        let shown = |class: &Class| {
+        let shown = |class: &CycleClass| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
             class.kept.iter().step_by(each).cloned().collect::<Vec<RegenerationCycle>>()
         };
         let step = |cycle: RegenerationCycle| Step {
             map: closed.passage(&cycle.events, cycle.length_ns).phi,
-            missed: self.owed.missed(&cycle.events, cycle.length_ns),
+            missed: self.owed.missed_periods(&cycle.events, cycle.length_ns),
         };
         self.classes.iter().flat_map(shown).map(step).collect()
     }
 
-    fn stretches(&self, closed: &mut Loop, without: MissedOutput) -> Vec<Stretches> {
+    /// Distribution of the loop's maps in each class.
+    fn stretches(&self, closed: &mut Loop, missed_output: MissedOutput) -> Vec<StretchDistribution> {
         let marked = |cycle: &RegenerationCycle| RegenerationCycle {
-            events: cycle.events.iter().filter_map(|(t, e)| Some((*t, done(*e, without)?))).collect(),
+            events: cycle
+                .events
+                .iter()
+                .filter_map(|(t, e)| Some((*t, effective_event(*e, missed_output)?)))
+                .collect(),
             ..*cycle
         };
-        let of = |class: &Class| {
+        let of = |class: &CycleClass| {
             let cycles: Vec<RegenerationCycle> = class.kept.iter().map(marked).collect();
-            under(closed, cycles.iter().map(|cycle| (cycle, class.weight())))
+            cycle_distribution(closed, cycles.iter().map(|cycle| (cycle, class.weight())))
         };
         self.classes.iter().map(of).collect()
     }
 
-    /// The loop under these cycles in random order, and under those in time; and whether it is stable as they follow each other.
-    pub fn judged(&self, closed: &mut Loop) -> JudgedCycles {
+    /// Stationary loops under the cycles in random order and under those in time, and stability in their recorded order.
+    pub fn analysis(&self, closed: &mut Loop) -> CycleAnalysis {
         // Events at marks are part of the cycles already.
         let stretches = self.stretches(closed, MissedOutput::Zero);
-        let all = |wanted: fn(&Class) -> bool| {
+        let all = |wanted: fn(&CycleClass) -> bool| {
             let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
-            of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.with(&class))
+            of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.merged(&class))
         };
-        let alone = |all: Stretches| Chain::independent(&all, self.period_ns).stationary();
+        let alone = |all: StretchDistribution| MarkovChain::independent(&all, self.period_ns).stationary();
         let (stability, rates, memory) = self.rows.stability(&stretches, self.period_ns);
-        JudgedCycles {
+        CycleAnalysis {
             independent: all(|_| true).map(alone),
             in_time: all(|class| class.in_time).map(alone),
             stability,
@@ -315,30 +321,32 @@ impl Cycles {
         }
     }
 
-    /// Stability of the loop under its cycles in their order, and its rates; at each mark the output acts `without`.
-    pub fn stability(&self, closed: &mut Loop, without: MissedOutput) -> (Stability, Stationary) {
-        let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
+    /// Stability and spectral radii under the cycles in their order; at missed due times the output follows `missed_output`.
+    pub fn stability(&self, closed: &mut Loop, missed_output: MissedOutput) -> (Stability, Stationary) {
+        let (stability, rates, _) =
+            self.rows.stability(&self.stretches(closed, missed_output), self.period_ns);
         (stability, rates)
     }
 }
 
-pub(super) struct JudgedCycles {
+/// Stationary loops and stability under the cycles of a run.
+pub(super) struct CycleAnalysis {
     /// All of them in random order; `None` where there are none.
     pub independent: Option<Stationary>,
     /// Only the cycles in time; `None` where there are none.
     pub in_time: Option<Stationary>,
     pub stability: Stability,
     pub rates: Stationary,
-    /// Cycles that these remember.
+    /// Number of cycles that the rates remember.
     pub memory: usize,
 }
 
-/// Cycles in random order, with their weights as frequencies.
-pub(super) fn under<'a>(
+/// Distribution of the loop's maps under these cycles, with their weights as frequencies.
+pub(super) fn cycle_distribution<'a>(
     closed: &mut Loop,
     cycles: impl Iterator<Item = (&'a RegenerationCycle, f64)>,
-) -> Stretches {
-    let mut all = Stretches::new(closed.lasting());
+) -> StretchDistribution {
+    let mut all = StretchDistribution::new(closed.lasting_size());
     for (cycle, weight) in cycles {
         let passage = closed.passage(&cycle.events, cycle.length_ns);
         all.add(&passage, cycle.length_ns * 1e-9, weight);
@@ -352,29 +360,35 @@ mod tests {
 
     const H: i64 = 1_000;
 
-    fn done(time: f64, by: u8) -> (f64, Event) {
+    fn effective_event(time: f64, by: u8) -> (f64, Event) {
         (time, Event { by, act: LoopAction::Finish })
     }
 
     #[test]
     fn a_period_is_missed_where_any_task_owes_an_output() {
         let owed = OutputsPerPeriod { period_ns: 100, outputs: vec![1, 2] };
-        let all = [done(10.0, 1), done(40.0, 0), done(70.0, 1)];
-        assert_eq!(owed.missed(&all, 100.0), [false]);
-        assert_eq!(owed.missed(&all[..2], 100.0), [true]);
+        let all = [effective_event(10.0, 1), effective_event(40.0, 0), effective_event(70.0, 1)];
+        assert_eq!(owed.missed_periods(&all, 100.0), [false]);
+        assert_eq!(owed.missed_periods(&all[..2], 100.0), [true]);
         // The second task's last output comes in the next period, with that period's own.
-        let late =
-            [done(10.0, 1), done(40.0, 0), done(105.0, 1), done(120.0, 1), done(150.0, 0), done(170.0, 1)];
-        assert_eq!(owed.missed(&late, 200.0), [true, false]);
+        let late = [
+            effective_event(10.0, 1),
+            effective_event(40.0, 0),
+            effective_event(105.0, 1),
+            effective_event(120.0, 1),
+            effective_event(150.0, 0),
+            effective_event(170.0, 1),
+        ];
+        assert_eq!(owed.missed_periods(&late, 200.0), [true, false]);
     }
 
     fn cycles(jobs: &[Job], most_jobs: usize) -> Cycles {
         let mut found = Cycles::new(H, OutputsPerPeriod { period_ns: H, outputs: vec![1] }, most_jobs);
-        let mut moments = super::super::timing::Moments::new(Default::default(), H, 0);
+        let mut moments = super::super::timing::MomentGenerator::new(Default::default(), H, 0);
         let mut last = None::<i64>;
         for job in jobs {
-            moments.job(job, |moment| {
-                found.pass(match moment {
+            moments.add_job(job, |moment| {
+                found.process(match moment {
                     Moment::Turn(time_ns) => {
                         let in_time = last.replace(time_ns).is_some_and(|last| time_ns - last == H);
                         Err(IdleInstant { time_ns, in_time })

@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use jitterlab_model::Error;
 
-use super::discrete::continuous;
+use super::continuous_from_sampled::continuous_from_sampled;
 use super::numeric::is_finite;
-use super::plant_values::matrix;
-use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
+use super::plant_values::parse_matrix;
+use super::realisation::{Realisation, parse_complex, polynomial_from_roots, realise_transfer_function};
 use crate::error;
 use crate::quantity::{Dimension, parse};
 
@@ -85,35 +85,37 @@ impl Description {
     }
 
     /// True if the states are the file's own, not those of a realisation.
-    pub fn names_states(&self) -> bool {
+    pub fn has_named_states(&self) -> bool {
         self.state_space.is_some()
     }
 
     /// A, B and C of the continuous system.
-    pub fn realised(&self, name: &str) -> Result<Realisation, Error> {
+    pub fn realise(&self, name: &str) -> Result<Realisation, Error> {
         let (found, period) = match (&self.transfer_function, &self.zpk, &self.state_space) {
-            (Some(tf), None, None) => (transfer_function(name, &tf.numerator, &tf.denominator)?, &tf.period),
+            (Some(tf), None, None) => {
+                (realise_transfer_function(name, &tf.numerator, &tf.denominator)?, &tf.period)
+            }
             (None, Some(zpk), None) => {
-                let zeros = polynomial(name, &roots(name, &zpk.zeros)?)?;
-                let poles = polynomial(name, &roots(name, &zpk.poles)?)?;
+                let zeros = polynomial_from_roots(name, &parse_roots(name, &zpk.zeros)?)?;
+                let poles = polynomial_from_roots(name, &parse_roots(name, &zpk.poles)?)?;
                 let numerator: Vec<f64> = zeros.iter().map(|c| c * zpk.gain).collect();
-                (transfer_function(name, &numerator, &poles)?, &zpk.period)
+                (realise_transfer_function(name, &numerator, &poles)?, &zpk.period)
             }
             (None, None, Some(ss)) => {
-                let (a, b) = (matrix(name, "a", &ss.a)?, matrix(name, "b", &ss.b)?);
-                let c = matrix(name, "c", &ss.c)?;
+                let (a, b) = (parse_matrix(name, "a", &ss.a)?, parse_matrix(name, "b", &ss.b)?);
+                let c = parse_matrix(name, "c", &ss.c)?;
                 if let Some(d) = &ss.d {
-                    through(name, &matrix(name, "d", d)?, (c.nrows(), b.ncols()))?;
+                    check_no_feedthrough(name, &parse_matrix(name, "d", d)?, (c.nrows(), b.ncols()))?;
                 }
                 ((a, b, c), &ss.period)
             }
             _ => return Err(error::described_once(name)),
         };
         let (a, b, c) = found;
-        fitting(name, &a, &b, &c)?;
+        check_dimensions(name, &a, &b, &c)?;
         let Some(period) = period else { return Ok((a, b, c)) };
         let period_s = period.seconds(name)?;
-        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| {
+        let (a, b) = continuous_from_sampled(&a, &b, period_s).ok_or_else(|| {
             Error::bad_use(
                 "no continuous plant of this order, with its input held, has these samples: it has a pole at zero or on the \
                  negative real axis of z, such as a delay of whole periods; give the plant without the delay, or in continuous time",
@@ -124,7 +126,7 @@ impl Description {
     }
 }
 
-fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, Error> {
+fn parse_roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, Error> {
     let read = |root: &Root| match root {
         Root::Real(value) => parse_complex(&value.to_string()),
         Root::Complex(text) => parse_complex(text),
@@ -132,8 +134,8 @@ fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, Error> {
     roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| error::roots(name))
 }
 
-/// A plant's output does not follow its input at once.
-fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Error> {
+/// Error if D is not zero: a plant's output does not follow its input at once.
+fn check_no_feedthrough(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Error> {
     if d.shape() != shape {
         let ((rows, columns), (outputs, inputs)) = (d.shape(), shape);
         return Err(Error::bad_use(format!(
@@ -152,7 +154,8 @@ fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Er
     .within(name))
 }
 
-fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), Error> {
+/// Error if A, B and C do not fit together, or are not finite.
+fn check_dimensions(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), Error> {
     if ![a, b, c].into_iter().all(is_finite) {
         return Err(error::not_a_number(name));
     }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use jitterlab_model::Error;
 
-use super::plant_values::{PerChannel, matrix};
-use super::realisation::{controllable, stripped};
+use super::plant_values::{PerChannel, parse_matrix};
+use super::realisation::{controllable_form, without_leading_zeros};
 use crate::error;
 use crate::quantity::{Dimension, parse};
 
@@ -70,17 +70,17 @@ impl Design {
     }
 
     /// True if it uses all states of a plant and so cannot close one loop of several.
-    pub(super) fn of_states(&self) -> bool {
+    pub(super) fn needs_all_states(&self) -> bool {
         matches!(self, Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg)
     }
 
     /// True if it can be designed for a constant delay; given numbers are used as they are.
-    pub fn knows_delay(&self) -> bool {
+    pub fn can_design_for_delay(&self) -> bool {
         !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
     }
 
-    /// The same with `lead_s` more derivative time, if it has one.
-    pub(super) fn leading(&self, lead_s: f64) -> Design {
+    /// Design with `lead_s` more derivative time, if it has one.
+    pub(super) fn with_added_lead(&self, lead_s: f64) -> Design {
         let mut led = self.clone();
         if let Design::Pid { derivative_s, .. } = &mut led {
             derivative_s.iter_mut().for_each(|td| *td += lead_s);
@@ -90,11 +90,11 @@ impl Design {
 
     /// The logarithms of a PD's or PID's numbers, those of nothing left out.
     pub(super) fn logarithms(&self) -> Option<Vec<f64>> {
-        let signed = self.numbers()?.into_iter().filter(|v| *v != 0.0);
+        let signed = self.pid_numbers()?.into_iter().filter(|v| *v != 0.0);
         Some(signed.map(|v| v.abs().ln()).collect())
     }
 
-    /// The same design with numbers of these logarithms, each of its own sign.
+    /// Design with numbers of these logarithms, each of its own sign; `None` for other designs.
     pub(super) fn with_logarithms(&self, logs: &[f64]) -> Option<Design> {
         let mut logs = logs.iter();
         let mut anew = |v: &mut f64| {
@@ -107,12 +107,12 @@ impl Design {
             let integral = integral_s.iter_mut().flatten();
             gain.iter_mut().chain(integral).chain(derivative_s).for_each(&mut anew);
         }
-        design.numbers().filter(|all| all.iter().all(|v| v.is_finite())).map(|_| design)
+        design.pid_numbers().filter(|all| all.iter().all(|v| v.is_finite())).map(|_| design)
     }
 
     /// K/Ti of each loop of a PID; nothing of others.
     pub(super) fn integral_gains(&self) -> Vec<f64> {
-        self.loops()
+        self.pid_parameters()
             .into_iter()
             .flatten()
             .filter_map(|(gain, integral_s, _)| Some(gain / integral_s?))
@@ -120,25 +120,26 @@ impl Design {
     }
 
     /// K, Ti and Td of each loop of a PD or PID; Ti is `None` for a PD.
-    pub(super) fn loops(&self) -> Option<Vec<(f64, Option<f64>, f64)>> {
+    pub(super) fn pid_parameters(&self) -> Option<Vec<(f64, Option<f64>, f64)>> {
         let Design::Pid { gain, integral_s, derivative_s } = self else { return None };
         let integral = (0..gain.len()).map(|i| integral_s.as_ref().and_then(|all| all.get(i).copied()));
         Some(gain.iter().zip(integral).zip(derivative_s).map(|((k, ti), td)| (*k, ti, *td)).collect())
     }
 
-    fn numbers(&self) -> Option<Vec<f64>> {
+    fn pid_numbers(&self) -> Option<Vec<f64>> {
         let Design::Pid { gain, integral_s, derivative_s } = self else { return None };
         Some([&gain[..], integral_s.as_deref().unwrap_or_default(), derivative_s].concat())
     }
 
-    /// Reads the design for a plant with these numbers of states, inputs and outputs.
-    pub(super) fn read(
+    /// Reads a file's design for a plant with these numbers of states, inputs and outputs.
+    pub(super) fn from_sheet(
         name: &str,
         sheet: DesignSheet,
         (n, m, p): (usize, usize, usize),
     ) -> Result<Design, Error> {
-        let gains = |values: PerChannel<f64>| finite(name, values.spread(name, "controller.gain", p)?);
-        let times = |key: &'static str, values: PerChannel<String>| times(name, key, &values, p);
+        let gains =
+            |values: PerChannel<f64>| check_finite(name, values.per_channel(name, "controller.gain", p)?);
+        let times = |key: &'static str, values: PerChannel<String>| parse_times(name, key, &values, p);
         match sheet {
             DesignSheet::Pd { gain, derivative_time } => Ok(Design::Pid {
                 gain: gains(gain)?,
@@ -152,7 +153,7 @@ impl Design {
             }),
             DesignSheet::StateFeedback { gain: None } => Ok(Design::StateFeedback),
             DesignSheet::StateFeedback { gain: Some(rows) } => {
-                let gain = numbers(name, "controller.gain", &rows)?;
+                let gain = parse_finite_matrix(name, "controller.gain", &rows)?;
                 if gain.nrows() == m && (gain.ncols() == n || gain.ncols() == n + m) {
                     return Ok(Design::GivenFeedback(gain));
                 }
@@ -173,10 +174,12 @@ impl Design {
                     )
                     .within(name));
                 }
-                transfer_function(name, &numerator, &denominator)
+                discrete_from_transfer_function(name, &numerator, &denominator)
             }
             DesignSheet::StateSpace { a, b, c, d } => {
-                let read = |key: &str, rows: &[Vec<f64>]| numbers(name, &format!("controller.{key}"), rows);
+                let read = |key: &str, rows: &[Vec<f64>]| {
+                    parse_finite_matrix(name, &format!("controller.{key}"), rows)
+                };
                 let (a, b, c, d) = (read("a", &a)?, read("b", &b)?, read("c", &c)?, read("d", &d)?);
                 let k = a.nrows();
                 if a.ncols() == k && b.shape() == (k, p) && c.shape() == (m, k) && d.shape() == (m, p) {
@@ -209,16 +212,16 @@ impl Design {
             values => values,
         };
         let gains = |text: &str| {
-            let texts = list(text).spread(NAME, "gain", outputs)?;
+            let texts = list(text).per_channel(NAME, "gain", outputs)?;
             let read = texts.iter().map(|t| t.parse().ok()).collect::<Option<Vec<f64>>>();
             let not_a_gain = || {
                 Error::bad_use(format!(
                     "{text:?} is a gain that is not a number: write the controller like {example}"
                 ))
             };
-            finite(NAME, read.ok_or_else(not_a_gain)?)
+            check_finite(NAME, read.ok_or_else(not_a_gain)?)
         };
-        let times = |key, text: &str| times(NAME, key, &list(text), outputs);
+        let times = |key, text: &str| parse_times(NAME, key, &list(text), outputs);
         match (kind, &values[..]) {
             ("pd", [gain, derivative]) => Ok(Design::Pid {
                 gain: gains(gain)?,
@@ -242,7 +245,7 @@ impl Design {
 }
 
 /// Times above zero, or from zero for the derivative's.
-fn times(
+fn parse_times(
     name: &str,
     key: &'static str,
     values: &PerChannel<String>,
@@ -253,25 +256,25 @@ fn times(
         Ok(_) => Err(error::out_of_range(key, text, error::POSITIVE_TIME)),
         Err(error) => Err(error.within(name)),
     };
-    values.spread(name, key, outputs)?.iter().map(read).collect()
+    values.per_channel(name, key, outputs)?.iter().map(read).collect()
 }
 
-fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, Error> {
+fn check_finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, Error> {
     if values.iter().all(|v| v.is_finite()) {
         return Ok(values);
     }
     Err(Error::bad_use("a gain is not a finite number: write one such as 1.5").within(name))
 }
 
-fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
-    finite(name, rows.concat())?;
-    matrix(name, what, rows)
+fn parse_finite_matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
+    check_finite(name, rows.concat())?;
+    parse_matrix(name, what, rows)
 }
 
 /// num/den in descending powers of z as a controller in controllable form; a direct term is allowed.
-fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Error> {
-    finite(name, [num, den].concat())?;
-    let (num, den) = (stripped(num), stripped(den));
+fn discrete_from_transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Error> {
+    check_finite(name, [num, den].concat())?;
+    let (num, den) = (without_leading_zeros(num), without_leading_zeros(den));
     if num.is_empty() || den.is_empty() || num.len() > den.len() {
         return Err(Error::bad_use(
             "the controller's transfer function cannot be computed in time: in powers of z, the numerator must not be zero nor of \
@@ -279,7 +282,7 @@ fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Err
         )
         .within(name));
     }
-    let (a, b, c, direct) = controllable(&num, &den);
+    let (a, b, c, direct) = controllable_form(&num, &den);
     Ok(Design::Discrete { a, b, c, d: DMatrix::from_element(1, 1, direct) })
 }
 

@@ -6,7 +6,7 @@ use jitterlab_model::Error;
 
 use super::crossings::LoopMargins;
 use super::margins::{DelayMargin, JitterMargin, delay_margin};
-use super::question::Question;
+use super::single_task_loop::SingleTaskLoop;
 
 /// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,8 +42,8 @@ pub const POOR_PEAK: f64 = 2.5;
 
 impl Margins {
     /// The margins of a question's loop, also with a constant delay, and with one that is never shorter than the least.
-    pub fn new(question: &Question, with_delay_ns: i64, least_delay_ns: i64) -> Result<Margins, Error> {
-        let Question { plant, period_ns, .. } = question;
+    pub fn new(question: &SingleTaskLoop, with_delay_ns: i64, least_delay_ns: i64) -> Result<Margins, Error> {
+        let SingleTaskLoop { plant, period_ns, .. } = question;
         let controller = question.controller()?;
         let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);
         let channels = plant.outputs.iter().enumerate().map(|(channel, name)| {
@@ -53,7 +53,7 @@ impl Margins {
         });
         let delay = delay_margin(plant, &controller, *period_ns);
         let jitter = JitterMargin::new(plant, &controller, *period_ns);
-        let at = |delay_ns| jitter.as_ref().and_then(|jitter| jitter.at(delay_ns));
+        let at = |delay_ns| jitter.as_ref().and_then(|jitter| jitter.margin_ns(delay_ns));
         Ok(Margins {
             channels: channels.collect(),
             delay,
@@ -71,7 +71,7 @@ impl Margins {
     }
 
     /// True if the design alone leaves too little margin: it amplifies a disturbance by more than 2.5.
-    pub fn design_is_poor(&self) -> bool {
+    pub fn is_poor_design(&self) -> bool {
         self.peak().is_some_and(|(_, peak, _)| peak > POOR_PEAK)
     }
 

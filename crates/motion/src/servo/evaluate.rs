@@ -6,14 +6,14 @@ use jitterlab_model::Error;
 
 use super::along_trace::{AlongTrace, Interval};
 use super::burst_stability::Stability;
-use super::covariance_course::{Course, Followed};
+use super::covariance_propagation::{CovariancePropagation, PropagationResult};
 use super::cycles::Cycles;
+use super::job_sources::{JobSource, RecordedJobs};
 use super::markov_chain::Stationary;
 use super::mean_timing::{JobTiming, MeanTiming};
-use super::question::Question;
+use super::multi_task_loop::MultiTaskLoop;
 use super::record::Record;
-use super::several::Several;
-use super::sources::{Recorded, Source};
+use super::single_task_loop::SingleTaskLoop;
 use crate::error;
 
 /// Cost of a run's timing. All costs are means of the plant's cost rate; infinite if the loop is not
@@ -74,42 +74,45 @@ impl Evaluation {
         }
     }
 
-    /// The loss as a share of the ideal cost, and where it lies.
-    pub fn believed(&self) -> (f64, Option<Interval>) {
+    /// Loss as a share of the ideal cost, and its confidence interval.
+    pub fn loss_with_interval(&self) -> (f64, Option<Interval>) {
         let share = |cost: f64| cost / self.ideal.cost - 1.0;
         let interval = self.cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
         (share(self.clustered.cost), interval)
     }
 }
 
-impl Question {
+impl SingleTaskLoop {
     /// Judges a run's activations of the task that closes the loop.
     pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, Error> {
-        let source = Recorded { record, period_ns: self.period_ns };
-        Ok(self.alone().evaluate(&[source])?.evaluation)
+        let source = RecordedJobs { record, period_ns: self.period_ns };
+        Ok(self.to_multi_task_loop().evaluate(&[source])?.evaluation)
     }
 }
 
-pub(super) struct Evaluated {
+/// An evaluation with the cycles and the timing of each task that it comes from.
+pub(super) struct EvaluationWithCycles {
     pub evaluation: Evaluation,
     pub cycles: Cycles,
     pub timings: Vec<JobTiming>,
 }
 
-impl Several {
-    /// Judges the jobs of all tasks in one pass: timing, cost along the course, cycles.
-    pub(super) fn evaluate<S: Source>(&self, sources: &[S]) -> Result<Evaluated, Error> {
+impl MultiTaskLoop {
+    /// Evaluates the jobs of all tasks in one pass: timing, cost along them, cycles.
+    pub(super) fn evaluate<S: JobSource>(&self, sources: &[S]) -> Result<EvaluationWithCycles, Error> {
         let ideal = self.ideal()?;
         let own = self.tasks.len();
-        let mut course = Course::new(&self.closed()?, self.period_ns(), self.cycles()?, &ideal);
-        let timings = self.follow(sources, |moment| self.pass(moment, None, &mut course))?;
+        let mut course =
+            CovariancePropagation::new(&self.closed_loop()?, self.period_ns(), self.cycles()?, &ideal);
+        let timings =
+            self.for_each_moment(sources, |moment| self.process_moment(moment, None, &mut course))?;
         let timings =
             timings.into_iter().take(own).map(|t| t.finish()).collect::<Result<Vec<JobTiming>, _>>()?;
         let mean = |timing: &JobTiming| {
             (timing.mean.wait_ns.round() as i64, timing.mean.execution_ns.round() as i64)
         };
-        let mean_delay = self.constant(&timings.iter().map(mean).collect::<Vec<_>>())?;
-        let Followed { cycles, judged, stationary: clustered, along, interval: cost_interval } =
+        let mean_delay = self.with_constant_timing(&timings.iter().map(mean).collect::<Vec<_>>())?;
+        let PropagationResult { cycles, judged, stationary: clustered, along, interval: cost_interval } =
             course.finish();
         let independent = judged.independent.ok_or_else(error::never_together)?;
         let evaluation = Evaluation {
@@ -124,6 +127,6 @@ impl Several {
             along,
             timing: timings.first().map(|t| t.mean.clone()).ok_or_else(|| error::too_few_activations(0))?,
         };
-        Ok(Evaluated { evaluation, cycles, timings })
+        Ok(EvaluationWithCycles { evaluation, cycles, timings })
     }
 }

@@ -4,13 +4,13 @@ use nalgebra::DMatrix;
 
 use jitterlab_model::Error;
 
-use super::markov_chain::{Chain, Edge, Stretches};
+use super::markov_chain::{Edge, MarkovChain, StretchDistribution};
 use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
 
 /// One of the kinds of execution times a task has: any time between two limits with the same probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kind {
+pub struct ExecutionKind {
     pub share: f64,
     pub low_ns: f64,
     /// Longest time in ns; the same as the shortest for a constant.
@@ -31,18 +31,18 @@ pub struct Kind {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
-    kinds: Vec<Kind>,
+    kinds: Vec<ExecutionKind>,
     /// Row i: probabilities of the kind after kind i.
     transitions: DMatrix<f64>,
 }
 
 impl Execution {
     pub fn constant(ns: f64) -> Execution {
-        Execution::independent(vec![Kind { share: 1.0, low_ns: ns, high_ns: ns }])
+        Execution::independent(vec![ExecutionKind { share: 1.0, low_ns: ns, high_ns: ns }])
     }
 
     /// Kinds that come as by chance; shares are taken in proportion.
-    pub fn independent(kinds: Vec<Kind>) -> Execution {
+    pub fn independent(kinds: Vec<ExecutionKind>) -> Execution {
         let total: f64 = kinds.iter().map(|k| k.share).sum();
         let transitions = DMatrix::from_fn(kinds.len(), kinds.len(), |_, j| kinds[j].share / total);
         Execution::chain(kinds, transitions)
@@ -50,7 +50,7 @@ impl Execution {
 
     /// Kinds that follow each other by a Markov chain: row i has the probabilities of the kinds after kind i.
     /// Their shares are those of the chain, whatever the kinds contain.
-    pub fn chain(mut kinds: Vec<Kind>, transitions: DMatrix<f64>) -> Execution {
+    pub fn chain(mut kinds: Vec<ExecutionKind>, transitions: DMatrix<f64>) -> Execution {
         // Stationary probabilities, by the powers of the lazy chain: they end on any chain.
         let lazy = (&transitions + DMatrix::identity(kinds.len(), kinds.len())) * 0.5;
         let settled = (0..60).fold(lazy, |power, _| {
@@ -68,17 +68,17 @@ impl Execution {
     }
 
     pub fn parse(text: &str, period_ns: i64) -> Result<Execution, Error> {
-        Execution::read(text, period_ns).map_err(|error| error.within(format!("--execution {text:?}")))
+        Execution::parse_kinds(text, period_ns).map_err(|error| error.within(format!("--execution {text:?}")))
     }
 
-    fn read(text: &str, period_ns: i64) -> Result<Execution, Error> {
+    fn parse_kinds(text: &str, period_ns: i64) -> Result<Execution, Error> {
         let not_a_burst =
             || Error::bad_use("the mean length of a row has to be a number of at least 1 such as 2");
         let parts: Vec<&str> = text.split(',').collect();
         let (mut kinds, mut burst) = (Vec::new(), None);
         for (i, part) in parts.iter().enumerate() {
             let mut fields = part.trim().split(':');
-            let (low_ns, high_ns) = span(fields.next().unwrap_or(""), period_ns)?;
+            let (low_ns, high_ns) = parse_range(fields.next().unwrap_or(""), period_ns)?;
             let number = |t: &str| t.trim().parse::<f64>().ok().filter(|v| v.is_finite());
             let share = match fields.next() {
                 None => 1.0 / parts.len() as f64,
@@ -97,7 +97,7 @@ impl Execution {
             if fields.next().is_some() {
                 return Err(not_a_burst());
             }
-            kinds.push(Kind { share, low_ns, high_ns });
+            kinds.push(ExecutionKind { share, low_ns, high_ns });
         }
         let total: f64 = kinds.iter().map(|k| k.share).sum();
         if (total - 1.0).abs() > 1e-6 {
@@ -106,13 +106,13 @@ impl Execution {
             )));
         }
         match burst {
-            Some((row, length)) if kinds.len() > 1 => Execution::in_rows(kinds, row, length),
+            Some((row, length)) if kinds.len() > 1 => Execution::with_bursts(kinds, row, length),
             _ => Ok(Execution::independent(kinds)),
         }
     }
 
-    /// One kind comes in rows of this mean length, the others as by chance between them.
-    fn in_rows(kinds: Vec<Kind>, row: usize, length: f64) -> Result<Execution, Error> {
+    /// Execution times of which one kind comes in rows of this mean length, the others as by chance between them.
+    fn with_bursts(kinds: Vec<ExecutionKind>, row: usize, length: f64) -> Result<Execution, Error> {
         let share = kinds[row].share;
         let leave = 1.0 / length;
         let enter = leave * share / (1.0 - share);
@@ -132,12 +132,12 @@ impl Execution {
         Ok(Execution::chain(kinds, transitions))
     }
 
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[ExecutionKind] {
         &self.kinds
     }
 
     /// Probability that a job of kind `after` comes after one of kind `before`.
-    pub fn follows(&self, after: usize, before: usize) -> f64 {
+    pub fn probability_after(&self, after: usize, before: usize) -> f64 {
         self.transitions[(before, after)]
     }
 
@@ -157,7 +157,7 @@ impl Execution {
     }
 
     /// A chain with a state for each memory, which draws the jobs of each kind.
-    pub(super) fn chained(&self, of_kinds: &[Stretches], period_ns: i64) -> Chain {
+    pub(super) fn markov_chain(&self, of_kinds: &[StretchDistribution], period_ns: i64) -> MarkovChain {
         let (left_by, memories) = self.memories();
         let mut edges = Vec::new();
         for (from, next) in memories.iter().enumerate() {
@@ -165,18 +165,18 @@ impl Execution {
                 edges.push(Edge { from, to: left_by[kind], stretches: kind, factor: *factor });
             }
         }
-        Chain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
+        MarkovChain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
     }
 
     pub(super) fn is_constant(&self) -> bool {
         self.kinds.iter().all(|kind| kind.low_ns == self.kinds[0].low_ns && kind.high_ns == kind.low_ns)
     }
 
-    /// The time of the next job in ns, after one of this kind.
+    /// Draws the time of the next job in ns, after one of this kind.
     pub(super) fn draw(&self, kind: &mut Option<usize>, random: &mut Random) -> i64 {
         let before = *kind;
         let share = |next: usize| match before {
-            Some(before) => self.follows(next, before),
+            Some(before) => self.probability_after(next, before),
             None => self.kinds[next].share,
         };
         let mut left = random.uniform();
@@ -186,7 +186,7 @@ impl Execution {
         });
         let chosen = chosen.unwrap_or(self.kinds.len() - 1);
         *kind = Some(chosen);
-        let Kind { low_ns, high_ns, .. } = self.kinds[chosen];
+        let ExecutionKind { low_ns, high_ns, .. } = self.kinds[chosen];
         (low_ns + (high_ns - low_ns) * random.uniform()).round() as i64
     }
 
@@ -199,9 +199,9 @@ impl Execution {
     }
 }
 
-fn span(text: &str, period_ns: i64) -> Result<(f64, f64), Error> {
+fn parse_range(text: &str, period_ns: i64) -> Result<(f64, f64), Error> {
     let (low, high) = text.split_once("..").unwrap_or((text, text));
-    let (low, high) = (time_ns(low, period_ns)?, time_ns(high, period_ns)?);
+    let (low, high) = (parse_time_ns(low, period_ns)?, parse_time_ns(high, period_ns)?);
     if low < 0.0 || high < low {
         return Err(Error::bad_use("a time is zero or above, and a range begins with its shorter end"));
     }
@@ -209,7 +209,7 @@ fn span(text: &str, period_ns: i64) -> Result<(f64, f64), Error> {
 }
 
 /// A sum of times; parts of a period are rounded to nanoseconds.
-fn time_ns(text: &str, period_ns: i64) -> Result<f64, Error> {
+fn parse_time_ns(text: &str, period_ns: i64) -> Result<f64, Error> {
     let not_a_time = || {
         Error::bad_use(
             "it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h",
@@ -240,12 +240,12 @@ mod tests {
     fn times_shares_and_rows_are_read() {
         let of = |text: &str| Execution::parse(text, H).unwrap();
         assert_eq!(of("1h+1ns").kinds()[0].high_ns, 4_000_001.0);
-        assert_eq!(of("0.8h..1.2h").kinds()[0], Kind { share: 1.0, low_ns: 3.2e6, high_ns: 4.8e6 });
+        assert_eq!(of("0.8h..1.2h").kinds()[0], ExecutionKind { share: 1.0, low_ns: 3.2e6, high_ns: 4.8e6 });
         let even = of("500us, 2.6h");
         assert_eq!((even.kinds()[0].share, even.kinds()[0].low_ns, even.mean_ns()), (0.5, 5e5, 5.45e6));
         let rows = of("0.8h:0.9,1.2h:0.1:2");
-        assert!((rows.kinds()[1].share - 0.1).abs() < 1e-14 && rows.follows(1, 1) == 0.5);
-        assert!((rows.follows(1, 0) - 0.05 / 0.9).abs() < 1e-15);
+        assert!((rows.kinds()[1].share - 0.1).abs() < 1e-14 && rows.probability_after(1, 1) == 0.5);
+        assert!((rows.probability_after(1, 0) - 0.05 / 0.9).abs() < 1e-15);
         let three = of("0.1h:0.6,0.5h:0.3,2h:0.1:4");
         let shares: Vec<f64> = three.kinds().iter().map(|k| k.share).collect();
         assert!(shares.iter().zip([0.6, 0.3, 0.1]).all(|(a, b)| (a - b).abs() < 1e-12), "{shares:?}");

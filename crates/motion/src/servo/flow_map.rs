@@ -22,7 +22,7 @@ pub struct Flow {
 const MOST_HALVINGS: f64 = 60.0;
 
 impl Flow {
-    pub fn nothing(n: usize) -> Flow {
+    pub fn identity(n: usize) -> Flow {
         Flow {
             phi: DMatrix::identity(n, n),
             noise: DMatrix::zeros(n, n),
@@ -31,19 +31,19 @@ impl Flow {
         }
     }
 
-    /// `time_s` of z' = A z + noise of intensity R, with the cost rate z'Qz.
+    /// Flow over `time_s` of z' = A z + noise of intensity R, with the cost rate z'Qz.
     pub fn new(a: &DMatrix<f64>, r: &DMatrix<f64>, q: &DMatrix<f64>, time_s: f64) -> Flow {
         // Halve until the exponentials of -A are harmless, then double.
         let size = a.amax() * a.nrows() as f64 * time_s;
         let halvings = if size > 0.5 { (size / 0.5).log2().ceil().min(MOST_HALVINGS) as i32 } else { 0 };
-        let mut flow = Self::short(a, r, q, time_s / 2f64.powi(halvings));
+        let mut flow = Self::van_loan(a, r, q, time_s / 2f64.powi(halvings));
         for _ in 0..halvings {
             flow = flow.then(&flow);
         }
         flow
     }
 
-    fn short(a: &DMatrix<f64>, r: &DMatrix<f64>, q: &DMatrix<f64>, time_s: f64) -> Flow {
+    fn van_loan(a: &DMatrix<f64>, r: &DMatrix<f64>, q: &DMatrix<f64>, time_s: f64) -> Flow {
         let n = a.nrows();
         let mut first = DMatrix::zeros(2 * n, 2 * n);
         first.view_mut((0, 0), (n, n)).copy_from(&-a.transpose());
@@ -66,6 +66,7 @@ impl Flow {
         Flow { phi, noise: symmetric(noise), cost: symmetric(cost), offset }
     }
 
+    /// This flow followed by another.
     pub fn then(&self, next: &Flow) -> Flow {
         Flow {
             phi: &next.phi * &self.phi,
@@ -93,13 +94,13 @@ pub struct FlowTable {
     r: DMatrix<f64>,
     q: DMatrix<f64>,
     /// Flows of the digits of each place, as far as they were needed.
-    digits: Vec<Vec<Option<Compact>>>,
+    digits: Vec<Vec<Option<CompactFlow>>>,
     inputs: usize,
 }
 
 /// A flow for the fast path: only the moving rows, row by row.
 #[derive(Debug, Clone)]
-pub(super) struct Compact {
+pub(super) struct CompactFlow {
     /// Rows of phi for x: `states` rows of `states + inputs`.
     pub top: Vec<f64>,
     /// Upper left of the noise: `states` x `states`.
@@ -111,7 +112,7 @@ pub(super) struct Compact {
 }
 
 impl FlowTable {
-    /// For x' = A x + B u + noise of intensity R1, with the cost rate z'Qz on z = [x; u].
+    /// Table for x' = A x + B u + noise of intensity R1, with the cost rate z'Qz on z = [x; u].
     pub fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, r1: &DMatrix<f64>, q: &DMatrix<f64>) -> FlowTable {
         let (n, m) = (a.nrows(), b.ncols());
         let mut whole = DMatrix::zeros(n + m, n + m);
@@ -125,28 +126,28 @@ impl FlowTable {
 
     /// The flow of a time; none for a time that is not positive.
     pub fn flow(&mut self, time_ns: i64) -> Flow {
-        let mut flow = Flow::nothing(self.a.nrows());
-        self.each(time_ns, |digit| flow = flow.then(&digit.full));
+        let mut flow = Flow::identity(self.a.nrows());
+        self.for_each_flow(time_ns, |digit| flow = flow.then(&digit.full));
         flow
     }
 
     /// Gives the flows that make up a time, one after the other.
-    pub(super) fn each(&mut self, time_ns: i64, mut give: impl FnMut(&Compact)) {
+    pub(super) fn for_each_flow(&mut self, time_ns: i64, mut give: impl FnMut(&CompactFlow)) {
         let time_ns = time_ns.max(0) as u64;
         for place in 0..DIGITS {
             let digit = (time_ns >> (place as u32 * DIGIT_BITS)) as usize & ((1 << DIGIT_BITS) - 1);
             if digit == 0 {
                 continue;
             }
-            self.prepare(place, digit);
+            self.ensure_digit(place, digit);
             if let Some(compact) = &self.digits[place][digit] {
                 give(compact);
             }
         }
     }
 
-    /// Has a digit's flow ready, put together from its bits': only powers of two need exponentials.
-    fn prepare(&mut self, place: usize, digit: usize) {
+    /// Computes a digit's flow from those of its bits, unless it is known: only powers of two need exponentials.
+    fn ensure_digit(&mut self, place: usize, digit: usize) {
         if self.digits[place][digit].is_some() {
             return;
         }
@@ -156,8 +157,8 @@ impl FlowTable {
             let time_s = digit as u64 as f64 * (1u64 << (place as u32 * DIGIT_BITS)) as f64 * 1e-9;
             Flow::new(&self.a, &self.r, &self.q, time_s)
         } else {
-            self.prepare(place, rest);
-            self.prepare(place, lowest);
+            self.ensure_digit(place, rest);
+            self.ensure_digit(place, lowest);
             match (&self.digits[place][rest], &self.digits[place][lowest]) {
                 (Some(rest), Some(lowest)) => rest.full.then(&lowest.full),
                 _ => return,
@@ -166,9 +167,9 @@ impl FlowTable {
         self.digits[place][digit] = Some(self.compact(full));
     }
 
-    fn compact(&self, full: Flow) -> Compact {
+    fn compact(&self, full: Flow) -> CompactFlow {
         let n = self.a.nrows() - self.inputs;
-        Compact {
+        CompactFlow {
             top: full.phi.rows(0, n).transpose().iter().copied().collect(),
             noise: full.noise.view((0, 0), (n, n)).iter().copied().collect(),
             cost: full.cost.iter().copied().collect(),
@@ -177,9 +178,9 @@ impl FlowTable {
         }
     }
 
-    /// z after a time without noise.
+    /// Advances z by a time, without noise.
     pub fn advance(&mut self, z: &mut DVector<f64>, time_ns: i64) {
-        self.each(time_ns, |digit| *z = &digit.full.phi * &*z);
+        self.for_each_flow(time_ns, |digit| *z = &digit.full.phi * &*z);
     }
 }
 

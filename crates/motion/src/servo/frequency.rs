@@ -3,14 +3,14 @@
 use nalgebra::{Complex, DMatrix};
 
 use super::controller::Controller;
-use super::krylov::radius;
+use super::krylov::spectral_radius;
 use super::numeric::{balance, complex, eigenvalues, exponential};
 use super::plant::Plant;
 
 type Matrix = DMatrix<Complex<f64>>;
 
 /// C (zI - A)^-1 B; `None` on a pole.
-fn transfer(a: &DMatrix<f64>, b: &Matrix, c: &DMatrix<f64>, z: Complex<f64>) -> Option<Matrix> {
+fn transfer_matrix(a: &DMatrix<f64>, b: &Matrix, c: &DMatrix<f64>, z: Complex<f64>) -> Option<Matrix> {
     let n = a.nrows();
     let system = Matrix::identity(n, n) * z - complex(a);
     system.lu().solve(b).map(|x| complex(c) * x)
@@ -29,7 +29,7 @@ pub(super) struct SampledLoop {
 }
 
 impl SampledLoop {
-    /// For a constant delay from sampling to actuation (any length). The plant is discretised exactly (Astrom and
+    /// Loop with a constant delay from sampling to actuation (any length). The plant is discretised exactly (Astrom and
     /// Wittenmark, Computer-Controlled Systems, 3.2).
     pub fn new(plant: &Plant, controller: &Controller, period_ns: i64, delay_ns: i64) -> SampledLoop {
         let (n, m, _) = plant.sizes();
@@ -50,27 +50,30 @@ impl SampledLoop {
         }
     }
 
-    /// From inputs to measurements at z = e^{i theta}.
-    pub fn plant_at(&self, theta: f64) -> Option<Matrix> {
+    /// Frequency response of the plant from inputs to measurements at z = e^{i theta}; `None` on a pole.
+    pub fn plant_response(&self, theta: f64) -> Option<Matrix> {
         let z = Complex::from_polar(1.0, theta);
         let input = complex(&self.now) + complex(&self.before) / z;
-        Some(transfer(&self.phi, &input, &self.seen, z)? * z.powi(-self.whole_periods))
+        Some(transfer_matrix(&self.phi, &input, &self.seen, z)? * z.powi(-self.whole_periods))
     }
 
-    /// From measurements to inputs, with the sign that makes the loop's feedback negative.
-    pub fn controller_at(&self, theta: f64) -> Option<Matrix> {
+    /// Frequency response of the controller from measurements to inputs, signed so that the feedback is negative.
+    pub fn controller_response(&self, theta: f64) -> Option<Matrix> {
         let z = Complex::from_polar(1.0, theta);
         let c = &self.controller;
         let through = complex(&c.d);
-        let through =
-            if c.states() > 0 { through + transfer(&c.a, &complex(&c.b), &c.c, z)? } else { through };
+        let through = if c.state_count() > 0 {
+            through + transfer_matrix(&c.a, &complex(&c.b), &c.c, z)?
+        } else {
+            through
+        };
         Some(-through)
     }
 
     /// The return ratio of one input with the others closed: det(I + L) / det(I + L without it) - 1, where L is
     /// the loop broken at the inputs. The ordinary loop gain when there is one input.
     pub fn return_ratio(&self, channel: usize, theta: f64) -> Option<Complex<f64>> {
-        let broken = self.controller_at(theta)? * self.plant_at(theta)?;
+        let broken = self.controller_response(theta)? * self.plant_response(theta)?;
         let m = broken.nrows();
         if m == 1 {
             return Some(broken[(0, 0)]);
@@ -81,8 +84,8 @@ impl SampledLoop {
     }
 
     /// Eigenvalues of the loop broken at the inputs: its characteristic loci (MacFarlane and Postlethwaite 1977).
-    pub fn loci(&self, theta: f64) -> Option<Vec<Complex<f64>>> {
-        let broken = self.controller_at(theta)? * self.plant_at(theta)?;
+    pub fn characteristic_loci(&self, theta: f64) -> Option<Vec<Complex<f64>>> {
+        let broken = self.controller_response(theta)? * self.plant_response(theta)?;
         if broken.nrows() == 1 {
             return Some(vec![broken[(0, 0)]]);
         }
@@ -92,7 +95,7 @@ impl SampledLoop {
     /// The loop with its inputs open, z s = A s + B v with u = K s: v is sent to the inputs, u is computed
     /// for them by the controller. Closed it is A + B K.
     pub fn state_space(&self) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>) {
-        let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
+        let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.state_count());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.
         let past = self.whole_periods as usize + 1;
         let size = n + m * past + nc;
@@ -122,38 +125,38 @@ impl SampledLoop {
         (next, input, output)
     }
 
-    pub fn closed(&self) -> DMatrix<f64> {
+    pub fn closed_loop_matrix(&self) -> DMatrix<f64> {
         let (open, input, output) = self.state_space();
         open + input * output
     }
 
     /// True if the loop is stable: in the long run the map from sample to sample is a contraction.
     pub fn is_stable(&self) -> bool {
-        is_contraction(self.closed())
+        is_contraction(self.closed_loop_matrix())
     }
 }
 
 /// True if the spectral radius of a matrix is below one by more than its rounding.
 fn is_contraction(mut map: DMatrix<f64>) -> bool {
     balance(&mut map);
-    radius(&map) < 1.0 - 1e-12
+    spectral_radius(&map) < 1.0 - 1e-12
 }
 
 /// A single-input single-output plant as polynomials, for very many evaluations.
 #[derive(Debug, Clone)]
-pub(super) struct Rational {
+pub(super) struct RationalTransfer {
     /// Coefficients in descending powers of s.
     pub numerator: Vec<f64>,
     pub denominator: Vec<f64>,
 }
 
-impl Rational {
-    /// From one input to one output (Faddeev and LeVerrier's recursion).
-    pub fn new(plant: &Plant, input: usize, output: usize) -> Rational {
+impl RationalTransfer {
+    /// Polynomials from one input to one output (Faddeev and LeVerrier's recursion).
+    pub fn new(plant: &Plant, input: usize, output: usize) -> RationalTransfer {
         let n = plant.a.nrows();
         let (b, c) = (plant.b.columns(input, 1), plant.c.rows(output, 1));
         let mut m = DMatrix::identity(n, n);
-        let mut rational = Rational { numerator: Vec::new(), denominator: vec![1.0] };
+        let mut rational = RationalTransfer { numerator: Vec::new(), denominator: vec![1.0] };
         for k in 1..=n {
             rational.numerator.push((c * &m * b)[(0, 0)]);
             let am = &plant.a * &m;
@@ -164,8 +167,8 @@ impl Rational {
         rational
     }
 
-    /// P(i w).
-    pub fn at(&self, w: f64) -> Complex<f64> {
+    /// Frequency response P(i w), w in rad/s.
+    pub fn response(&self, w: f64) -> Complex<f64> {
         let s = Complex::new(0.0, w);
         let value = |p: &[f64]| p.iter().fold(Complex::new(0.0, 0.0), |v, c| v * s + c);
         value(&self.numerator) / value(&self.denominator)

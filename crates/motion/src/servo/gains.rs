@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::controller::Controller;
 use super::design::Design;
-use super::frequency::Rational;
+use super::frequency::RationalTransfer;
 use super::plant::Plant;
 
-pub type RowsOf = Vec<Vec<f64>>;
+pub type MatrixRows = Vec<Vec<f64>>;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -20,12 +20,12 @@ pub enum Gains {
         period_s: f64,
         /// True if y are the plant's states, false if its outputs.
         reads_states: bool,
-        a: RowsOf,
-        b: RowsOf,
-        b_reference: RowsOf,
-        c: RowsOf,
-        d: RowsOf,
-        d_reference: RowsOf,
+        a: MatrixRows,
+        b: MatrixRows,
+        b_reference: MatrixRows,
+        c: MatrixRows,
+        d: MatrixRows,
+        d_reference: MatrixRows,
     },
 }
 
@@ -59,35 +59,35 @@ impl Gains {
             p: gain,
             i: ti.map_or(0.0, |ti| gain / ti),
             d: gain * td,
-            feedforward: feedforward(plant),
+            feedforward: feedforward_terms(plant),
         };
-        match design.loops() {
+        match design.pid_parameters() {
             Some(loops) => Gains::Pid { period_s, loops: loops.into_iter().map(pid).collect() },
             None => Gains::StateSpace {
                 period_s,
                 reads_states: controller.reads_states,
-                a: rows(&controller.a),
-                b: rows(&controller.b),
-                b_reference: rows(&controller.b_reference),
-                c: rows(&controller.c),
-                d: rows(&controller.d),
-                d_reference: rows(&controller.d_reference),
+                a: matrix_rows(&controller.a),
+                b: matrix_rows(&controller.b),
+                b_reference: matrix_rows(&controller.b_reference),
+                c: matrix_rows(&controller.c),
+                d: matrix_rows(&controller.d),
+                d_reference: matrix_rows(&controller.d_reference),
             },
         }
     }
 }
 
-fn rows(m: &DMatrix<f64>) -> RowsOf {
+fn matrix_rows(m: &DMatrix<f64>) -> MatrixRows {
     m.row_iter().map(|row| row.iter().copied().collect()).collect()
 }
 
 /// The first terms of 1/G(s) = f0 + f1 s + f2 s^2 + ...
-fn feedforward(plant: &Plant) -> Option<[f64; 3]> {
+fn feedforward_terms(plant: &Plant) -> Option<[f64; 3]> {
     let (_, m, p) = plant.sizes();
     if (m, p) != (1, 1) {
         return None;
     }
-    let Rational { mut numerator, mut denominator } = Rational::new(plant, 0, 0);
+    let RationalTransfer { mut numerator, mut denominator } = RationalTransfer::new(plant, 0, 0);
     denominator.reverse();
     numerator.reverse();
     // Rounding turns a zero at the origin into a small coefficient, which is dropped here.
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn the_dc_servo_needs_its_speed_and_acceleration_over_a_thousand() {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
-        let [f0, f1, f2] = feedforward(&plant).unwrap();
+        let [f0, f1, f2] = feedforward_terms(&plant).unwrap();
         assert!(f0.abs() < 1e-15 && (f1 - 1e-3).abs() < 1e-12 && (f2 - 1e-3).abs() < 1e-12);
-        let question = crate::servo::Question::new(plant.clone(), 1_000_000);
+        let question = crate::servo::SingleTaskLoop::new(plant.clone(), 1_000_000);
         let Gains::Pid { loops, .. } =
             Gains::new(&plant, &plant.design, &question.controller().unwrap(), 1_000_000)
         else {

@@ -6,37 +6,37 @@ use jitterlab_model::Error;
 
 use super::closed_loop::LoopAction;
 use super::cycles::IdleInstant;
-use super::mean_timing::Timings;
-use super::timing::{Job, Moment, Moments};
+use super::mean_timing::TimingCollector;
+use super::timing::{Job, Moment, MomentGenerator};
 
 /// The jobs of one task, in order.
 pub(super) type Jobs<'a> = Box<dyn Iterator<Item = Result<Job, Error>> + 'a>;
 
-struct Stream<'a> {
+struct TaskStream<'a> {
     period_ns: i64,
     jobs: Jobs<'a>,
-    moments: Moments,
+    moments: MomentGenerator,
     ahead: VecDeque<Moment>,
     /// Turns since the last that all tasks had together.
     turns: i64,
-    timings: Timings,
+    timings: TimingCollector,
 }
 
-impl Stream<'_> {
-    /// Has its next moment ready; whether there is one.
-    fn fill(&mut self) -> Result<bool, Error> {
+impl TaskStream<'_> {
+    /// Fetches the next moment unless one is ahead; false at the end of the jobs.
+    fn fetch_next_moment(&mut self) -> Result<bool, Error> {
         while self.ahead.is_empty() {
             let Some(job) = self.jobs.next().transpose()? else { return Ok(false) };
             self.timings.add(&job);
             let ahead = &mut self.ahead;
-            self.moments.job(&job, |moment| ahead.push_back(moment));
+            self.moments.add_job(&job, |moment| ahead.push_back(moment));
         }
         Ok(true)
     }
 }
 
 /// Order of moments at the same time: ends, then due times, then starts.
-fn rank(moment: Moment) -> (i64, u8) {
+fn order_key(moment: Moment) -> (i64, u8) {
     match moment {
         Moment::At(time, event) => match event.act {
             LoopAction::Finish | LoopAction::Compute | LoopAction::Write => (time, 0),
@@ -63,34 +63,34 @@ pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i
     (all / shortest <= MOST_JOBS).then_some(all)
 }
 
-/// Tasks of several periods. Only the events of the first ones are reported.
-pub(super) struct Merged<'a> {
-    streams: Vec<Stream<'a>>,
+/// Jobs of tasks of several periods, merged in order of time.
+pub(super) struct MergedTasks<'a> {
+    streams: Vec<TaskStream<'a>>,
     common_ns: i64,
 }
 
-impl<'a> Merged<'a> {
-    pub fn new(common_ns: i64) -> Merged<'a> {
-        Merged { streams: Vec::new(), common_ns }
+impl<'a> MergedTasks<'a> {
+    pub fn new(common_ns: i64) -> MergedTasks<'a> {
+        MergedTasks { streams: Vec::new(), common_ns }
     }
 
-    pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
+    pub fn add(&mut self, period_ns: i64, moments: MomentGenerator, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
-        let (ahead, moments) = (VecDeque::new(), moments.by(by));
-        let timings = Timings::new(period_ns);
-        self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0, timings });
+        let (ahead, moments) = (VecDeque::new(), moments.for_controller(by));
+        let timings = TimingCollector::new(period_ns);
+        self.streams.push(TaskStream { period_ns, jobs, moments, ahead, turns: 0, timings });
     }
 
     /// Gives all moments until the first task ends or `give` wants no more; returns each task's timing.
-    pub fn run(
+    pub fn for_each_moment(
         mut self,
         mut give: impl FnMut(Result<Moment, IdleInstant>) -> bool,
-    ) -> Result<Vec<Timings>, Error> {
-        self.give(&mut give)?;
+    ) -> Result<Vec<TimingCollector>, Error> {
+        self.merge(&mut give)?;
         Ok(self.streams.into_iter().map(|stream| stream.timings).collect())
     }
 
-    fn give(&mut self, give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool) -> Result<(), Error> {
+    fn merge(&mut self, give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool) -> Result<(), Error> {
         // The turns of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
@@ -98,18 +98,18 @@ impl<'a> Merged<'a> {
         let (mut origin, mut last) = (None, None::<i64>);
         loop {
             for stream in &mut self.streams {
-                if !stream.fill()? {
+                if !stream.fetch_next_moment()? {
                     return Ok(());
                 }
             }
             let key = |i: &usize| {
-                let (time, rank) = self.streams[*i].ahead.front().map_or((i64::MAX, 0), |m| rank(*m));
+                let (time, rank) = self.streams[*i].ahead.front().map_or((i64::MAX, 0), |m| order_key(*m));
                 (time, rank, *i != lead)
             };
             let Some(first) = (0..self.streams.len()).min_by_key(key) else { return Ok(()) };
             let Some(moment) = self.streams[first].ahead.front().copied() else { return Ok(()) };
             if let Moment::Turn(time) = moment {
-                if first == lead && self.are_together(time, lead, *origin.get_or_insert(time)) {
+                if first == lead && self.all_idle_at(time, lead, *origin.get_or_insert(time)) {
                     let length = last.map(|last| time - last);
                     let near =
                         |length: i64| (length - self.common_ns).abs() < self.streams[lead].period_ns / 2;
@@ -135,10 +135,10 @@ impl<'a> Merged<'a> {
     }
 
     /// True if the slowest task's turn falls on the common multiple and no other task is at work.
-    fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
+    fn all_idle_at(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);
-        let waits = |s: &Stream<'_>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
+        let waits = |s: &TaskStream<'_>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
         number % (self.common_ns / period_ns) == 0 && self.streams.iter().all(waits)
     }
 }

@@ -16,7 +16,7 @@ impl Basis {
         Basis { vectors: vec![begin.normalize()], columns: Vec::new(), exhausted: false }
     }
 
-    fn grow(&mut self, map: &impl Fn(&DVector<f64>) -> DVector<f64>, to: usize) {
+    fn extend(&mut self, map: &impl Fn(&DVector<f64>) -> DVector<f64>, to: usize) {
         while !self.exhausted && self.columns.len() < to {
             let mut next = map(&self.vectors[self.columns.len()]);
             let size = next.norm();
@@ -50,7 +50,7 @@ impl Basis {
         DMatrix::from_fn(k + 1, k, |i, j| self.columns[j].get(i).copied().unwrap_or(0.0))
     }
 
-    fn sum(&self, weights: impl IntoIterator<Item = f64>) -> DVector<f64> {
+    fn linear_combination(&self, weights: impl IntoIterator<Item = f64>) -> DVector<f64> {
         let mut sum = DVector::zeros(self.vectors[0].len());
         for (vector, weight) in self.vectors.iter().zip(weights) {
             sum.axpy(weight, vector, 1.0);
@@ -63,16 +63,19 @@ impl Basis {
 const SMALL: usize = 120;
 
 /// The matrix of a small map.
-fn written_out(map: impl Fn(&DVector<f64>) -> DVector<f64>, size: usize) -> DMatrix<f64> {
+fn as_matrix(map: impl Fn(&DVector<f64>) -> DVector<f64>, size: usize) -> DMatrix<f64> {
     let unit = |i: usize| DVector::from_fn(size, |j, _| f64::from(u8::from(i == j)));
     let columns: Vec<DVector<f64>> = (0..size).map(|i| map(&unit(i))).collect();
     DMatrix::from_columns(&columns)
 }
 
 /// Solves x - A x = b to nearly the last digit; `None` where that fails, as for a singular equation.
-pub(super) fn solve(map: impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
+pub(super) fn solve_fixed_point(
+    map: impl Fn(&DVector<f64>) -> DVector<f64>,
+    b: &DVector<f64>,
+) -> Option<DVector<f64>> {
     let left = |x: &DVector<f64>| x - map(x);
-    let triangles = written_out(left, b.len()).full_piv_lu();
+    let triangles = as_matrix(left, b.len()).full_piv_lu();
     let first = triangles.solve(b)?;
     let x = &first + triangles.solve(&(b - left(&first)))?;
     let residual = (b - left(&x)).norm();
@@ -81,25 +84,25 @@ pub(super) fn solve(map: impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64
 
 /// The largest eigenvalue of a map that keeps a cone (as covariances do): real, not negative, and as large as the others'
 /// sizes (Krein and Rutman 1948). `begin` lies inside the cone. Infinite where the map is not of numbers.
-pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>) -> f64 {
+pub(super) fn largest_eigenvalue(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>) -> f64 {
     const RESTARTS: usize = 20;
     const MOST: usize = SMALL;
     const ENOUGH: f64 = 1e-13;
     let size = begin.len();
     if size <= SMALL {
         // A small map is solved as a matrix, in which zeros stay zero.
-        return squared_out(&written_out(map, size)).0;
+        return radius_by_squaring(&as_matrix(map, size)).0;
     }
     let mut begin = begin.clone();
     let mut found = f64::NAN;
     for _ in 0..RESTARTS {
         let mut basis = Basis::new(&begin);
         for size in [20, 60, MOST] {
-            basis.grow(&map, size);
+            basis.extend(&map, size);
             let k = basis.columns.len();
             let square = basis.hessenberg().rows(0, k).into_owned();
             let before = found;
-            let (radius, power) = squared_out(&square);
+            let (radius, power) = radius_by_squaring(&square);
             found = radius;
             let settled = (found - before).abs() <= ENOUGH * found;
             if basis.exhausted || settled || found == 0.0 || !found.is_finite() {
@@ -117,19 +120,19 @@ pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVect
                     .fold((0, 0.0), |most, (i, norm)| if norm > most.1 { (i, norm) } else { most })
                     .0,
             );
-            begin = basis.sum(lead.iter().copied());
+            begin = basis.linear_combination(lead.iter().copied());
         }
     }
     found
 }
 
-pub(super) fn radius(matrix: &DMatrix<f64>) -> f64 {
-    squared_out(matrix).0
+pub(super) fn spectral_radius(matrix: &DMatrix<f64>) -> f64 {
+    radius_by_squaring(matrix).0
 }
 
 /// Spectral radius of a matrix by the growth of its powers, and a high power of it. A QR iteration loses digits, or does not
 /// end, where eigenvalues coincide, as those of delays at zero and of integrators at one do.
-fn squared_out(matrix: &DMatrix<f64>) -> (f64, DMatrix<f64>) {
+fn radius_by_squaring(matrix: &DMatrix<f64>) -> (f64, DMatrix<f64>) {
     const SQUARINGS: i32 = 48;
     let mut power = matrix.clone();
     let mut log_radius = 0.0;
@@ -161,7 +164,7 @@ mod tests {
     /// A map with a slow pair of complex companions of nearly the size of the largest eigenvalue.
     fn map(size: usize) -> DMatrix<f64> {
         let mut m = DMatrix::from_fn(size, size, |i, j| 0.3 / (1.0 + (i as f64 - j as f64).abs()).powi(2));
-        let scale = largest(|x| &m * x, &DVector::from_element(size, 1.0));
+        let scale = largest_eigenvalue(|x| &m * x, &DVector::from_element(size, 1.0));
         m /= scale / 0.99;
         m
     }
@@ -171,11 +174,11 @@ mod tests {
         for size in [1, 5, 200] {
             let m = map(size);
             let b = DVector::from_fn(size, |i, _| (i as f64).sin() + 1.0);
-            let x = solve(|x| &m * x, &b).unwrap();
+            let x = solve_fixed_point(|x| &m * x, &b).unwrap();
             assert!((&x - &m * &x - &b).norm() < 1e-12 * b.norm() * 100.0);
             let direct = (DMatrix::identity(size, size) - &m).lu().solve(&b).unwrap();
             assert!((x - &direct).norm() < 1e-9 * direct.norm());
-            assert!((largest(|x| &m * x, &b) - 0.99).abs() < 1e-11);
+            assert!((largest_eigenvalue(|x| &m * x, &b) - 0.99).abs() < 1e-11);
         }
     }
 
@@ -190,7 +193,7 @@ mod tests {
             }
             next
         };
-        let pi = solve(step, &DVector::from_element(size, 1.0 / size as f64)).unwrap();
+        let pi = solve_fixed_point(step, &DVector::from_element(size, 1.0 / size as f64)).unwrap();
         assert!((pi[1] / pi[0] - 1.0 / 9.0).abs() < 1e-12 && (pi.sum() - 1.0).abs() < 1e-12, "{pi}");
     }
 
@@ -200,16 +203,16 @@ mod tests {
         let f = DMatrix::from_row_slice(2, 2, &[c, -s, s, c]) * 0.9;
         let k = f.kronecker(&f);
         let unit = DVector::from_vec(vec![1.0, 0.0, 0.0, 1.0]);
-        assert!((largest(|x| &k * x, &unit) - 0.81).abs() < 1e-12);
+        assert!((largest_eigenvalue(|x| &k * x, &unit) - 0.81).abs() < 1e-12);
         let begin = DVector::from_vec(vec![2.0, 0.3, 0.3, 1.0]);
-        assert!((largest(|x| &k * x, &begin) - 0.81).abs() < 1e-12);
+        assert!((largest_eigenvalue(|x| &k * x, &begin) - 0.81).abs() < 1e-12);
     }
 
     #[test]
     fn what_has_no_solution_gives_none() {
         let one = DMatrix::identity(3, 3);
-        assert_eq!(solve(|x| &one * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
+        assert_eq!(solve_fixed_point(|x| &one * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
         let nan = DMatrix::from_element(3, 3, f64::NAN);
-        assert_eq!(solve(|x| &nan * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
+        assert_eq!(solve_fixed_point(|x| &nan * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
     }
 }

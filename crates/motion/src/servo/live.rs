@@ -65,8 +65,8 @@ impl LiveLoop {
             seen: DVector::zeros(if controller.reads_states { n } else { p }),
             wanted: DVector::zeros(p),
             computed: DVector::zeros(m),
-            memory: DVector::zeros(controller.states()),
-            next: DVector::zeros(controller.states()),
+            memory: DVector::zeros(controller.state_count()),
+            next: DVector::zeros(controller.state_count()),
             controller: controller.clone(),
             now_ns: 0,
             sums: vec![(0.0, 0.0); p],
@@ -86,22 +86,23 @@ impl LiveLoop {
                 left -= 1 << power;
             }
             self.now_ns += step_ns;
-            self.look(step_ns as f64 * 1e-9);
+            self.add_tracking_errors(step_ns as f64 * 1e-9);
         }
     }
 
     /// Adds the tracking errors of the stretch that just ended.
-    fn look(&mut self, stretch_s: f64) {
+    fn add_tracking_errors(&mut self, stretch_s: f64) {
         let now_s = self.now_ns as f64 * 1e-9;
         self.wanted.gemv(1.0, &self.output, &self.states, 0.0);
         for ((y, reference), (squares, max)) in self.wanted.iter().zip(&self.references).zip(&mut self.sums) {
-            let error = (reference.at(now_s) - y).abs();
+            let error = (reference.value_at(now_s) - y).abs();
             *squares += error * error * stretch_s;
             // A loop that ran away stays visible.
             *max = if error.is_nan() { f64::NAN } else { max.max(error) };
         }
     }
 
+    /// Samples at this time, and computes the output and the next states.
     pub fn sample(&mut self, time_ns: i64) {
         self.advance_to(time_ns);
         let (now_s, law) = (self.now_ns as f64 * 1e-9, &self.controller);
@@ -111,7 +112,7 @@ impl LiveLoop {
             self.seen.gemv(1.0, &self.output, &self.states, 0.0);
         }
         for (to, reference) in self.wanted.iter_mut().zip(&self.references) {
-            *to = reference.at(now_s);
+            *to = reference.value_at(now_s);
         }
         self.computed.gemv(1.0, &law.c, &self.memory, 0.0);
         self.computed.gemv(1.0, &law.d, &self.seen, 1.0);
@@ -128,7 +129,7 @@ impl LiveLoop {
         self.moving.rows_mut(self.states.len(), self.computed.len()).copy_from(&self.computed);
     }
 
-    pub fn errors(&self) -> Vec<TrackingError> {
+    pub fn tracking_errors(&self) -> Vec<TrackingError> {
         let time_s = (self.now_ns as f64 * 1e-9).max(f64::MIN_POSITIVE);
         self.sums
             .iter()
@@ -136,8 +137,8 @@ impl LiveLoop {
             .collect()
     }
 
-    /// The errors of the same loop when every activation is punctual and takes no time.
-    pub fn punctual(mut self, period_ns: i64, length_ns: i64) -> Vec<TrackingError> {
+    /// Tracking errors with punctual activations that take no time.
+    pub fn punctual_errors(mut self, period_ns: i64, length_ns: i64) -> Vec<TrackingError> {
         let mut time_ns = 0;
         while time_ns < length_ns {
             self.sample(time_ns);
@@ -145,7 +146,7 @@ impl LiveLoop {
             time_ns += period_ns.max(1);
         }
         self.advance_to(length_ns);
-        self.errors()
+        self.tracking_errors()
     }
 }
 
@@ -157,7 +158,7 @@ pub struct LiveWork {
 }
 
 impl LiveWork {
-    /// The work, and where its loop comes back.
+    /// Work of the task, and the channel on which the loop comes back.
     pub fn new(closed: LiveLoop) -> (LiveWork, Receiver<LiveLoop>) {
         let (back, loops) = channel();
         (LiveWork { closed: Some(closed), begin_ns: None, back }, loops)
@@ -187,7 +188,7 @@ impl Drop for LiveWork {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{DrivenLoop, Job, Loop, Moment, Moments, TaskTiming, tracking};
+    use crate::servo::{DrivenLoop, Job, Loop, Moment, MomentGenerator, TaskTiming, tracking_errors};
 
     const H: i64 = 5_000_000;
 
@@ -209,18 +210,18 @@ mod tests {
             .collect();
         for reference in [Reference::Step(0.5), Reference::Sine { amplitude: 0.5, frequency_hz: 1.0 }] {
             let mut moments: Vec<Moment> = Vec::new();
-            let mut making = Moments::new(TaskTiming::default(), H, 0);
-            trace.iter().for_each(|job| making.job(job, |m| moments.push(m)));
+            let mut making = MomentGenerator::new(TaskTiming::default(), H, 0);
+            trace.iter().for_each(|job| making.add_job(job, |m| moments.push(m)));
             let closed = Loop::new(&plant, &controller);
             let drive = DrivenLoop::new(&closed, reference);
-            let points = drive.through(moments, 100_000, 399 * H);
+            let points = drive.drive_through(moments, 100_000, 399 * H);
             let mut live = LiveLoop::new(&plant, &controller, H, &[reference]);
             for a in &trace {
                 live.sample(a.start_ns);
                 live.actuate(a.end_ns);
             }
-            let errors = live.errors();
-            let offline = tracking(&points);
+            let errors = live.tracking_errors();
+            let offline = tracking_errors(&points);
             let largest = errors.iter().map(|e| e.max).fold(0.0, f64::max);
             assert!(
                 (largest - offline.max_error).abs() < 0.01 * offline.max_error,
@@ -239,13 +240,13 @@ mod tests {
         let (plant, controller) = jiwy();
         let sine = Reference::Sine { amplitude: 0.5, frequency_hz: 0.5 };
         let live = LiveLoop::new(&plant, &controller, H, &[sine, Reference::Step(0.1)]);
-        let punctual = live.clone().punctual(H, 400 * H);
+        let punctual = live.clone().punctual_errors(H, 400 * H);
         let mut stalled = live;
         for k in (0..400).filter(|k| !(100..150).contains(k)) {
             stalled.sample(k * H);
             stalled.actuate(k * H);
         }
-        let errors = stalled.errors();
+        let errors = stalled.tracking_errors();
         assert!(errors[0].max > 1.2 * punctual[0].max, "{errors:?} {punctual:?}");
         assert!(((&stalled.output * &stalled.states)[1] - 0.1).abs() < 0.01);
     }

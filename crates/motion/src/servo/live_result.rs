@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::design_margins::Margins;
 use super::live::{LiveLoop, TrackingError};
-use super::question::Question;
-use super::reference_tracking::usual_references;
+use super::reference_tracking::default_references;
 use super::response::Reference;
 use super::result::LoopDescription;
+use super::single_task_loop::SingleTaskLoop;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServoLive {
@@ -23,11 +23,12 @@ pub struct ServoLive {
     /// Errors of each output with punctual activations that take no time.
     pub punctual: Vec<TrackingError>,
     /// All ways to wait; those under the same load follow each other.
-    pub ways: Vec<LiveWay>,
+    pub ways: Vec<LiveTrial>,
 }
 
+/// A wake-up method tried under a load, and the tracking errors with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LiveWay {
+pub struct LiveTrial {
     pub wake: WakeMethod,
     pub compensation: Compensation,
     /// The loads that were asked for, as they were written.
@@ -47,7 +48,7 @@ pub struct LiveWay {
     pub caveats: Vec<Caveat>,
 }
 
-/// Why a way to wait was not run as asked for.
+/// Reason for which a way to wait was not run as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LiveTrouble {
@@ -62,10 +63,10 @@ pub enum LiveTrouble {
 /// A tracking error this many times that of punctual activations is no longer tracking.
 const RAN_AWAY: f64 = 10.0;
 
-impl LiveWay {
-    /// A way to wait without results yet, under loads as they were written.
-    pub fn never(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveWay {
-        LiveWay {
+impl LiveTrial {
+    /// Trial without results yet, under loads as they were written.
+    pub fn not_run(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveTrial {
+        LiveTrial {
             wake,
             compensation,
             asked_loads: asked_loads.to_vec(),
@@ -80,9 +81,9 @@ impl LiveWay {
         }
     }
 
-    /// The same with the errors that the loop had, and the figures of the run in which it was closed.
+    /// Trial with the tracking errors of its loop, and the figures of its run.
     #[must_use]
-    pub fn with_run(mut self, errors: Vec<TrackingError>, measured: &MeasuredRun) -> LiveWay {
+    pub fn with_run(mut self, errors: Vec<TrackingError>, measured: &MeasuredRun) -> LiveTrial {
         let MeasuredRun { run, tasks, .. } = measured;
         self.errors = errors;
         let refused = run.refused.iter().find(|r| r.what.starts_with("wake="));
@@ -123,12 +124,12 @@ const FEWEST_PERIODS: i64 = 20;
 
 impl ServoLive {
     /// The loop at rest, and its errors with punctual activations; it follows a slow sine by default.
-    pub fn begin(
-        question: &Question,
+    pub fn prepare(
+        question: &SingleTaskLoop,
         references: &[Reference],
         each_ns: i64,
     ) -> Result<(ServoLive, LiveLoop), Error> {
-        let Question { plant, period_ns, .. } = question;
+        let SingleTaskLoop { plant, period_ns, .. } = question;
         if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
             return Err(Error::bad_use(format!(
                 "{} are too few for a loop with a period of {}: give --duration at least twenty periods",
@@ -139,17 +140,17 @@ impl ServoLive {
         let references = match references {
             [] => {
                 let crossover = Margins::new(question, 0, 0)?.crossover_rad_per_s(question.period_ns);
-                usual_references(crossover)[1..].to_vec()
+                default_references(crossover)[1..].to_vec()
             }
             given => given.to_vec(),
         };
         let closed = LiveLoop::new(plant, &question.controller()?, *period_ns, &references);
-        let punctual = closed.clone().punctual(*period_ns, each_ns);
+        let punctual = closed.clone().punctual_errors(*period_ns, each_ns);
         Ok((ServoLive { closed: question.into(), references, each_ns, punctual, ways: Vec::new() }, closed))
     }
 
     /// Increase of the worst output's rms error over punctual activations; infinite for a loop that ran away.
-    pub fn excess(&self, way: &LiveWay) -> f64 {
+    pub fn rms_excess(&self, way: &LiveTrial) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
         // Not a number where the loop left all numbers behind.
         let followed = |excess: f64| if excess < RAN_AWAY { excess } else { f64::INFINITY };
@@ -157,21 +158,21 @@ impl ServoLive {
     }
 
     /// The ways that were run as asked for, the best first.
-    pub fn ranked(&self) -> Vec<&LiveWay> {
-        let mut ways: Vec<&LiveWay> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
-        ways.sort_by(|a, b| self.excess(a).total_cmp(&self.excess(b)));
+    pub fn ranked_trials(&self) -> Vec<&LiveTrial> {
+        let mut ways: Vec<&LiveTrial> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
+        ways.sort_by(|a, b| self.rms_excess(a).total_cmp(&self.rms_excess(b)));
         ways
     }
 
     /// Reasons to doubt the figures: those that all ways share, then those of the worst way alone.
     pub fn caveats(&self) -> (Vec<&Caveat>, Vec<&Caveat>) {
-        let ways = self.ranked();
+        let ways = self.ranked_trials();
         let Some(worst) = ways.last() else { return (Vec::new(), Vec::new()) };
         worst.caveats.iter().partition(|caveat| ways.iter().all(|w| w.caveats.contains(caveat)))
     }
 
     /// Largest latency, if it is below a tenth of the period, which no loop can feel.
-    pub fn hardly_late_ns(&self) -> Option<i64> {
+    pub fn negligible_latency_ns(&self) -> Option<i64> {
         let worst = self.ways.iter().filter_map(|w| w.max_latency_ns).max()?;
         (worst < self.closed.period_ns / 10).then_some(worst)
     }

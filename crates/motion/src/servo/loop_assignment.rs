@@ -3,17 +3,17 @@
 use jitterlab_model::Error;
 
 use super::design::Design;
+use super::multi_task_loop::{LoopTask, MultiTaskLoop};
 use super::overrun::OverrunAction;
 use super::plant::Plant;
-use super::several::{LoopTask, Several};
 use super::timing::TaskTiming;
 use crate::error;
 
 /// A plant as it was asked for, and the task that closes all of it, where one is named.
-pub type PlantAsked = (Option<String>, Plant);
+pub type RequestedPlant = (Option<String>, Plant);
 
 /// Reads `LOOP=TASK`.
-fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), Error> {
+fn parse_assignment<'a>(text: &'a str, asked: &[RequestedPlant]) -> Result<(&'a str, &'a str), Error> {
     let known: Vec<&str> =
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
     let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
@@ -24,7 +24,7 @@ fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), E
 }
 
 /// Gives one of the plants another controller: `NAME=CONTROLLER`, of the task that closes a plant or of a loop of one.
-pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), Error> {
+pub fn set_controller(asked: &mut [RequestedPlant], text: &str) -> Result<(), Error> {
     let names = asked.iter().flat_map(|(task, plant)| {
         task.as_deref().into_iter().chain(plant.loops.iter().map(|l| l.name.as_str()))
     });
@@ -40,7 +40,7 @@ pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), Error> {
         }
         if let Some(l) = plant.loops.iter_mut().find(|l| l.name == name) {
             l.design = Design::parse(controller, 1)?;
-            if l.design.of_states() {
+            if l.design.needs_all_states() {
                 return Err(error::loop_of_states(&plant.name));
             }
             return Ok(());
@@ -49,19 +49,21 @@ pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), Error> {
     Err(fault)
 }
 
-impl Several {
+impl MultiTaskLoop {
     /// The plants with the tasks that close them; without tasks each loop has one of its own, of its usual period.
-    pub fn bind(
-        asked: &[PlantAsked],
+    pub fn from_assignments(
+        asked: &[RequestedPlant],
         mapping: &[String],
         there: Option<&[LoopTask]>,
         timing: TaskTiming,
-    ) -> Result<Vec<Several>, Error> {
+    ) -> Result<Vec<MultiTaskLoop>, Error> {
         let mapping: Vec<(&str, &str)> =
-            mapping.iter().map(|text| pair(text, asked)).collect::<Result<_, _>>()?;
+            mapping.iter().map(|text| parse_assignment(text, asked)).collect::<Result<_, _>>()?;
         let bound: Vec<(Plant, Vec<LoopTask>)> = asked
             .iter()
-            .map(|(task, plant)| Ok((plant.clone(), tasks_of(plant, task.as_deref(), &mapping, there)?)))
+            .map(|(task, plant)| {
+                Ok((plant.clone(), assigned_tasks(plant, task.as_deref(), &mapping, there)?))
+            })
             .collect::<Result<_, Error>>()?;
         let all = bound.iter().enumerate().map(|(i, (plant, tasks))| {
             let mut others: Vec<LoopTask> = Vec::new();
@@ -71,13 +73,13 @@ impl Several {
                     others.push(other.clone());
                 }
             }
-            Several { plant: plant.clone(), tasks: tasks.clone(), others, timing, design_delay_ns: 0 }
+            MultiTaskLoop { plant: plant.clone(), tasks: tasks.clone(), others, timing, design_delay_ns: 0 }
         });
         Ok(all.collect())
     }
 }
 
-fn tasks_of(
+fn assigned_tasks(
     plant: &Plant,
     whole: Option<&str>,
     mapping: &[(&str, &str)],

@@ -6,8 +6,8 @@ use nalgebra::Complex;
 use serde::Serialize;
 
 use super::controller::Controller;
-use super::crossings::{Crossings, LONGEST_DELAY, fans};
-use super::frequency::{Rational, SampledLoop};
+use super::crossings::{Crossings, LONGEST_DELAY, angles_near_poles};
+use super::frequency::{RationalTransfer, SampledLoop};
 use super::numeric::{balance, complex, eigenvalues};
 use super::plant::Plant;
 
@@ -47,7 +47,7 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     }
     let (longest, shortest) = ((period_ns / 4).max(1), (period_ns / 256).max(1));
     let ahead = |delay_ns| {
-        periods_to_turn(&SampledLoop::new(plant, controller, period_ns, delay_ns)) * period_ns as f64
+        periods_to_instability(&SampledLoop::new(plant, controller, period_ns, delay_ns)) * period_ns as f64
     };
     let (mut low, mut left) = (0, ahead(0));
     let step = loop {
@@ -76,13 +76,13 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     DelayMargin::UpTo(low)
 }
 
-/// The same from the frequency response: part of a period and whole periods that agree; `None` for any.
+/// Delay margin from the frequency response: part of a period and whole periods that agree; `None` for any.
 fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
     let period = period_ns as f64;
     let mut margin_ns = 0.0;
     for _ in 0..4 {
         let part_ns = (margin_ns % period) as i64;
-        let whole = periods_to_turn(&SampledLoop::new(plant, controller, period_ns, part_ns));
+        let whole = periods_to_instability(&SampledLoop::new(plant, controller, period_ns, part_ns));
         margin_ns = part_ns as f64 + whole * period;
         if margin_ns.is_infinite() {
             return None;
@@ -93,14 +93,14 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
 
 /// Number of periods of delay that turn one of the loop's characteristic loci into -1: a delay of d periods
 /// turns each by d theta and keeps its size. Infinite if no locus has a size of one or more.
-fn periods_to_turn(sampled: &SampledLoop) -> f64 {
+fn periods_to_instability(sampled: &SampledLoop) -> f64 {
     let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
     let turn = |theta: f64, l: &Complex<f64>| (-l).arg().rem_euclid(2.0 * PI) / theta;
     let crossings = Crossings::new(sampled, 0);
-    let above = |theta| Some(sampled.loci(theta)?.iter().filter(|l| l.norm() > 1.0).count());
+    let above = |theta| Some(sampled.characteristic_loci(theta)?.iter().filter(|l| l.norm() > 1.0).count());
     let mut least = f64::INFINITY;
-    for (theta, _) in crossings.with_gain(above) {
-        let loci = sampled.loci(theta).unwrap_or_default();
+    for (theta, _) in crossings.changes_at_unit_gain(above) {
+        let loci = sampled.characteristic_loci(theta).unwrap_or_default();
         if let Some(crossing) = loci.iter().min_by(|a, b| from_one(a).total_cmp(&from_one(b))) {
             least = least.min(turn(theta, crossing));
         }
@@ -125,7 +125,7 @@ pub struct JitterMargin<'a> {
     plant: &'a Plant,
     controller: &'a Controller,
     period_ns: i64,
-    rational: Rational,
+    rational: RationalTransfer,
     /// |e^iw - 1| P_alias(w) at the frequencies looked at, which the delay does not change.
     aliased: Vec<f64>,
 }
@@ -134,32 +134,32 @@ pub struct JitterMargin<'a> {
 const FREQUENCIES: u32 = 4_000;
 
 impl<'a> JitterMargin<'a> {
-    /// Prepares it for any constant delay. `None` for a loop that has several inputs or reads states, and for a plant that
+    /// Prepares the margin for any constant delay. `None` for a loop that has several inputs or reads states, and for a plant that
     /// answers at once.
     pub fn new(plant: &'a Plant, controller: &'a Controller, period_ns: i64) -> Option<JitterMargin<'a>> {
         if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
             return None;
         }
-        let rational = Rational::new(plant, 0, 0);
+        let rational = RationalTransfer::new(plant, 0, 0);
         if !rational.is_strictly_proper() {
             return None;
         }
         let mut all = JitterMargin { plant, controller, period_ns, rational, aliased: Vec::new() };
-        all.aliased = (1..=FREQUENCIES).map(|k| all.aliased_at(frequency(k))).collect();
+        all.aliased = (1..=FREQUENCIES).map(|k| all.aliased_gain(grid_frequency(k))).collect();
         Some(all)
     }
 
-    /// |e^iw - 1| P_alias(w).
-    fn aliased_at(&self, theta: f64) -> f64 {
+    /// Gain |e^iw - 1| P_alias(w) of the plant with its aliases.
+    fn aliased_gain(&self, theta: f64) -> f64 {
         const ALIASES: i32 = 300;
         let period_s = self.period_ns as f64 * 1e-9;
-        let of = |n| self.rational.at((theta + 2.0 * PI * f64::from(n)) / period_s).norm_sqr();
+        let of = |n| self.rational.response((theta + 2.0 * PI * f64::from(n)) / period_s).norm_sqr();
         (Complex::from_polar(1.0, theta) - 1.0).norm() * (-ALIASES..=ALIASES).map(of).sum::<f64>().sqrt()
     }
 
     /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone, and for a
     /// delay of more than 64 periods, for which none is looked for.
-    pub fn at(&self, delay_ns: i64) -> Option<f64> {
+    pub fn margin_ns(&self, delay_ns: i64) -> Option<f64> {
         if delay_ns > LONGEST_DELAY.saturating_mul(self.period_ns) {
             return None;
         }
@@ -167,15 +167,15 @@ impl<'a> JitterMargin<'a> {
         if !sampled.is_stable() {
             return None;
         }
-        let mut closed = sampled.closed();
+        let mut closed = sampled.closed_loop_matrix();
         balance(&mut closed);
-        let near = fans(&eigenvalues(complex(&closed)).unwrap_or_default());
+        let near = angles_near_poles(&eigenvalues(complex(&closed)).unwrap_or_default());
         let near = near.into_iter().filter(|theta| (1e-9..PI).contains(theta));
-        let near = near.map(|theta| (theta, self.aliased_at(theta)));
+        let near = near.map(|theta| (theta, self.aliased_gain(theta)));
         let mut most: f64 = 0.0;
-        for (theta, aliased) in (1..).map(frequency).zip(self.aliased.iter().copied()).chain(near) {
-            let c = sampled.controller_at(theta)?[(0, 0)];
-            let closed = sampled.plant_at(theta)?[(0, 0)] * c + 1.0;
+        for (theta, aliased) in (1..).map(grid_frequency).zip(self.aliased.iter().copied()).chain(near) {
+            let c = sampled.controller_response(theta)?[(0, 0)];
+            let closed = sampled.plant_response(theta)?[(0, 0)] * c + 1.0;
             most = most.max(aliased * c.norm() / closed.norm());
         }
         // sqrt(N^2 + 2 N g + g) = 1/most
@@ -187,7 +187,7 @@ impl<'a> JitterMargin<'a> {
 }
 
 /// One of the frequencies looked at, as an angle for each period.
-fn frequency(k: u32) -> f64 {
+fn grid_frequency(k: u32) -> f64 {
     PI * f64::from(k) / f64::from(FREQUENCIES)
 }
 
@@ -212,7 +212,7 @@ mod tests {
         period_ns: i64,
         delay_ns: i64,
     ) -> Option<f64> {
-        JitterMargin::new(plant, controller, period_ns)?.at(delay_ns)
+        JitterMargin::new(plant, controller, period_ns)?.margin_ns(delay_ns)
     }
 
     fn servo(period_ns: i64) -> (Plant, Controller) {
@@ -234,7 +234,8 @@ mod tests {
             (10, 34.016518, 34.016),
         ] {
             let (plant, controller) = servo(h * MS);
-            let margin = LoopMargins::new(&plant, &controller, h * MS, 0, 0).unwrap().nearest().unwrap();
+            let margin =
+                LoopMargins::new(&plant, &controller, h * MS, 0, 0).unwrap().smallest_phase_margin().unwrap();
             assert!((margin.degrees - degrees).abs() < 1e-6, "{h} ms: {margin:?}");
             assert!((margin.degrees - published).abs() < 1e-3 * published);
             if h == 6 {
@@ -330,7 +331,7 @@ mod tests {
         let controller = plant.design.controller(&plant, 5 * MS, 0).unwrap();
         for joint in 0..2 {
             let margins = LoopMargins::new(&plant, &controller, 5 * MS, 0, joint).unwrap();
-            let margin = margins.nearest().unwrap();
+            let margin = margins.smallest_phase_margin().unwrap();
             assert!((20.0..90.0).contains(&margin.degrees), "{joint}: {margin:?}");
         }
         assert_eq!(jitter_margin_ns(&plant, &controller, 5 * MS, 0), None);

@@ -12,14 +12,14 @@ use serde::Serialize;
 use super::flow_map::Flow;
 use super::krylov;
 use super::numeric::{balance, smallest_eigenvalue};
-use super::symmetric::{add_congruence, length, matrix, unit, vector};
+use super::symmetric::{add_congruence, identity_vector, to_matrix, to_vector, vector_length};
 
 /// Largest number of different durations for the rate; beyond it the two nearest become one.
 const MOST_DURATIONS: usize = 96;
 
 /// Stretches drawn from one distribution: their mean maps. Shares need not be normalised.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stretches {
+pub struct StretchDistribution {
     order: usize,
     /// Duration in s, share, and the sum of the maps of the covariance of this duration.
     maps: Vec<(f64, f64, DMatrix<f64>)>,
@@ -30,10 +30,10 @@ pub struct Stretches {
     weight: f64,
 }
 
-impl Stretches {
-    pub fn new(order: usize) -> Stretches {
-        let size = length(order);
-        Stretches {
+impl StretchDistribution {
+    pub fn new(order: usize) -> StretchDistribution {
+        let size = vector_length(order);
+        StretchDistribution {
             order,
             maps: Vec::new(),
             noise: DVector::zeros(size),
@@ -44,18 +44,18 @@ impl Stretches {
         }
     }
 
-    pub fn from_flow(passage: &Flow, time_s: f64) -> Stretches {
-        let mut alone = Stretches::new(passage.phi.nrows());
+    pub fn from_flow(passage: &Flow, time_s: f64) -> StretchDistribution {
+        let mut alone = StretchDistribution::new(passage.phi.nrows());
         alone.add(passage, time_s, 1.0);
         alone
     }
 
     pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
-        let (_, weight, map) = self.of_duration(time_s);
+        let (_, weight, map) = self.entry_of_duration(time_s);
         *weight += share;
         add_congruence(map, &passage.phi, share);
-        self.noise += vector(&passage.noise) * share;
-        self.cost += vector(&passage.cost) * share;
+        self.noise += to_vector(&passage.noise) * share;
+        self.cost += to_vector(&passage.cost) * share;
         self.offset += passage.offset * share;
         self.time_s += time_s * share;
         self.weight += share;
@@ -65,10 +65,10 @@ impl Stretches {
     }
 
     /// The share and the sum of the maps of a duration, of which there may be none yet.
-    fn of_duration(&mut self, time_s: f64) -> &mut (f64, f64, DMatrix<f64>) {
+    fn entry_of_duration(&mut self, time_s: f64) -> &mut (f64, f64, DMatrix<f64>) {
         let known = self.maps.iter().position(|(time, ..)| *time == time_s);
         let place = known.unwrap_or_else(|| {
-            let size = length(self.order);
+            let size = vector_length(self.order);
             self.maps.push((time_s, 0.0, DMatrix::zeros(size, size)));
             self.maps.len() - 1
         });
@@ -91,10 +91,10 @@ impl Stretches {
     }
 
     /// All stretches of two distributions together, by their shares.
-    pub fn with(&self, other: &Stretches) -> Stretches {
+    pub fn merged(&self, other: &StretchDistribution) -> StretchDistribution {
         let mut all = self.clone();
         for (time, weight, map) in &other.maps {
-            let (_, mine, sum) = all.of_duration(*time);
+            let (_, mine, sum) = all.entry_of_duration(*time);
             *mine += weight;
             *sum += map;
         }
@@ -109,13 +109,13 @@ impl Stretches {
         all
     }
 
-    /// With shares that add up to one.
-    pub fn normalised(&self) -> Stretches {
-        self.weighed(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
+    /// Distribution with shares that add up to one.
+    pub fn normalised(&self) -> StretchDistribution {
+        self.times(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
     }
 
-    pub(super) fn weighed(&self, factor: f64) -> Stretches {
-        Stretches {
+    pub(super) fn times(&self, factor: f64) -> StretchDistribution {
+        StretchDistribution {
             order: self.order,
             maps: self.maps.iter().map(|(t, w, m)| (*t, w * factor, m * factor)).collect(),
             noise: &self.noise * factor,
@@ -127,17 +127,17 @@ impl Stretches {
     }
 
     pub(super) fn mean_map(&self) -> DMatrix<f64> {
-        self.normalised().map(0.0)
+        self.normalised().decayed_map(0.0)
     }
 
-    /// In coordinates divided by `scale`.
-    fn scaled(&self, scale: &DVector<f64>) -> Stretches {
+    /// Distribution in coordinates divided by `scale`.
+    fn in_scaled_coordinates(&self, scale: &DVector<f64>) -> StretchDistribution {
         let order = self.order;
         let pairs: Vec<f64> =
             (0..order).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| scale[i] * scale[j]).collect();
         let size = pairs.len();
         let map = |m: &DMatrix<f64>| DMatrix::from_fn(size, size, |i, j| m[(i, j)] * pairs[j] / pairs[i]);
-        Stretches {
+        StretchDistribution {
             maps: self.maps.iter().map(|(t, w, m)| (*t, *w, map(m))).collect(),
             noise: DVector::from_fn(size, |i, _| self.noise[i] / pairs[i]),
             cost: DVector::from_fn(size, |i, _| self.cost[i] * pairs[i]),
@@ -146,8 +146,8 @@ impl Stretches {
     }
 
     /// The mean map of the covariance, each stretch's times e^(-decay duration).
-    fn map(&self, decay: f64) -> DMatrix<f64> {
-        let size = length(self.order);
+    fn decayed_map(&self, decay: f64) -> DMatrix<f64> {
+        let size = vector_length(self.order);
         let mut sum = DMatrix::zeros(size, size);
         for (time, _, map) in &self.maps {
             sum += map * (-decay * time).exp();
@@ -168,9 +168,9 @@ pub struct Edge {
 
 /// States of a schedule that follow each other by a Markov chain, with the stretches of time between them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub struct MarkovChain {
     states: usize,
-    stretches: Vec<Stretches>,
+    stretches: Vec<StretchDistribution>,
     edges: Vec<Edge>,
     period_s: f64,
 }
@@ -231,22 +231,28 @@ const SOON_SOLVED: usize = 1_000;
 /// Factor by which a sum exceeds the disturbance from which on it counts as endless.
 const ENDLESS: f64 = 1e12;
 
-impl Chain {
-    /// One state: stretches drawn independently.
-    pub fn independent(stretches: &Stretches, period_ns: i64) -> Chain {
+impl MarkovChain {
+    /// Chain of one state: stretches drawn independently.
+    pub fn independent(stretches: &StretchDistribution, period_ns: i64) -> MarkovChain {
         let edge = Edge { from: 0, to: 0, stretches: 0, factor: 1.0 };
-        Chain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
+        MarkovChain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
     }
 
-    /// Edges with the same state and the same stretches follow each other.
-    pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
-        Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
+    /// Chain of these edges, of which those with the same state and the same stretches follow each other.
+    pub fn new(
+        states: usize,
+        stretches: Vec<StretchDistribution>,
+        edges: Vec<Edge>,
+        period_ns: i64,
+    ) -> MarkovChain {
+        MarkovChain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
     }
 
     fn probability(&self, edge: &Edge) -> f64 {
         edge.factor * self.stretches[edge.stretches].weight
     }
 
+    /// Stationary probabilities of the states; `None` for a singular chain.
     pub fn probabilities(&self) -> Option<DVector<f64>> {
         let m = self.states;
         if m == 1 {
@@ -261,15 +267,16 @@ impl Chain {
         system.lu().solve(&DVector::from_element(m, share))
     }
 
+    /// Stationary cost, spectral radii and covariance of the loop.
     pub fn stationary(&self) -> Stationary {
         // Volts, radians and millimetres differ by many powers of ten: balance the coordinates first.
-        let scale = self.balance();
+        let scale = self.balancing_scale();
         let Some(pi) = self.probabilities() else {
             return Stationary::unknown();
         };
-        let balanced = Balanced::new(self, &scale, &pi);
+        let balanced = BalancedChain::new(self, &scale, &pi);
         let time_s = balanced.mean(&pi, |s| s.time_s);
-        let (radius, per_period, interval) = balanced.rates(time_s);
+        let (radius, per_period, interval) = balanced.spectral_radii(time_s);
         let stable = || {
             if radius.is_nan() || radius >= 1.0 + MARGINAL {
                 return None;
@@ -278,7 +285,9 @@ impl Chain {
             // Stable if and only if the equation with unit noise has a positive definite solution (Costa and Fragoso 1993):
             // that is sharper than the radius where it is nearly one.
             let clearly = radius < 1.0 - MARGINAL;
-            (clearly || balanced.units().is_some_and(|x| balanced.are_positive(&x))).then_some(covariances)
+            (clearly
+                || balanced.covariances_of_unit_noise().is_some_and(|x| balanced.are_positive_definite(&x)))
+            .then_some(covariances)
         };
         let Some(covariances) = stable() else { return Stationary::unstable(radius, per_period, interval) };
         let paid = |edge: &Edge| {
@@ -288,7 +297,7 @@ impl Chain {
         let cost = self.edges.iter().map(paid).sum::<f64>() / time_s;
         let unscaled = |v: &DVector<f64>| {
             let order = scale.len();
-            let x = matrix(v.as_slice(), order);
+            let x = to_matrix(v.as_slice(), order);
             DMatrix::from_fn(order, order, |i, j| x[(i, j)] * scale[i] * scale[j])
         };
         let mean = covariances.iter().map(unscaled).sum();
@@ -301,12 +310,12 @@ impl Chain {
         }
     }
 
-    /// The rates alone; the cost is left infinite.
-    pub(super) fn rates(&self) -> Stationary {
+    /// Stationary loop with its spectral radii alone; the cost is left infinite.
+    pub(super) fn spectral_radii(&self) -> Stationary {
         let Some(pi) = self.probabilities() else { return Stationary::unknown() };
-        let balanced = Balanced::new(self, &self.balance(), &pi);
+        let balanced = BalancedChain::new(self, &self.balancing_scale(), &pi);
         let (spectral_radius, radius_per_period, interval_periods) =
-            balanced.rates(balanced.mean(&pi, |s| s.time_s));
+            balanced.spectral_radii(balanced.mean(&pi, |s| s.time_s));
         Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
@@ -318,7 +327,7 @@ impl Chain {
     }
 
     /// Scales of the coordinates in which the mean size of the maps is balanced (Parlett and Reinsch 1969).
-    fn balance(&self) -> DVector<f64> {
+    fn balancing_scale(&self) -> DVector<f64> {
         let order = self.stretches.first().map_or(0, |s| s.order);
         let diagonal = |k: usize| k * (k + 1) / 2 + k;
         let mut size = DMatrix::<f64>::zeros(order, order);
@@ -338,20 +347,20 @@ const RAREST: f64 = 1e-15;
 
 /// A chain in balanced coordinates: those of the loop, and of each state by the root of its probability, without which rare
 /// states would hide the others behind their rounding.
-struct Balanced<'a> {
-    chain: &'a Chain,
-    stretches: Vec<Stretches>,
+struct BalancedChain<'a> {
+    chain: &'a MarkovChain,
+    stretches: Vec<StretchDistribution>,
     roots: Vec<f64>,
     size: usize,
 }
 
-impl<'a> Balanced<'a> {
-    fn new(chain: &'a Chain, scale: &DVector<f64>, pi: &DVector<f64>) -> Balanced<'a> {
-        Balanced {
+impl<'a> BalancedChain<'a> {
+    fn new(chain: &'a MarkovChain, scale: &DVector<f64>, pi: &DVector<f64>) -> BalancedChain<'a> {
+        BalancedChain {
             chain,
-            stretches: chain.stretches.iter().map(|s| s.scaled(scale)).collect(),
+            stretches: chain.stretches.iter().map(|s| s.in_scaled_coordinates(scale)).collect(),
             roots: pi.iter().map(|share| share.max(RAREST).sqrt()).collect(),
-            size: length(scale.len()),
+            size: vector_length(scale.len()),
         }
     }
 
@@ -359,13 +368,13 @@ impl<'a> Balanced<'a> {
         edge.factor * self.roots[edge.from] / self.roots[edge.to]
     }
 
-    fn mean(&self, pi: &DVector<f64>, of: impl Fn(&Stretches) -> f64) -> f64 {
+    fn mean(&self, pi: &DVector<f64>, of: impl Fn(&StretchDistribution) -> f64) -> f64 {
         let edges = self.chain.edges.iter();
         edges.map(|e| pi[e.from] * e.factor * of(&self.stretches[e.stretches])).sum()
     }
 
     /// The map of all covariances over a step.
-    fn step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
+    fn propagate_step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
         let size = self.size;
         let mut next = DVector::zeros(x.len());
         // Edges of one state and one kind follow each other: their map is applied once.
@@ -382,18 +391,18 @@ impl<'a> Balanced<'a> {
 
     /// Spectral radius of the map whose stretches are each weighed by e^(-decay duration).
     fn radius(&self, decay: f64) -> f64 {
-        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.map(decay)).collect();
-        krylov::largest(|x| self.step(&maps, x), &self.all_units())
+        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.decayed_map(decay)).collect();
+        krylov::largest_eigenvalue(|x| self.propagate_step(&maps, x), &self.unit_covariances())
     }
 
-    fn all_units(&self) -> DVector<f64> {
+    fn unit_covariances(&self) -> DVector<f64> {
         let order = self.stretches.first().map_or(0, |s| s.order);
-        let unit = unit(order);
+        let unit = identity_vector(order);
         DVector::from_fn(self.chain.states * self.size, |i, _| unit[i % self.size])
     }
 
     /// The radius of a step, that of a period, and the mean length of a step in periods.
-    fn rates(&self, time_s: f64) -> (f64, f64, f64) {
+    fn spectral_radii(&self, time_s: f64) -> (f64, f64, f64) {
         let (radius, period_s) = (self.radius(0.0), self.chain.period_s);
         (radius, self.radius_per_period(radius, time_s, period_s), time_s / period_s)
     }
@@ -435,33 +444,33 @@ impl<'a> Balanced<'a> {
             let share = edge.factor * pi[edge.from] / self.roots[edge.to];
             right.rows_mut(edge.to * self.size, self.size).axpy(share, noise, 1.0);
         }
-        let x = self.solution(&right)?;
+        let x = self.solve_covariances(&right)?;
         Some(
             self.roots.iter().enumerate().map(|(i, root)| x.rows(i * self.size, self.size) * *root).collect(),
         )
     }
 
-    /// The same for unit noise in every state.
-    fn units(&self) -> Option<DVector<f64>> {
-        self.solution(&self.all_units())
+    /// Covariances under unit noise in every state, as one vector.
+    fn covariances_of_unit_noise(&self) -> Option<DVector<f64>> {
+        self.solve_covariances(&self.unit_covariances())
     }
 
-    fn solution(&self, right: &DVector<f64>) -> Option<DVector<f64>> {
-        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.map(0.0)).collect();
-        krylov::solve(|x| self.step(&maps, x), right)
+    fn solve_covariances(&self, right: &DVector<f64>) -> Option<DVector<f64>> {
+        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.decayed_map(0.0)).collect();
+        krylov::solve_fixed_point(|x| self.propagate_step(&maps, x), right)
     }
 
-    fn are_positive(&self, x: &DVector<f64>) -> bool {
+    fn are_positive_definite(&self, x: &DVector<f64>) -> bool {
         let order = self.stretches.first().map_or(0, |s| s.order);
-        let settles = x.norm() < ENDLESS * self.all_units().norm();
+        let settles = x.norm() < ENDLESS * self.unit_covariances().norm();
         settles
             && (0..self.chain.states)
-                .all(|i| is_positive(&matrix(x.rows(i * self.size, self.size).as_slice(), order)))
+                .all(|i| is_positive_definite(&to_matrix(x.rows(i * self.size, self.size).as_slice(), order)))
     }
 }
 
 /// Scales of the coordinates in which the mean size of some maps of the state is balanced.
-pub(super) fn balanced_scale<'a>(maps: impl IntoIterator<Item = &'a DMatrix<f64>>) -> DVector<f64> {
+pub(super) fn balancing_scale<'a>(maps: impl IntoIterator<Item = &'a DMatrix<f64>>) -> DVector<f64> {
     let mut size = maps.into_iter().fold(DMatrix::zeros(0, 0), |size: DMatrix<f64>, map| {
         let squares = map.map(|v| v * v);
         if size.is_empty() { squares } else { size + squares }
@@ -470,8 +479,8 @@ pub(super) fn balanced_scale<'a>(maps: impl IntoIterator<Item = &'a DMatrix<f64>
     balance(&mut size)
 }
 
-/// Positive definite, judged in coordinates of unit variance.
-fn is_positive(x: &DMatrix<f64>) -> bool {
+/// True if positive definite, judged in coordinates of unit variance.
+fn is_positive_definite(x: &DMatrix<f64>) -> bool {
     let n = x.nrows();
     if x.diagonal().iter().any(|v| v.is_nan() || *v <= 0.0) {
         return false;

@@ -40,11 +40,11 @@ struct Json {
 }
 
 /// Reads a system from a JSON file, or a directory with A.csv, B.csv, C.csv, and maybe D.csv and dt.csv.
-pub(super) fn description(path: &Path) -> Result<Description, Error> {
-    if path.is_dir() { of_directory(path) } else { of_json(path) }
+pub(super) fn read_description(path: &Path) -> Result<Description, Error> {
+    if path.is_dir() { read_directory(path) } else { read_json(path) }
 }
 
-fn text(path: &Path) -> Result<String, Error> {
+fn read_text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(LARGEST_BYTES).read_to_string(&mut text)) {
         Ok(_) => Ok(text),
@@ -52,31 +52,32 @@ fn text(path: &Path) -> Result<String, Error> {
     }
 }
 
-fn of_json(path: &Path) -> Result<Description, Error> {
+fn read_json(path: &Path) -> Result<Description, Error> {
     let name = path.display().to_string();
-    let json: Json = serde_json::from_slice(text(path)?.as_bytes())
+    let json: Json = serde_json::from_slice(read_text(path)?.as_bytes())
         .map_err(|error| error.to_string().replace('\n', " "))
         .map_err(|error| Error::bad_use(format!("this is no JSON of a system: {error}")).within(&name))?;
-    let period = period(&name, json.dt.as_ref())?;
+    let period = parse_period(&name, json.dt.as_ref())?;
     let system = match json {
         Json { a: Some(a), b: Some(b), c: Some(c), d, .. } => {
-            let a = rows(&name, "A", &a, None)?;
+            let a = parse_rows(&name, "A", &a, None)?;
             // The number of states decides if a flat list is a column or a row.
-            let b = rows(&name, "B", &b, Some((a.len(), None)))?;
-            let c = rows(&name, "C", &c, Some((0, Some(a.len()))))?;
+            let b = parse_rows(&name, "B", &b, Some((a.len(), None)))?;
+            let c = parse_rows(&name, "C", &c, Some((0, Some(a.len()))))?;
             let inputs = b.first().map_or(0, Vec::len);
             let shape = (c.len(), Some(inputs));
-            let d = d.map(|d| rows(&name, "D", &d, Some(shape))).transpose()?;
+            let d = d.map(|d| parse_rows(&name, "D", &d, Some(shape))).transpose()?;
             Description { state_space: Some(StateSpace { a, b, c, d, period }), ..Description::default() }
         }
         Json { numerator: Some(n), denominator: Some(d), .. } => {
-            let (numerator, denominator) = (coefficients(&name, "num", &n)?, coefficients(&name, "den", &d)?);
+            let (numerator, denominator) =
+                (parse_coefficients(&name, "num", &n)?, parse_coefficients(&name, "den", &d)?);
             let transfer_function = Some(TransferFunction { numerator, denominator, period });
             Description { transfer_function, ..Description::default() }
         }
         Json { poles: Some(poles), gain: Some(gain), zeros, .. } => {
-            let zeros = zeros.map_or(Ok(Vec::new()), |zeros| roots(&name, &zeros))?;
-            let poles = roots(&name, &poles)?;
+            let zeros = zeros.map_or(Ok(Vec::new()), |zeros| parse_roots(&name, &zeros))?;
+            let poles = parse_roots(&name, &poles)?;
             let gain = gain.as_f64().ok_or_else(|| not_numbers(&name, "k"))?;
             Description { zpk: Some(Zpk { zeros, poles, gain, period }), ..Description::default() }
         }
@@ -92,7 +93,7 @@ fn of_json(path: &Path) -> Result<Description, Error> {
 }
 
 /// The period of a system; none of a continuous one (0, null or nothing).
-fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, Error> {
+fn parse_period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, Error> {
     match dt {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(Period::Text(text.clone()))),
@@ -125,18 +126,18 @@ fn not_numbers(name: &str, what: &str) -> Error {
         .within(name)
 }
 
-fn coefficients(name: &str, what: &str, value: &Value) -> Result<Vec<f64>, Error> {
-    numbers(innermost(value)).ok_or_else(|| not_numbers(name, what))
+fn parse_coefficients(name: &str, what: &str, value: &Value) -> Result<Vec<f64>, Error> {
+    parse_numbers(innermost(value)).ok_or_else(|| not_numbers(name, what))
 }
 
-fn numbers(value: &Value) -> Option<Vec<f64>> {
+fn parse_numbers(value: &Value) -> Option<Vec<f64>> {
     match value {
         Value::Array(all) => all.iter().map(Value::as_f64).collect(),
         value => value.as_f64().map(|v| vec![v]),
     }
 }
 
-fn roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
+fn parse_roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
     let root = |value: &Value| match value {
         Value::String(text) => Some(Root::Complex(text.trim_matches(['(', ')']).into())),
         value => value.as_f64().map(Root::Real),
@@ -149,7 +150,7 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, Error> {
 }
 
 /// A matrix. MATLAB leaves the brackets of a row or column out: the required shape tells which it is.
-fn rows(
+fn parse_rows(
     name: &str,
     what: &str,
     value: &Value,
@@ -162,9 +163,9 @@ fn rows(
     };
     if nested {
         let all = value.as_array().ok_or_else(fault)?;
-        return all.iter().map(|row| numbers(row).ok_or_else(fault)).collect();
+        return all.iter().map(|row| parse_numbers(row).ok_or_else(fault)).collect();
     }
-    let flat = numbers(value).ok_or_else(fault)?;
+    let flat = parse_numbers(value).ok_or_else(fault)?;
     match shape {
         Some((rows, None)) if rows == flat.len() && rows > 1 => Ok(flat.iter().map(|v| vec![*v]).collect()),
         Some((rows, Some(1))) if rows == flat.len() => Ok(flat.iter().map(|v| vec![*v]).collect()),
@@ -172,14 +173,14 @@ fn rows(
     }
 }
 
-fn of_directory(path: &Path) -> Result<Description, Error> {
+fn read_directory(path: &Path) -> Result<Description, Error> {
     let file = |name: &str| {
         let names = [format!("{name}.csv"), format!("{}.csv", name.to_lowercase())];
         names.map(|name| path.join(name)).into_iter().find(|file| file.is_file())
     };
     let needed = |name: &str| {
         match file(name) {
-        Some(file) => table(&file),
+        Some(file) => read_matrix(&file),
         None => Err(Error::bad_use(format!(
             "there is no {name}.csv in this directory: it holds A.csv, B.csv and C.csv, and where wanted D.csv and dt.csv"
         ))
@@ -187,19 +188,19 @@ fn of_directory(path: &Path) -> Result<Description, Error> {
     }
     };
     let (a, b, c) = (needed("A")?, needed("B")?, needed("C")?);
-    let d = file("D").map(|file| table(&file)).transpose()?;
+    let d = file("D").map(|file| read_matrix(&file)).transpose()?;
     let dt = ["dt", "Ts"].into_iter().find_map(file);
-    let dt = dt.map(|file| table(&file).map(|t| t.first().and_then(|row| row.first().copied())));
+    let dt = dt.map(|file| read_matrix(&file).map(|t| t.first().and_then(|row| row.first().copied())));
     let dt = dt.transpose()?.flatten().map(Value::from);
-    let period = period(&path.display().to_string(), dt.as_ref())?;
+    let period = parse_period(&path.display().to_string(), dt.as_ref())?;
     let state_space = Some(StateSpace { a, b, c, d, period });
     Ok(Description { state_space, ..Description::default() })
 }
 
 /// Numbers by rows, with commas, semicolons, tabs or blanks between; text after # or % is a comment.
-fn table(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
+fn read_matrix(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
     let name = path.display().to_string();
-    let text = text(path)?;
+    let text = read_text(path)?;
     let content = text.trim_start_matches('\u{feff}');
     let lines = content.lines().enumerate().map(|(n, line)| (n, line.split(['#', '%']).next().unwrap_or("")));
     let mut rows = Vec::new();
@@ -226,7 +227,7 @@ mod tests {
     fn read(name: &str, content: &str) -> Result<Plant, Error> {
         let path = std::env::temp_dir().join(format!("jitterlab-{}-{name}.json", std::process::id()));
         std::fs::write(&path, content).unwrap();
-        let found = Plant::imported(&path).unwrap();
+        let found = Plant::import(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         found
     }
@@ -265,7 +266,7 @@ mod tests {
         assert!(message(r#"{"A": -1, "B": 1, "C": 1, "D": 2}"#).contains("at once"));
         assert!(message(r#"{"A": -1, "B": 1, "C": 1, "D": [0, 0]}"#).contains("D is 1x2"));
         assert!(message(r#"{"num": [1], "den": [1, 0.5], "dt": 0.001}"#).contains("negative real axis"));
-        let missing = Plant::imported(Path::new("/nowhere.json")).unwrap().unwrap_err().to_string();
+        let missing = Plant::import(Path::new("/nowhere.json")).unwrap().unwrap_err().to_string();
         assert!(missing.contains("cannot read"), "{missing}");
     }
 
@@ -276,14 +277,14 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
         write("A.csv", "\u{feff}% states\n0, 1\r\n0; -1\n\n");
         write("b.csv", "0.000000000000000000e+00\n1.000000000000000000e+00\n");
-        let missing = Plant::imported(&directory).unwrap().unwrap_err().to_string();
+        let missing = Plant::import(&directory).unwrap().unwrap_err().to_string();
         assert!(missing.contains("C.csv"), "{missing}");
         write("C.csv", "1 0 # position");
         write("Ts.csv", "0");
-        let found = Plant::imported(&directory).unwrap().unwrap();
+        let found = Plant::import(&directory).unwrap().unwrap();
         assert_eq!(found.a.as_slice(), [0.0, 0.0, 1.0, -1.0]);
         write("A.csv", "position,speed\n0,1\n");
-        let words = Plant::imported(&directory).unwrap().unwrap_err().to_string();
+        let words = Plant::import(&directory).unwrap().unwrap_err().to_string();
         assert!(words.contains("line 1"), "{words}");
         std::fs::remove_dir_all(directory).unwrap();
     }

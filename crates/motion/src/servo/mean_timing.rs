@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use jitterlab_model::Error;
 
-use super::misses::{AtMost, Misses};
+use super::misses::{MissCounter, WeaklyHard};
 use super::timing::Job;
 use crate::error;
 
@@ -17,7 +17,7 @@ pub struct MeanTiming {
     pub missed: u64,
     pub longest_missed: u64,
     /// Largest number of misses in windows of consecutive periods.
-    pub misses: Vec<AtMost>,
+    pub misses: Vec<WeaklyHard>,
     /// Mean of start - due.
     pub latency_ns: f64,
     /// Mean time from when an activation was due and the task free for it to its start.
@@ -40,7 +40,7 @@ pub struct VelocityError {
 }
 
 #[derive(Default)]
-struct Intervals {
+struct VelocityErrors {
     last_ns: Option<i64>,
     count: f64,
     sum: f64,
@@ -48,7 +48,7 @@ struct Intervals {
     worst: f64,
 }
 
-impl Intervals {
+impl VelocityErrors {
     fn add(&mut self, job: &Job, period_ns: i64) {
         let last = self.last_ns.replace(job.start_ns).filter(|_| !job.after_gap);
         if let Some(last) = last {
@@ -96,13 +96,15 @@ impl Sums {
     }
 }
 
-pub(super) struct Timings {
+/// Timing of a task, collected job by job.
+pub(super) struct TimingCollector {
     period_ns: i64,
     sums: Sums,
-    misses: Misses,
-    intervals: Intervals,
+    misses: MissCounter,
+    intervals: VelocityErrors,
 }
 
+/// Timing of a task's jobs.
 pub(super) struct JobTiming {
     pub mean: MeanTiming,
     /// Place of the job with the longest response time, and its due time.
@@ -113,20 +115,20 @@ pub(super) struct JobTiming {
 /// Fewest activations that show anything of a loop.
 const FEWEST: u64 = 10;
 
-impl Timings {
-    pub fn new(period_ns: i64) -> Timings {
-        let (sums, intervals) = (Sums::default(), Intervals::default());
-        Timings { period_ns, sums, misses: Misses::new(period_ns), intervals }
+impl TimingCollector {
+    pub fn new(period_ns: i64) -> TimingCollector {
+        let (sums, intervals) = (Sums::default(), VelocityErrors::default());
+        TimingCollector { period_ns, sums, misses: MissCounter::new(period_ns), intervals }
     }
 
     pub fn add(&mut self, job: &Job) {
         self.sums.add(job);
-        self.misses.job(job);
+        self.misses.add_job(job);
         self.intervals.add(job, self.period_ns);
     }
 
     pub fn finish(self) -> Result<JobTiming, Error> {
-        let Timings { sums, misses, intervals, .. } = self;
+        let TimingCollector { sums, misses, intervals, .. } = self;
         let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
             return Err(error::too_few_activations(sums.count));
         };
@@ -136,8 +138,8 @@ impl Timings {
             periods,
             executed: sums.count,
             missed,
-            longest_missed: misses.longest(),
-            misses: misses.seen(),
+            longest_missed: misses.longest_row(),
+            misses: misses.largest_per_window(),
             latency_ns: mean(sums.latency),
             wait_ns: mean(sums.wait),
             execution_ns: mean(sums.execution),

@@ -11,14 +11,14 @@ use super::timing::Job;
 
 /// Weakly hard requirement (m, K): at most m misses in any K consecutive periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub struct AtMost {
+pub struct WeaklyHard {
     /// m: the most misses.
     pub misses: u32,
     /// K: the number of consecutive periods.
     pub of: u32,
 }
 
-impl FromStr for AtMost {
+impl FromStr for WeaklyHard {
     type Err = Error;
 
     /// Reads `2/10`: at most 2 of any 10 periods in a row.
@@ -26,7 +26,7 @@ impl FromStr for AtMost {
         let numbers =
             text.split_once('/').and_then(|(m, k)| Some((m.trim().parse().ok()?, k.trim().parse().ok()?)));
         match numbers {
-            Some((misses, of)) if of > 0 && misses <= of => Ok(AtMost { misses, of }),
+            Some((misses, of)) if of > 0 && misses <= of => Ok(WeaklyHard { misses, of }),
             _ => Err(Error::bad_use(format!(
                 "{text:?} is no number of missed periods: write at most how many in how many in a row, such as 2/10"
             ))),
@@ -38,7 +38,7 @@ const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
 
 /// The misses of a task: periods of its grid in which no output came. Constant memory.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Misses {
+pub struct MissCounter {
     period_ns: i64,
     periods: u64,
     missed: u64,
@@ -51,9 +51,9 @@ pub struct Misses {
     most: [u32; WINDOWS.len()],
 }
 
-impl Misses {
-    pub fn new(period_ns: i64) -> Misses {
-        Misses {
+impl MissCounter {
+    pub fn new(period_ns: i64) -> MissCounter {
+        MissCounter {
             period_ns,
             periods: 0,
             missed: 0,
@@ -65,7 +65,7 @@ impl Misses {
         }
     }
 
-    pub fn job(&mut self, job: &Job) {
+    pub fn add_job(&mut self, job: &Job) {
         let number = match self.last.filter(|_| !job.after_gap) {
             // A grid that restarts continues with the next period.
             Some((due, number)) => {
@@ -88,7 +88,7 @@ impl Misses {
         let row = output.saturating_sub(self.next);
         // The last part of a long row of misses is enough for every window.
         let kept = u64::from(WINDOWS[WINDOWS.len() - 1]);
-        (output.saturating_sub(row.min(kept))..output).for_each(|period| self.miss(period));
+        (output.saturating_sub(row.min(kept))..output).for_each(|period| self.record_miss(period));
         self.missed += row;
         self.longest = self.longest.max(row);
         if output >= self.next {
@@ -97,7 +97,7 @@ impl Misses {
         }
     }
 
-    fn miss(&mut self, period: u64) {
+    fn record_miss(&mut self, period: u64) {
         self.recent.push_back(period);
         while self.recent.front().is_some_and(|first| period - first >= u64::from(WINDOWS[WINDOWS.len() - 1]))
         {
@@ -115,14 +115,19 @@ impl Misses {
         (self.periods, self.missed)
     }
 
-    pub fn longest(&self) -> u64 {
+    pub fn longest_row(&self) -> u64 {
         self.longest
     }
 
     /// Most misses in each window that is no longer than the run.
-    pub fn seen(&self) -> Vec<AtMost> {
+    pub fn largest_per_window(&self) -> Vec<WeaklyHard> {
         let fits = |window: &&u32| u64::from(**window) <= self.periods;
-        WINDOWS.iter().filter(fits).zip(self.most).map(|(of, misses)| AtMost { misses, of: *of }).collect()
+        WINDOWS
+            .iter()
+            .filter(fits)
+            .zip(self.most)
+            .map(|(of, misses)| WeaklyHard { misses, of: *of })
+            .collect()
     }
 }
 
@@ -138,10 +143,10 @@ mod tests {
         Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn seen(jobs: impl IntoIterator<Item = Job>) -> (Misses, Vec<(u32, u32)>) {
-        let mut misses = Misses::new(H);
-        jobs.into_iter().for_each(|job| misses.job(&job));
-        let at_most = misses.seen().into_iter().map(|w| (w.misses, w.of)).collect();
+    fn seen(jobs: impl IntoIterator<Item = Job>) -> (MissCounter, Vec<(u32, u32)>) {
+        let mut misses = MissCounter::new(H);
+        jobs.into_iter().for_each(|job| misses.add_job(&job));
+        let at_most = misses.largest_per_window().into_iter().map(|w| (w.misses, w.of)).collect();
         (misses, at_most)
     }
 
@@ -150,7 +155,7 @@ mod tests {
         let jobs = [job(0, 0, 100), job(1, 0, 1_200), job(3, 0, 100), job(4, 0, 2_500), job(7, 0, 1_000)];
         let (misses, at_most) = seen(jobs);
         // Missed: 1, 4, 5, and 7, whose end on the next due time counts there.
-        assert_eq!((misses.counts(), misses.longest()), ((9, 4), 2));
+        assert_eq!((misses.counts(), misses.longest_row()), ((9, 4), 2));
         assert_eq!(at_most, [(2, 2), (2, 3), (3, 5)]);
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Action for the late job and the due times that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Late {
+pub enum OverrunPolicy {
     /// It finishes late; due times that passed by its end are missed.
     Skip,
     /// It finishes late; every due time is served, one job after the other.
@@ -36,39 +36,39 @@ pub enum MissedOutput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct OverrunAction {
-    pub late: Late,
-    pub without: MissedOutput,
+    pub policy: OverrunPolicy,
+    pub missed_output: MissedOutput,
 }
 
 impl OverrunAction {
     pub const ALL: [OverrunAction; 8] = [
-        OverrunAction::holding(Late::Skip),
-        OverrunAction { late: Late::Skip, without: MissedOutput::Zero },
-        OverrunAction { late: Late::Skip, without: MissedOutput::Predict },
-        OverrunAction::holding(Late::CatchUp),
-        OverrunAction::holding(Late::RePhase),
-        OverrunAction::holding(Late::Kill),
-        OverrunAction { late: Late::Kill, without: MissedOutput::Zero },
-        OverrunAction { late: Late::Kill, without: MissedOutput::Predict },
+        OverrunAction::with_held_output(OverrunPolicy::Skip),
+        OverrunAction { policy: OverrunPolicy::Skip, missed_output: MissedOutput::Zero },
+        OverrunAction { policy: OverrunPolicy::Skip, missed_output: MissedOutput::Predict },
+        OverrunAction::with_held_output(OverrunPolicy::CatchUp),
+        OverrunAction::with_held_output(OverrunPolicy::RePhase),
+        OverrunAction::with_held_output(OverrunPolicy::Kill),
+        OverrunAction { policy: OverrunPolicy::Kill, missed_output: MissedOutput::Zero },
+        OverrunAction { policy: OverrunPolicy::Kill, missed_output: MissedOutput::Predict },
     ];
 
-    pub const fn holding(late: Late) -> OverrunAction {
-        OverrunAction { late, without: MissedOutput::Hold }
+    pub const fn with_held_output(policy: OverrunPolicy) -> OverrunAction {
+        OverrunAction { policy, missed_output: MissedOutput::Hold }
     }
 }
 
 impl Default for OverrunAction {
     fn default() -> Self {
-        OverrunAction::holding(Late::Skip)
+        OverrunAction::with_held_output(OverrunPolicy::Skip)
     }
 }
 
 impl From<Overrun> for OverrunAction {
     fn from(policy: Overrun) -> Self {
-        OverrunAction::holding(match policy {
-            Overrun::Skip => Late::Skip,
-            Overrun::CatchUp => Late::CatchUp,
-            Overrun::RePhase => Late::RePhase,
+        OverrunAction::with_held_output(match policy {
+            Overrun::Skip => OverrunPolicy::Skip,
+            Overrun::CatchUp => OverrunPolicy::CatchUp,
+            Overrun::RePhase => OverrunPolicy::RePhase,
         })
     }
 }
@@ -78,10 +78,10 @@ impl TryFrom<OverrunAction> for Overrun {
 
     /// The policy of a task that runs here: no job of it is killed, and its output holds.
     fn try_from(action: OverrunAction) -> Result<Self, Error> {
-        match (action.late, action.without) {
-            (Late::Skip, MissedOutput::Hold) => Ok(Overrun::Skip),
-            (Late::CatchUp, MissedOutput::Hold) => Ok(Overrun::CatchUp),
-            (Late::RePhase, MissedOutput::Hold) => Ok(Overrun::RePhase),
+        match (action.policy, action.missed_output) {
+            (OverrunPolicy::Skip, MissedOutput::Hold) => Ok(Overrun::Skip),
+            (OverrunPolicy::CatchUp, MissedOutput::Hold) => Ok(Overrun::CatchUp),
+            (OverrunPolicy::RePhase, MissedOutput::Hold) => Ok(Overrun::RePhase),
             _ => Err(Error::bad_use(format!(
                 "a task that runs live cannot do {action}: take skip, catch-up or re-phase, or judge a run of it"
             ))),
@@ -91,13 +91,13 @@ impl TryFrom<OverrunAction> for Overrun {
 
 impl fmt::Display for OverrunAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.late {
-            Late::Skip => "skip",
-            Late::CatchUp => "catch-up",
-            Late::RePhase => "re-phase",
-            Late::Kill => "kill",
+        f.write_str(match self.policy {
+            OverrunPolicy::Skip => "skip",
+            OverrunPolicy::CatchUp => "catch-up",
+            OverrunPolicy::RePhase => "re-phase",
+            OverrunPolicy::Kill => "kill",
         })?;
-        f.write_str(match self.without {
+        f.write_str(match self.missed_output {
             MissedOutput::Hold => "",
             MissedOutput::Zero => "/zero",
             MissedOutput::Predict => "/predict",
@@ -112,13 +112,14 @@ impl FromStr for OverrunAction {
 
     /// Reads an action, also by names from elsewhere: `skip-next` and `queue`, and `/hold`.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (late, without) = text.split_once('/').unwrap_or((text, "hold"));
-        let late = match late {
+        let (policy, missed_output) = text.split_once('/').unwrap_or((text, "hold"));
+        let policy = match policy {
             "skip-next" => "skip",
             "queue" => "catch-up",
-            late => late,
+            policy => policy,
         };
-        let wanted = if without == "hold" { late.to_owned() } else { format!("{late}/{without}") };
+        let wanted =
+            if missed_output == "hold" { policy.to_owned() } else { format!("{policy}/{missed_output}") };
         OverrunAction::ALL.into_iter().find(|action| action.to_string() == wanted).ok_or_else(|| {
             Error::bad_use(format!(
                 "{text:?} is no overrun action: take skip, skip/zero, skip/predict, catch-up, re-phase, kill, kill/zero or \

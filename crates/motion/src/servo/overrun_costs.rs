@@ -7,17 +7,19 @@ use jitterlab_model::Error;
 
 use super::along_trace::{AlongTrace, Interval};
 use super::closed_loop::{Loop, LoopAction};
-use super::covariance_course::{Warmed, along_cycles, parts_of, spread};
+use super::covariance_propagation::{
+    WarmedUpCovariance, half_confidence_interval, part_costs, stationary_of_cycles,
+};
 use super::cycles::{Cycles, FEW_KEPT, IdleInstant};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
-use super::jobs::GivenTask;
+use super::given_task::GivenTask;
+use super::job_sources::JobSource;
 use super::markov_chain::Stationary;
-use super::overrun::{Late, MissedOutput, OverrunAction};
-use super::question::Question;
-use super::several::Several;
-use super::sources::Source;
-use super::timing::{Moment, done};
+use super::multi_task_loop::MultiTaskLoop;
+use super::overrun::{MissedOutput, OverrunAction, OverrunPolicy};
+use super::single_task_loop::SingleTaskLoop;
+use super::timing::{Moment, effective_event};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionCost {
@@ -29,21 +31,26 @@ pub struct ActionCost {
     pub interval: Option<Interval>,
 }
 
-/// The actions that a loop's controller can take, under given execution times.
-pub(super) fn under_execution(question: &Question, execution: &Execution) -> Result<Vec<ActionCost>, Error> {
-    let mut closed = question.closed()?;
-    possible(&closed)
+/// Cost of each action that a loop's controller can take, under given execution times.
+pub(super) fn under_execution(
+    question: &SingleTaskLoop,
+    execution: &Execution,
+) -> Result<Vec<ActionCost>, Error> {
+    let mut closed = question.closed_loop()?;
+    supported_actions(&closed)
         .map(|action| {
-            let task = GivenTask { action, ..question.task(execution.clone()) };
+            let task = GivenTask { action, ..question.task_with_execution(execution.clone()) };
             Ok(ActionCost { action, stationary: task.stationary(&mut closed)?, interval: None })
         })
         .collect()
 }
 
 /// The actions that a loop's controller can take.
-fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
-    let predicts = closed.can(LoopAction::Predict);
-    OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != MissedOutput::Predict)
+fn supported_actions(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
+    let predicts = closed.supports(LoopAction::Predict);
+    OverrunAction::ALL
+        .into_iter()
+        .filter(move |action| predicts || action.missed_output != MissedOutput::Predict)
 }
 
 /// Remainder of a disturbance below which cycles in time are no longer followed one by one.
@@ -75,7 +82,7 @@ impl Parts {
         })
     }
 
-    fn holds(&self, time_ns: i64) -> bool {
+    fn contains(&self, time_ns: i64) -> bool {
         (time_ns - self.begin_ns).rem_euclid(self.spacing_ns) < self.length_ns
     }
 }
@@ -84,7 +91,7 @@ impl Parts {
 /// cost the same as those of the run.
 struct Alternatives {
     cycles: Cycles,
-    along: Vec<(OverrunAction, Warmed)>,
+    along: Vec<(OverrunAction, WarmedUpCovariance)>,
     /// Moments since the last cycle began.
     moments: Vec<Moment>,
     begin_ns: i64,
@@ -96,21 +103,21 @@ struct Alternatives {
 }
 
 impl Alternatives {
-    /// The next moment, or a time at which all tasks are together.
-    fn pass(&mut self, moment: Result<Moment, IdleInstant>, longest_calm: u64, calm_cost: f64) {
+    /// Processes a moment, or a time at which all tasks are idle.
+    fn process(&mut self, moment: Result<Moment, IdleInstant>, longest_calm: u64, calm_cost: f64) {
         if let Some(parts) = self.parts.filter(|_| !self.is_followed) {
             if let Err(together) = moment
-                && parts.holds(together.time_ns)
+                && parts.contains(together.time_ns)
             {
                 self.is_followed = true;
                 self.begin_ns = together.time_ns;
-                self.cycles.pass(Ok(Moment::Cut(together.time_ns)));
-                self.cycles.pass(moment);
-                self.along.iter_mut().for_each(|(_, warmed)| warmed.pass(Moment::Cut(together.time_ns)));
+                self.cycles.process(Ok(Moment::Cut(together.time_ns)));
+                self.cycles.process(moment);
+                self.along.iter_mut().for_each(|(_, warmed)| warmed.process(Moment::Cut(together.time_ns)));
             }
             return;
         }
-        let in_time = self.cycles.pass(moment);
+        let in_time = self.cycles.process(moment);
         let together = match moment {
             Ok(moment) => return self.moments.push(moment),
             Err(together) => together,
@@ -120,41 +127,42 @@ impl Alternatives {
         let is_resting = self.calm > longest_calm;
         for (action, warmed) in &mut self.along {
             if is_resting {
-                warmed.rest(self.begin_ns, together.time_ns, calm_cost);
+                warmed.add_constant_cost(self.begin_ns, together.time_ns, calm_cost);
                 continue;
             }
             if was_resting {
-                warmed.pass(Moment::Cut(self.begin_ns));
+                warmed.process(Moment::Cut(self.begin_ns));
             }
             for moment in &self.moments {
                 let moment = match *moment {
                     Moment::At(time, event) => {
-                        done(event, action.without).map(|event| Moment::At(time, event))
+                        effective_event(event, action.missed_output).map(|event| Moment::At(time, event))
                     }
                     moment => Some(moment),
                 };
-                moment.into_iter().for_each(|moment| warmed.pass(moment));
+                moment.into_iter().for_each(|moment| warmed.process(moment));
             }
         }
-        self.along.iter_mut().for_each(|(_, warmed)| warmed.turn(together.time_ns));
+        self.along.iter_mut().for_each(|(_, warmed)| warmed.mark_idle(together.time_ns));
         self.moments.clear();
         self.begin_ns = together.time_ns;
-        self.is_followed = self.parts.is_none_or(|parts| parts.holds(together.time_ns));
+        self.is_followed = self.parts.is_none_or(|parts| parts.contains(together.time_ns));
     }
 }
 
-impl Several {
+impl MultiTaskLoop {
     /// Computes the cost of each action if all tasks of the plant took it; without late jobs all costs are
     /// equal. Re-phase is left out with several tasks, because they would never be due together again.
-    pub(super) fn actions<T: Source>(
+    pub(super) fn overrun_costs<T: JobSource>(
         &self,
         now: &Evaluation,
         is_late: bool,
-        under: impl Fn(Late) -> Vec<T>,
+        under: impl Fn(OverrunPolicy) -> Vec<T>,
     ) -> Result<Vec<ActionCost>, Error> {
-        let mut closed = self.closed()?;
+        let mut closed = self.closed_loop()?;
         let is_one = self.tasks.len() == 1 && self.others.is_empty();
-        let actions = || possible(&closed).filter(|action| is_one || action.late != Late::RePhase);
+        let actions =
+            || supported_actions(&closed).filter(|action| is_one || action.policy != OverrunPolicy::RePhase);
         if !is_late {
             let stationary = &now.clustered;
             return Ok(actions()
@@ -169,34 +177,37 @@ impl Several {
         let own = self.tasks.first().map(|task| task.overrun);
         let own = own.filter(|own| self.tasks.iter().all(|task| task.overrun == *own));
         let mut found: Vec<(ActionCost, AlongTrace)> = Vec::new();
-        for late in [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill] {
-            let of_late = actions.iter().filter(|action| action.late == late);
-            let along: Vec<(OverrunAction, Warmed)> =
-                of_late.map(|action| (*action, Warmed::new(&closed, &now.ideal, self.period_ns()))).collect();
+        for policy in
+            [OverrunPolicy::Skip, OverrunPolicy::CatchUp, OverrunPolicy::RePhase, OverrunPolicy::Kill]
+        {
+            let of_late = actions.iter().filter(|action| action.policy == policy);
+            let along: Vec<(OverrunAction, WarmedUpCovariance)> = of_late
+                .map(|action| (*action, WarmedUpCovariance::new(&closed, &now.ideal, self.period_ns())))
+                .collect();
             if along.is_empty() {
                 continue;
             }
-            let cycles = self.cycles()?.keeping(FEW_KEPT);
+            let cycles = self.cycles()?.with_kept_cycles(FEW_KEPT);
             let is_followed = parts.is_none();
             let mut all =
                 Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0, parts, is_followed };
             let own = self.tasks.len();
-            self.with_action(late).follow(&under(late), |moment| {
+            self.with_overrun_policy(policy).for_each_moment(&under(policy), |moment| {
                 if let Ok(Moment::At(_, event)) = moment {
                     if usize::from(event.by) >= own || !all.is_followed {
                         return;
                     }
                     if event.act == LoopAction::Zero {
-                        all.cycles.missed();
+                        all.cycles.mark_missed();
                     }
                 }
-                all.pass(moment, remembered as u64, now.jitter.cost);
+                all.process(moment, remembered as u64, now.jitter.cost);
             })?;
             let Alternatives { cycles, along, .. } = all;
             for (action, warmed) in along.into_iter().filter(|_| !cycles.is_empty()) {
-                let (stability, rates) = cycles.stability(&mut closed, action.without);
+                let (stability, rates) = cycles.stability(&mut closed, action.missed_output);
                 let along = warmed.finish();
-                let stationary = along_cycles(&stability, &rates, along.cost);
+                let stationary = stationary_of_cycles(&stability, &rates, along.cost);
                 found.push((ActionCost { action, stationary, interval: None }, along));
             }
         }
@@ -205,7 +216,7 @@ impl Several {
             if let Some(now_along) = along.map(|(_, along)| along.clone()) {
                 let of_all = now.along.cost;
                 for (cost, along) in &mut found {
-                    let (ratio, half) = ratio(along, &now_along);
+                    let (ratio, half) = cost_ratio(along, &now_along);
                     let interval = Interval { low: of_all * (ratio - half), high: of_all * (ratio + half) };
                     if cost.stationary.cost.is_finite() && interval.low.is_finite() {
                         cost.stationary.cost = of_all * ratio;
@@ -219,22 +230,22 @@ impl Several {
         Ok(found)
     }
 
-    /// The same with all tasks of the plant under this action.
-    fn with_action(&self, late: Late) -> Several {
+    /// Copy of the loop with this overrun policy for every task; missed outputs hold.
+    fn with_overrun_policy(&self, policy: OverrunPolicy) -> MultiTaskLoop {
         let mut other = self.clone();
-        other.tasks.iter_mut().for_each(|task| task.overrun = OverrunAction::holding(late));
+        other.tasks.iter_mut().for_each(|task| task.overrun = OverrunAction::with_held_output(policy));
         other
     }
 }
 
 /// Relative difference of a cost from another along the same parts of a run, and half the interval of that.
-fn ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
+fn cost_ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
     let ratio = along.cost / other.cost;
-    let half = match (parts_of(along), parts_of(other)) {
+    let half = match (part_costs(along), part_costs(other)) {
         (Some(parts), Some(others)) => {
             let apart: Vec<f64> =
                 parts.iter().zip(&others).map(|(part, other)| part - ratio * other).collect();
-            spread(&apart).map_or(f64::NAN, |half| half / other.cost)
+            half_confidence_interval(&apart).map_or(f64::NAN, |half| half / other.cost)
         }
         _ => f64::NAN,
     };

@@ -106,23 +106,23 @@ impl Device for Plant {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::PLANTS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
-        let sheet: PlantFile = catalog::layout(Self::KIND, name, text)?;
-        sheet.plant(name)
+        let sheet: PlantFile = catalog::parse_toml(Self::KIND, name, text)?;
+        sheet.into_plant(name)
     }
 
-    fn imported(path: &Path) -> Option<Result<Self, Error>> {
+    fn import(path: &Path) -> Option<Result<Self, Error>> {
         let is_export = path.is_dir() || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         is_export.then(|| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             // The file itself is the system, so its whole path is used.
             let sheet = PlantFile { name, file: Some(path.into()), ..PlantFile::default() };
-            sheet.plant("")
+            sheet.into_plant("")
         })
     }
 }
 
 impl PlantFile {
-    fn plant(mut self, name: &str) -> Result<Plant, Error> {
+    fn into_plant(mut self, name: &str) -> Result<Plant, Error> {
         let own = Description {
             transfer_function: self.transfer_function.take(),
             zpk: self.zpk.take(),
@@ -133,12 +133,12 @@ impl PlantFile {
             Some(_) if !own.is_empty() => return Err(error::described_once(name)),
             Some(file) => {
                 let path = Path::new(name).with_file_name(file);
-                (matlab_files::description(&path)?, path.display().to_string())
+                (matlab_files::read_description(&path)?, path.display().to_string())
             }
         };
         let name = name.as_str();
-        let (a, b, c) = description.realised(name)?;
-        if !description.names_states() && (self.noise.state.is_some() || self.cost.state.is_some()) {
+        let (a, b, c) = description.realise(name)?;
+        if !description.has_named_states() && (self.noise.state.is_some() || self.cost.state.is_some()) {
             return Err(Error::bad_use(
                 "noise.state and cost.state need states with a meaning: describe the plant by [state_space]",
             )
@@ -146,7 +146,7 @@ impl PlantFile {
         }
         let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
         let each = |what: &'static str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
-            let values = values.unwrap_or(PerChannel::One(unnamed)).spread(name, what, channels)?;
+            let values = values.unwrap_or(PerChannel::One(unnamed)).per_channel(name, what, channels)?;
             if values.iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
                 return Err(Error::bad_use(format!(
                     "{what} has a value that is negative or not a number: intensities and weights are at least zero"
@@ -156,13 +156,13 @@ impl PlantFile {
             Ok(DMatrix::from_diagonal(&values.into()))
         };
         let of_states =
-            |what, values: &Option<StateMatrix>| StateMatrix::matrix(values.as_ref(), name, what, n);
+            |what, values: &Option<StateMatrix>| StateMatrix::to_matrix(values.as_ref(), name, what, n);
         let (noise, cost) = (self.noise, self.cost);
         let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
         let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };
         let input_noise = each("noise.input", noise.input, unnamed_noise, m)?;
         let output_weight = each("cost.output", cost.output, unnamed_weight, p)?;
-        let design = self.controller.map(|sheet| Design::read(name, sheet, (n, m, p))).transpose()?;
+        let design = self.controller.map(|sheet| Design::from_sheet(name, sheet, (n, m, p))).transpose()?;
         let outputs = self.outputs.unwrap_or_else(|| match p {
             1 => vec!["output".into()],
             p => (1..=p).map(|n| format!("output {n}")).collect(),
@@ -173,7 +173,7 @@ impl PlantFile {
             );
         }
         Plant {
-            loops: plant_loop::loops(name, self.loops, &outputs, m)?,
+            loops: plant_loop::parse_loops(name, self.loops, &outputs, m)?,
             process_noise: &b * input_noise * b.transpose() + of_states("noise.state", &noise.state)?,
             measurement_noise: each("noise.measurement", noise.measurement, 0.0, p)?,
             state_weight: c.transpose() * output_weight * &c + of_states("cost.state", &cost.state)?,
@@ -194,7 +194,7 @@ impl PlantFile {
 const MOST_STATES: usize = 12;
 
 impl Plant {
-    /// The same plant if its matrices fit together and its weights and noises can be.
+    /// The plant itself, if its size, names and weights are possible.
     pub fn checked(self) -> Result<Self, Error> {
         let (n, _, p) = self.sizes();
         let fail = |fault: Error| Err(fault.within(&self.name));

@@ -15,13 +15,13 @@ pub struct PlantLoop {
     pub name: String,
     /// The output it reads, by number.
     pub reads: usize,
-    pub writes: Writes,
+    pub writes: LoopOutput,
     pub design: Design,
     pub period_ns: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writes {
+pub enum LoopOutput {
     /// An input of the plant, by number.
     Input(usize),
     /// The reference of another loop, by number.
@@ -39,7 +39,7 @@ pub(super) struct LoopSheet {
 }
 
 /// The loops of a plant with these outputs and this number of inputs, the outer ones first.
-pub(super) fn loops(
+pub(super) fn parse_loops(
     name: &str,
     sheets: Vec<LoopSheet>,
     outputs: &[String],
@@ -70,7 +70,7 @@ pub(super) fn loops(
             None => None,
         };
         let other = names.iter().position(|other| *other == sheet.writes && *other != sheet.name);
-        let Some(writes) = input.map(Writes::Input).or(other.map(Writes::Loop)) else {
+        let Some(writes) = input.map(LoopOutput::Input).or(other.map(LoopOutput::Loop)) else {
             return fail(Error::bad_use(format!(
                 "a loop writes {:?}: write \"input\" (of {inputs}, else \"input 2\"), or the name of another loop whose reference \
                  it makes",
@@ -85,8 +85,8 @@ pub(super) fn loops(
                 sheet.period
             )));
         }
-        let design = Design::read(name, sheet.controller, (1, 1, 1))?;
-        if design.of_states() {
+        let design = Design::from_sheet(name, sheet.controller, (1, 1, 1))?;
+        if design.needs_all_states() {
             return Err(error::loop_of_states(name));
         }
         if all.iter().any(|l: &PlantLoop| l.writes == writes) {
@@ -101,7 +101,7 @@ pub(super) fn loops(
     let mut order: Vec<usize> = Vec::new();
     while order.len() < all.len() {
         let is_next = |i: &usize| {
-            let outer = (0..all.len()).filter(|o| all[*o].writes == Writes::Loop(*i));
+            let outer = (0..all.len()).filter(|o| all[*o].writes == LoopOutput::Loop(*i));
             !order.contains(i) && outer.into_iter().all(|o| order.contains(&o))
         };
         match (0..all.len()).find(is_next) {
@@ -115,8 +115,8 @@ pub(super) fn loops(
     }
     let place = |old: usize| order.iter().position(|o| *o == old).unwrap_or(old);
     let renumbered = |l: &PlantLoop| match l.writes {
-        Writes::Loop(to) => PlantLoop { writes: Writes::Loop(place(to)), ..l.clone() },
-        Writes::Input(_) => l.clone(),
+        LoopOutput::Loop(to) => PlantLoop { writes: LoopOutput::Loop(place(to)), ..l.clone() },
+        LoopOutput::Input(_) => l.clone(),
     };
     Ok(order.iter().map(|old| renumbered(&all[*old])).collect())
 }

@@ -16,7 +16,7 @@ pub(super) enum PerChannel<T> {
 }
 
 impl<T: Clone> PerChannel<T> {
-    pub fn spread(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, Error> {
+    pub fn per_channel(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, Error> {
         match self {
             PerChannel::One(value) => Ok(vec![value.clone(); n]),
             PerChannel::Each(values) if values.len() == n => Ok(values.clone()),
@@ -41,7 +41,7 @@ pub(super) enum StateMatrix {
 
 impl StateMatrix {
     /// The matrix on `n` states; zero where nothing is given.
-    pub fn matrix(
+    pub fn to_matrix(
         given: Option<&Self>,
         name: &str,
         what: &'static str,
@@ -50,7 +50,7 @@ impl StateMatrix {
         let matrix = match given {
             None => return Ok(DMatrix::zeros(n, n)),
             Some(StateMatrix::Diagonal(values)) => DMatrix::from_diagonal(&values.clone().into()),
-            Some(StateMatrix::Full(rows)) => matrix(name, what, rows)?,
+            Some(StateMatrix::Full(rows)) => parse_matrix(name, what, rows)?,
         };
         if matrix.shape() != (n, n) {
             let given = matrix.nrows();
@@ -70,7 +70,7 @@ impl StateMatrix {
     }
 }
 
-pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
+pub(super) fn parse_matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, Error> {
     let columns = rows.first().map_or(0, Vec::len);
     if columns == 0 || rows.iter().any(|r| r.len() != columns) {
         return Err(Error::bad_use(format!(

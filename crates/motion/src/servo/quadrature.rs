@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 /// Points and weights that integrate polynomials of a degree below twice their number over -1..1 exactly.
-fn on_unit(points: usize) -> Vec<(f64, f64)> {
+fn gauss_legendre(points: usize) -> Vec<(f64, f64)> {
     let n = points as f64;
     // Legendre's polynomial and its derivative by the recursion of three terms.
     let legendre = |x: f64| {
@@ -29,7 +29,7 @@ fn on_unit(points: usize) -> Vec<(f64, f64)> {
 
 /// Points and weights for the mean over `from..to`, cut at each of `cuts` that lies inside; `points` points
 /// for each piece. The weights add up to one.
-pub(super) fn mean_points(
+pub(super) fn mean_quadrature(
     from: f64,
     to: f64,
     cuts: impl IntoIterator<Item = f64>,
@@ -41,7 +41,7 @@ pub(super) fn mean_points(
     let mut ends: Vec<f64> = cuts.into_iter().filter(|cut| *cut > from && *cut < to).collect();
     ends.extend([from, to]);
     ends.sort_by(f64::total_cmp);
-    let unit = on_unit(points);
+    let unit = gauss_legendre(points);
     let pieces = ends.windows(2).filter(|piece| piece[1] - piece[0] > 1e-12 * (to - from));
     pieces
         .flat_map(|piece| {
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn powers_are_integrated_exactly_piece_by_piece() {
         for points in [2, 8, 24] {
-            let nodes = mean_points(1.0, 3.0, [0.5, 2.0, 3.5], points);
+            let nodes = mean_quadrature(1.0, 3.0, [0.5, 2.0, 3.5], points);
             assert_eq!(nodes.len(), 2 * points);
             for power in 0..2 * points as i32 {
                 let found: f64 = nodes.iter().map(|(x, w)| w * x.powi(power)).sum();
@@ -67,6 +67,6 @@ mod tests {
                 assert!((found / exact - 1.0).abs() < 1e-12, "{points} {power}: {found} {exact}");
             }
         }
-        assert_eq!(mean_points(2.0, 2.0, [], 8), [(2.0, 1.0)]);
+        assert_eq!(mean_quadrature(2.0, 2.0, [], 8), [(2.0, 1.0)]);
     }
 }

@@ -15,8 +15,8 @@ pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);
 /// # Errors
 /// No or a zero denominator, a numerator of zero, or one that is not of lower degree: such a plant would answer a
 /// step at once, which no motor does.
-pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Realisation, Error> {
-    let (num, den) = (stripped(num), stripped(den));
+pub(super) fn realise_transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Realisation, Error> {
+    let (num, den) = (without_leading_zeros(num), without_leading_zeros(den));
     let n = den.len().saturating_sub(1);
     if num.iter().chain(&den).any(|c| !c.is_finite()) {
         return Err(error::not_a_number(name));
@@ -36,7 +36,7 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
         ))
         .within(name));
     }
-    let (mut a, mut b, mut c, _) = controllable(&num, &den);
+    let (mut a, mut b, mut c, _) = controllable_form(&num, &den);
     // The companion form's numbers differ by powers of the fastest pole: balance them (scales are powers of two).
     let scale = balance(&mut a);
     for i in 0..n {
@@ -47,12 +47,12 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
 }
 
 /// Coefficients without leading zeros.
-pub(super) fn stripped(coefficients: &[f64]) -> Vec<f64> {
+pub(super) fn without_leading_zeros(coefficients: &[f64]) -> Vec<f64> {
     coefficients.iter().skip_while(|c| **c == 0.0).copied().collect()
 }
 
 /// A, B, C and the direct term of num/den, which is proper and whose first coefficients are not zero.
-pub(super) fn controllable(num: &[f64], den: &[f64]) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>, f64) {
+pub(super) fn controllable_form(num: &[f64], den: &[f64]) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>, f64) {
     let n = den.len() - 1;
     // Both from the same power on: b0 is the direct term, and the states carry b_i - b0 a_i.
     let missing = std::iter::repeat_n(&0.0, den.len() - num.len());
@@ -71,7 +71,7 @@ pub(super) fn controllable(num: &[f64], den: &[f64]) -> (DMatrix<f64>, DMatrix<f
 }
 
 /// The polynomial with these roots, in descending powers.
-pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>, Error> {
+pub(super) fn polynomial_from_roots(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>, Error> {
     let mut coefficients = vec![Complex::new(1.0, 0.0)];
     for root in roots {
         let shifted = coefficients.iter().map(|c| -c * root).collect::<Vec<_>>();
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn conjugate_pairs_give_real_polynomials() {
         let roots = [Complex::new(-1.0, 2.0), Complex::new(-1.0, -2.0)];
-        assert_eq!(polynomial("x", &roots).unwrap(), [1.0, 2.0, 5.0]);
-        assert!(polynomial("x", &roots[..1]).unwrap_err().to_string().contains("conjugate"));
+        assert_eq!(polynomial_from_roots("x", &roots).unwrap(), [1.0, 2.0, 5.0]);
+        assert!(polynomial_from_roots("x", &roots[..1]).unwrap_err().to_string().contains("conjugate"));
     }
 
     #[test]
     fn improper_systems_are_refused() {
-        let message = |n: &[f64], d: &[f64]| transfer_function("x", n, d).unwrap_err().to_string();
+        let message = |n: &[f64], d: &[f64]| realise_transfer_function("x", n, d).unwrap_err().to_string();
         assert!(message(&[1.0, 0.0], &[1.0, 1.0]).contains("improper"));
         assert!(message(&[0.0], &[1.0, 1.0]).contains("not zero"));
         assert!(message(&[1.0], &[2.0]).contains("at least one power"));
@@ -155,7 +155,7 @@ mod tests {
         ) {
             let den: Vec<f64> = std::iter::once(1.0).chain(den).collect();
             prop_assume!(num.iter().any(|c| *c != 0.0));
-            let (a, b, c) = transfer_function("x", &num, &den).unwrap();
+            let (a, b, c) = realise_transfer_function("x", &num, &den).unwrap();
             let at = |p: &[f64]| p.iter().fold(0.0, |v, c| v * s + c);
             let inverse = (DMatrix::identity(3, 3) * s - a).try_inverse().unwrap();
             let value = (c * inverse * b)[(0, 0)];

@@ -8,7 +8,7 @@ use jitterlab_runs::OneTask;
 /// The activations of one task in order of time. They can be read any number of times, so that a run of any
 /// length needs no more memory than a short one.
 pub trait Record {
-    /// Goes through all of them.
+    /// Calls `give` with all activations, some at a time.
     fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Error>;
 
     /// Reads the activations with these numbers.

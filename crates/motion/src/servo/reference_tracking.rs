@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::closed_loop::Loop;
-use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
+use super::response::{DrivenLoop, Reference, ResponsePoint, Tracking, tracking_errors};
 use super::timing::Moment;
 
 /// One reference followed with ideal and with recorded timing.
@@ -15,12 +15,12 @@ pub struct FollowedReference {
     /// Largest distance of the two from each other, as a share of the reference's size.
     #[serde(with = "crate::Infinite")]
     pub apart: f64,
-    /// The same as a share of the largest distance that ideal timing leaves from the reference, or of 1 % of its size.
+    /// Largest distance of the two as a share of the largest error with ideal timing, or of 1 % of the reference's size.
     #[serde(with = "crate::Infinite")]
     pub of_error: f64,
-    pub ideal_points: Vec<Point>,
+    pub ideal_points: Vec<ResponsePoint>,
     /// The response with the recorded timing, at the same times.
-    pub recorded_points: Vec<Point>,
+    pub recorded_points: Vec<ResponsePoint>,
 }
 
 pub(super) const POINTS: i64 = 1_200;
@@ -29,7 +29,7 @@ const MOST_ROWS: u64 = 200_000;
 
 /// A move and a tracking task for a loop: 1 from rest to rest in ten times the time of its slowest crossover, and a sine of 1 at a
 /// tenth of that.
-pub fn usual_references(crossover_rad_per_s: f64) -> [Reference; 2] {
+pub fn default_references(crossover_rad_per_s: f64) -> [Reference; 2] {
     // As many digits as are written: 60 and not 59.8716, 0.3 and not 0.30000000000000004.
     let digits = |value: f64, more: usize| format!("{value:.more$e}").parse().unwrap_or(value);
     let time_s: f64 = digits(10.0 / digits(crossover_rad_per_s, 0), 5);
@@ -39,14 +39,14 @@ pub fn usual_references(crossover_rad_per_s: f64) -> [Reference; 2] {
 }
 
 /// A stretch of time before and after the worst event, in ns.
-pub(super) struct Window {
+pub(super) struct EventWindow {
     pub before_ns: i64,
     pub length_ns: i64,
 }
 
-impl Window {
+impl EventWindow {
     /// Places the worst event in the rise of a step, or a quarter into two cycles of a sine.
-    pub fn new(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
+    pub fn new(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> EventWindow {
         let rise_s = 1.0 / crossover_rad_per_s;
         let (before_s, length_s) = match reference {
             Reference::Sine { frequency_hz, .. } => (0.5 / frequency_hz, 2.0 / frequency_hz),
@@ -57,7 +57,7 @@ impl Window {
             }
         };
         let most_ns = MOST_ROWS as i64 / 2 * period_ns;
-        Window {
+        EventWindow {
             before_ns: ((before_s * 1e9) as i64).min(most_ns),
             length_ns: ((length_s * 1e9) as i64).max(40 * period_ns).min(most_ns),
         }
@@ -65,7 +65,7 @@ impl Window {
 }
 
 /// Follows a reference for the window's length through punctual and through recorded moments.
-pub(super) fn compared(
+pub(super) fn compare_responses(
     closed: &Loop,
     reference: Reference,
     length_ns: i64,
@@ -75,18 +75,18 @@ pub(super) fn compared(
 ) -> FollowedReference {
     let step_ns = (length_ns / points).max(1);
     let driven =
-        |moments: Vec<Moment>| DrivenLoop::new(closed, reference).through(moments, step_ns, length_ns);
+        |moments: Vec<Moment>| DrivenLoop::new(closed, reference).drive_through(moments, step_ns, length_ns);
     let (ideal_points, recorded_points) = (driven(punctual), driven(recorded));
     let size = ideal_points.iter().map(|p| p.reference.abs()).fold(f64::MIN_POSITIVE, f64::max);
     let distances = ideal_points.iter().zip(&recorded_points).flat_map(|(a, b)| {
         a.outputs.iter().zip(&b.outputs).map(|(a, b)| (a - b).abs()).collect::<Vec<f64>>()
     });
     let apart = distances.fold(0.0, |most: f64, d| if d.is_nan() { f64::INFINITY } else { most.max(d) });
-    let ideal = tracking(&ideal_points);
+    let ideal = tracking_errors(&ideal_points);
     FollowedReference {
         reference,
         ideal,
-        recorded: tracking(&recorded_points),
+        recorded: tracking_errors(&recorded_points),
         apart: apart / size,
         of_error: apart / ideal.max_error.max(0.01 * size),
         ideal_points,

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::along_trace::{AlongTrace, CovarianceAlongTrace, TimeBase};
 use super::closed_loop::Loop;
-use super::cycles::{Cycles, RegenerationCycle, under};
+use super::cycles::{Cycles, RegenerationCycle, cycle_distribution};
 use super::evaluate::Evaluation;
-use super::markov_chain::Chain;
-use super::overrun::Late;
-use super::question::Question;
-use super::timing::{Job, Moments};
+use super::markov_chain::MarkovChain;
+use super::overrun::OverrunPolicy;
+use super::single_task_loop::SingleTaskLoop;
+use super::timing::{Job, MomentGenerator};
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -46,7 +46,7 @@ pub struct Remedy {
     pub instead_of: f64,
 }
 
-impl Question {
+impl SingleTaskLoop {
     /// Computes the gain from each remedy that applies. `window` holds consecutive activations of the run.
     pub(super) fn remedies(
         &self,
@@ -55,34 +55,37 @@ impl Question {
         now: &Evaluation,
     ) -> Result<Vec<Remedy>, Error> {
         let mut remedies = Vec::new();
-        let mut closed = self.closed()?;
+        let mut closed = self.closed_loop()?;
         // Of the kept cycles in random order.
         let cost = |closed: &mut Loop, change: &dyn Fn(&RegenerationCycle) -> RegenerationCycle| {
             let changed: Vec<(RegenerationCycle, f64)> =
                 cycles.weighted_examples().map(|(cycle, w)| (change(cycle), w)).collect();
-            let all = under(closed, changed.iter().map(|(cycle, weight)| (cycle, *weight)));
-            Chain::independent(&all, self.period_ns).stationary().cost
+            let all = cycle_distribution(closed, changed.iter().map(|(cycle, weight)| (cycle, *weight)));
+            MarkovChain::independent(&all, self.period_ns).stationary().cost
         };
         let delay_ns =
             self.output_delay_ns(now.timing.wait_ns.round() as i64, now.timing.execution_ns.round() as i64);
-        if self.plant.design.knows_delay() && delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
-            let mut aware = Question { design_delay_ns: delay_ns, ..self.clone() }.closed()?;
+        if self.plant.design.can_design_for_delay()
+            && delay_ns > self.design_delay_ns
+            && delay_ns <= self.period_ns
+        {
+            let mut aware = SingleTaskLoop { design_delay_ns: delay_ns, ..self.clone() }.closed_loop()?;
             let cost = cost(&mut aware, &RegenerationCycle::clone);
             let remedy = RemedyKind::DesignForDelay { delay_ns };
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
-        if closed.closings().iter().all(|c| c.controller.can_measure_interval()) {
-            let along = |interval| self.along(&closed, window, interval, now).cost;
+        if closed.wirings().iter().all(|c| c.controller.can_measure_interval()) {
+            let along = |interval| self.follow_window(&closed, window, interval, now).cost;
             remedies.push(Remedy {
                 remedy: RemedyKind::MeasuredInterval,
                 cost: along(TimeBase::Measured),
                 instead_of: along(TimeBase::Nominal),
             });
         }
-        let margin_ns = latency_at(cycles, HIDDEN);
+        let margin_ns = first_latency_quantile(cycles, HIDDEN);
         if margin_ns >= 1.0 {
             let remedy = RemedyKind::WakeEarly { quantile: HIDDEN, margin_ns: margin_ns as i64 };
-            let cost = cost(&mut closed, &|cycle| self.earlier(cycle, margin_ns));
+            let cost = cost(&mut closed, &|cycle| self.with_earlier_wake_up(cycle, margin_ns));
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
         if now.timing.missed > 0 {
@@ -95,7 +98,7 @@ impl Question {
         Ok(remedies)
     }
 
-    fn along(
+    fn follow_window(
         &self,
         closed: &Loop,
         window: &[Activation],
@@ -103,27 +106,27 @@ impl Question {
         now: &Evaluation,
     ) -> AlongTrace {
         let mut walk = CovarianceAlongTrace::new(closed, interval, now.ideal.covariance.as_ref(), 0);
-        let mut moments = Moments::new(self.timing, self.period_ns, 0);
-        window.iter().for_each(|a| moments.job(&Job::from(a), |moment| walk.pass(moment)));
+        let mut moments = MomentGenerator::new(self.timing, self.period_ns, 0);
+        window.iter().for_each(|a| moments.add_job(&Job::from(a), |moment| walk.process(moment)));
         walk.finish()
     }
 
     /// A cycle whose task wakes earlier by `margin_ns`, and polls up to its due time.
-    fn earlier(&self, cycle: &RegenerationCycle, margin_ns: f64) -> RegenerationCycle {
+    fn with_earlier_wake_up(&self, cycle: &RegenerationCycle, margin_ns: f64) -> RegenerationCycle {
         let Some(latency) = cycle.first_latency() else { return cycle.clone() };
         let sooner = latency.clamp(0.0, margin_ns);
         let events: Vec<_> = cycle.events.iter().map(|(t, e)| ((t - sooner).max(0.0), *e)).collect();
         let last = events.last().map_or(0.0, |e| e.0);
         let period = self.period_ns as f64;
         // A single job that skips is over with the first due time it leaves.
-        let skips = cycle.jobs() == 1 && self.overrun.late == Late::Skip;
+        let skips = cycle.jobs() == 1 && self.overrun.policy == OverrunPolicy::Skip;
         let length_ns = if skips { ((last / period).floor() + 1.0) * period } else { cycle.length_ns };
         RegenerationCycle { events, length_ns: length_ns.min(cycle.length_ns) }
     }
 }
 
 /// The latency of the first jobs of cycles that this share of them does not exceed.
-fn latency_at(cycles: &Cycles, share: f64) -> f64 {
+fn first_latency_quantile(cycles: &Cycles, share: f64) -> f64 {
     let mut latencies: Vec<(f64, f64)> = cycles
         .weighted_examples()
         .filter_map(|(cycle, weight)| Some((cycle.first_latency()?, weight)))

@@ -1,11 +1,11 @@
 //! Replay of jobs under another overrun action: the same waits and execution times in turn.
 
-use super::overrun::Late;
+use super::overrun::OverrunPolicy;
 use super::timing::Job;
 
 #[derive(Debug, Clone)]
 pub struct Replay {
-    late: Late,
+    policy: OverrunPolicy,
     period_ns: i64,
     due_ns: i64,
     free_ns: i64,
@@ -14,13 +14,13 @@ pub struct Replay {
 
 impl Replay {
     /// A task that is due at time zero for the first time.
-    pub fn new(late: Late, period_ns: i64) -> Replay {
-        Replay::from(late, period_ns, 0)
+    pub fn new(policy: OverrunPolicy, period_ns: i64) -> Replay {
+        Replay::with_first_due(policy, period_ns, 0)
     }
 
     /// A task that is due at this time for the first time.
-    pub fn from(late: Late, period_ns: i64, due_ns: i64) -> Replay {
-        Replay { late, period_ns, due_ns, free_ns: i64::MIN, begun: false }
+    pub fn with_first_due(policy: OverrunPolicy, period_ns: i64, due_ns: i64) -> Replay {
+        Replay { policy, period_ns, due_ns, free_ns: i64::MIN, begun: false }
     }
 
     pub fn due_ns(&self) -> i64 {
@@ -29,7 +29,7 @@ impl Replay {
 
     /// The next job: its wait after it is due and the processor is free for it (negative: it starts early),
     /// and its execution time. `after_gap` if the sequence is interrupted before it.
-    pub fn job(&mut self, wait_ns: i64, execution_ns: i64, after_gap: bool) -> Job {
+    pub fn next_job(&mut self, wait_ns: i64, execution_ns: i64, after_gap: bool) -> Job {
         if after_gap {
             self.free_ns = i64::MIN;
         }
@@ -38,16 +38,16 @@ impl Replay {
         let start_ns = (due_ns + wait_ns).max(self.free_ns.saturating_add(wait_ns.max(0)));
         let end_ns = start_ns + execution_ns.max(0);
         let next_ns = due_ns + period_ns;
-        if self.late == Late::Kill && end_ns >= next_ns {
+        if self.policy == OverrunPolicy::Kill && end_ns >= next_ns {
             (self.due_ns, self.free_ns) = (next_ns, next_ns);
             return Job { due_ns, start_ns, end_ns: next_ns, killed: true, after_gap };
         }
         self.free_ns = end_ns;
-        self.due_ns = match self.late {
+        self.due_ns = match self.policy {
             _ if end_ns < next_ns => next_ns,
-            Late::Skip => due_ns + ((end_ns - due_ns) / period_ns + 1) * period_ns,
-            Late::RePhase => end_ns + period_ns,
-            Late::CatchUp | Late::Kill => next_ns,
+            OverrunPolicy::Skip => due_ns + ((end_ns - due_ns) / period_ns + 1) * period_ns,
+            OverrunPolicy::RePhase => end_ns + period_ns,
+            OverrunPolicy::CatchUp | OverrunPolicy::Kill => next_ns,
         };
         Job { due_ns, start_ns, end_ns, killed: false, after_gap }
     }
@@ -59,9 +59,9 @@ mod tests {
 
     const H: i64 = 1_000;
 
-    fn replayed(late: Late, works: &[(i64, i64)]) -> Vec<(i64, i64, i64, bool)> {
-        let mut replay = Replay::new(late, H);
-        let jobs = works.iter().map(|(wait, work)| replay.job(*wait, *work, false));
+    fn replayed(policy: OverrunPolicy, works: &[(i64, i64)]) -> Vec<(i64, i64, i64, bool)> {
+        let mut replay = Replay::new(policy, H);
+        let jobs = works.iter().map(|(wait, work)| replay.next_job(*wait, *work, false));
         jobs.map(|j| (j.due_ns, j.start_ns, j.end_ns, j.killed)).collect()
     }
 
@@ -70,26 +70,26 @@ mod tests {
         let works = [(10, 1_190), (0, 300), (-5, 100)];
         let done = |due, start, end| (due, start, end, false);
         assert_eq!(
-            replayed(Late::Skip, &works),
+            replayed(OverrunPolicy::Skip, &works),
             [done(0, 10, 1_200), done(2_000, 2_000, 2_300), done(3_000, 2_995, 3_095)]
         );
         assert_eq!(
-            replayed(Late::CatchUp, &works),
+            replayed(OverrunPolicy::CatchUp, &works),
             [done(0, 10, 1_200), done(1_000, 1_200, 1_500), done(2_000, 1_995, 2_095)]
         );
         assert_eq!(
-            replayed(Late::RePhase, &works),
+            replayed(OverrunPolicy::RePhase, &works),
             [done(0, 10, 1_200), done(2_200, 2_200, 2_500), done(3_200, 3_195, 3_295)]
         );
         assert_eq!(
-            replayed(Late::Kill, &works),
+            replayed(OverrunPolicy::Kill, &works),
             [(0, 10, 1_000, true), done(1_000, 1_000, 1_300), done(2_000, 1_995, 2_095)]
         );
     }
 
     #[test]
     fn an_end_on_a_due_time_has_missed_it() {
-        assert_eq!(replayed(Late::Skip, &[(0, 1_000), (0, 1)])[1].0, 2_000);
-        assert!(replayed(Late::Kill, &[(0, 1_000)])[0].3);
+        assert_eq!(replayed(OverrunPolicy::Skip, &[(0, 1_000), (0, 1)])[1].0, 2_000);
+        assert!(replayed(OverrunPolicy::Kill, &[(0, 1_000)])[0].3);
     }
 }

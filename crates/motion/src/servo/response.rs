@@ -77,7 +77,7 @@ impl FromStr for Reference {
 }
 
 impl Reference {
-    pub fn at(self, time_s: f64) -> f64 {
+    pub fn value_at(self, time_s: f64) -> f64 {
         match self {
             Reference::Step(value) => value,
             Reference::Sine { amplitude, frequency_hz } => {
@@ -98,7 +98,7 @@ impl Reference {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Point {
+pub struct ResponsePoint {
     /// Time since the reference began, in s.
     pub time_s: f64,
     pub reference: f64,
@@ -125,7 +125,7 @@ impl DrivenLoop {
         DrivenLoop {
             reference,
             z: DVector::zeros(closed.order()),
-            sampled: vec![0.0; closed.closings().len()],
+            sampled: vec![0.0; closed.wirings().len()],
             closed: closed.clone(),
             now_ns: 0,
         }
@@ -134,7 +134,7 @@ impl DrivenLoop {
     /// Lets the plant move until a time in ns; nothing for a time already passed.
     pub fn advance_to(&mut self, time_ns: i64) {
         if time_ns > self.now_ns {
-            let (_, moving) = self.closed.moving();
+            let (_, moving) = self.closed.moving_sizes();
             let mut part = self.z.rows(0, moving).into_owned();
             self.closed.table.advance(&mut part, time_ns - self.now_ns);
             self.z.rows_mut(0, moving).copy_from(&part);
@@ -142,23 +142,24 @@ impl DrivenLoop {
         }
     }
 
-    pub fn pass(&mut self, event: Event) {
+    /// Applies an event of a controller to the state; a sample also takes the reference of that moment.
+    pub fn apply(&mut self, event: Event) {
         let by = usize::from(event.by);
         if by >= self.sampled.len() {
             return;
         }
         if event.act == LoopAction::Sample {
-            self.sampled[by] = self.reference.at(self.now_ns as f64 * 1e-9);
+            self.sampled[by] = self.reference.value_at(self.now_ns as f64 * 1e-9);
         }
-        let Some(rows) = self.closed.rows(event) else { return };
-        let mut values = DVector::from_vec(rows.values(self.z.as_slice()));
-        let closing = &self.closed.closings()[by];
+        let Some(rows) = self.closed.update(event) else { return };
+        let mut values = DVector::from_vec(rows.new_values(self.z.as_slice()));
+        let closing = &self.closed.wirings()[by];
         if closing.follows.is_empty()
             && matches!(event.act, LoopAction::Finish | LoopAction::Compute | LoopAction::Predict)
         {
             let c = &closing.controller;
             let r = DVector::from_element(c.d_reference.ncols(), self.sampled[by]);
-            let (m, nc) = (c.d_reference.nrows(), c.states());
+            let (m, nc) = (c.d_reference.nrows(), c.state_count());
             let mut output = values.rows_mut(0, m);
             output += &c.d_reference * &r;
             let mut states = values.rows_mut(m, nc);
@@ -167,34 +168,34 @@ impl DrivenLoop {
         rows.rows.iter().zip(values.iter()).for_each(|(row, value)| self.z[*row] = *value);
     }
 
-    pub fn point(&self) -> Point {
+    pub fn current_point(&self) -> ResponsePoint {
         let plant = self.closed.plant();
         let (n, m, _) = plant.sizes();
         let time_s = self.now_ns as f64 * 1e-9;
         let outputs = &plant.c * self.z.rows(0, n);
-        Point {
+        ResponsePoint {
             time_s,
-            reference: self.reference.at(time_s),
-            outputs: self.closed.followed().into_iter().map(|output| outputs[output]).collect(),
+            reference: self.reference.value_at(time_s),
+            outputs: self.closed.followed_outputs().into_iter().map(|output| outputs[output]).collect(),
             inputs: self.z.rows(n, m).iter().copied().collect(),
         }
     }
 
     /// Drives the loop through moments, counted from their first cut, with a point every `step_ns`.
-    pub fn through(
+    pub fn drive_through(
         mut self,
         moments: impl IntoIterator<Item = Moment>,
         step_ns: i64,
         end_ns: i64,
-    ) -> Vec<Point> {
-        let mut points = vec![self.point()];
+    ) -> Vec<ResponsePoint> {
+        let mut points = vec![self.current_point()];
         let step_ns = step_ns.max(1);
         let mut next_point = step_ns;
         let mut origin = None;
         let mut walk = |drive: &mut DrivenLoop, until: i64| {
             while next_point <= until {
                 drive.advance_to(next_point);
-                points.push(drive.point());
+                points.push(drive.current_point());
                 next_point += step_ns;
             }
             drive.advance_to(until);
@@ -214,26 +215,26 @@ impl DrivenLoop {
                 break;
             }
             walk(&mut self, time);
-            self.pass(event);
+            self.apply(event);
         }
         walk(&mut self, end_ns);
         points
     }
 }
 
-/// Difference of two responses to one reference.
+/// Tracking error of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
     #[serde(with = "crate::Infinite")]
     pub rms_error: f64,
-    /// Largest magnitude of it.
+    /// Largest magnitude of reference - output.
     #[serde(with = "crate::Infinite")]
     pub max_error: f64,
 }
 
 /// Tracking figures of a response; infinite or not-a-number values (a loop that ran away) stay visible.
-pub fn tracking(points: &[Point]) -> Tracking {
+pub fn tracking_errors(points: &[ResponsePoint]) -> Tracking {
     let mut sum = 0.0;
     let (mut max_error, mut count): (f64, f64) = (0.0, 0.0);
     for point in points {
@@ -251,18 +252,18 @@ pub fn tracking(points: &[Point]) -> Tracking {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{Job, Moments, Plant, TaskTiming};
+    use crate::servo::{Job, MomentGenerator, Plant, TaskTiming};
 
-    fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<Point> {
+    fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<ResponsePoint> {
         let plant: Plant = catalog::find(name, None).unwrap();
         let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
-        let (mut making, mut moments) = (Moments::new(TaskTiming::default(), h, 0), Vec::new());
+        let (mut making, mut moments) = (MomentGenerator::new(TaskTiming::default(), h, 0), Vec::new());
         for k in 0..end_ns / h {
             let start_ns = k * h + latency_ns;
             let job = Job { due_ns: k * h, start_ns, end_ns: start_ns, killed: false, after_gap: false };
-            making.job(&job, |moment| moments.push(moment));
+            making.add_job(&job, |moment| moments.push(moment));
         }
-        DrivenLoop::new(&closed, reference).through(moments, h / 4, end_ns)
+        DrivenLoop::new(&closed, reference).drive_through(moments, h / 4, end_ns)
     }
 
     #[test]
@@ -312,8 +313,8 @@ mod tests {
     #[test]
     fn delay_makes_tracking_worse() {
         let h = 6_000_000;
-        let punctual = tracking(&respond("dc-servo", h, 0, Reference::Step(1.0), 200 * h));
-        let late = tracking(&respond("dc-servo", h, 5_000_000, Reference::Step(1.0), 200 * h));
+        let punctual = tracking_errors(&respond("dc-servo", h, 0, Reference::Step(1.0), 200 * h));
+        let late = tracking_errors(&respond("dc-servo", h, 5_000_000, Reference::Step(1.0), 200 * h));
         assert!(late.rms_error > 1.1 * punctual.rms_error, "{late:?} {punctual:?}");
     }
 

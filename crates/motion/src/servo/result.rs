@@ -6,20 +6,20 @@ use jitterlab_model::{Activation, Error};
 use serde::Serialize;
 
 use super::along_trace::Interval;
-use super::assessment::{LoopAssessment, LoopFacts, Wishes};
+use super::assessment::{AssessmentOptions, LoopAssessment, LoopFacts};
 use super::design_margins::Margins;
 use super::execution::Execution;
-use super::jobs::GivenTask;
+use super::given_task::GivenTask;
 use super::markov_chain::Stationary;
 use super::mean_timing::{JobTiming, VelocityError};
-use super::misses::AtMost;
+use super::misses::WeaklyHard;
 use super::overrun::OverrunAction;
 use super::overrun_costs::{self, ActionCost};
-use super::question::Question;
 use super::record::Record;
 use super::remedies::Remedy;
-use super::verdict::{Verdict, asked_side, cost_side};
-use super::weakly_hard::UnderMisses;
+use super::single_task_loop::SingleTaskLoop;
+use super::verdict::{LoopVerdict, cost_reason, requirement_reason};
+use super::weakly_hard::StabilityUnderMisses;
 use crate::error;
 use crate::judged_run::JudgedRun;
 
@@ -37,9 +37,9 @@ pub struct LoopDescription {
     pub period_ns: i64,
 }
 
-impl From<&Question> for LoopDescription {
-    fn from(question: &Question) -> Self {
-        let Question { plant, period_ns, .. } = question;
+impl From<&SingleTaskLoop> for LoopDescription {
+    fn from(question: &SingleTaskLoop) -> Self {
+        let SingleTaskLoop { plant, period_ns, .. } = question;
         let (plant, outputs, controller) = (plant.name.clone(), plant.outputs.clone(), plant.design.name());
         LoopDescription { plant, outputs, controller: controller.into(), period_ns: *period_ns }
     }
@@ -55,14 +55,14 @@ pub struct ServoResult {
     /// Margins against further delay and jitter.
     pub margins: Margins,
     /// Timing that it was judged by.
-    pub judged: Judged,
+    pub judged: TimingSource,
 }
 
 /// Timing that a loop was judged by.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Judged"))]
 #[serde(tag = "by", rename_all = "kebab-case")]
-pub enum Judged {
+pub enum TimingSource {
     /// A run.
     Run(Box<LoopUnderRun>),
     /// Execution times that were given.
@@ -106,7 +106,7 @@ pub struct LoopUnderRun {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderExecution {
     /// Verdict on such a loop.
-    pub verdict: Verdict,
+    pub verdict: LoopVerdict,
     /// The execution times, as they were written.
     pub execution: String,
     /// Action for a job that is not finished in time.
@@ -125,7 +125,7 @@ pub struct LoopUnderExecution {
     /// Stability proved for any sequence with the number of misses that was asked for, whenever a late job
     /// ends.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub misses: Vec<UnderMisses>,
+    pub misses: Vec<StabilityUnderMisses>,
 }
 
 /// Activations with which a controller that measures its interval is tried.
@@ -134,14 +134,14 @@ const WINDOW: u64 = 20_000;
 impl LoopUnderRun {
     /// Judges a run's activations of the task that closes the loop, and gives its margins, also with the run's delay.
     pub fn new<R: Record + ?Sized>(
-        question: &Question,
+        question: &SingleTaskLoop,
         run: JudgedRun,
         record: &R,
-        wishes: &Wishes,
+        wishes: &AssessmentOptions,
     ) -> Result<(LoopUnderRun, Margins), Error> {
-        let several = question.alone();
-        let sources = several.recorded(&[record]);
-        let found = several.evaluate(&sources)?;
+        let multi_task = question.to_multi_task_loop();
+        let sources = multi_task.recorded_sources(&[record]);
+        let found = multi_task.evaluate(&sources)?;
         let Some(JobTiming { worst: (worst_row, _), velocity, .. }) = found.timings.first() else {
             return Err(error::too_few_activations(0));
         };
@@ -149,19 +149,19 @@ impl LoopUnderRun {
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
         let mean_ns = question.output_delay_ns(wait_ns, execution_ns);
         let margins = Margins::new(question, mean_ns, timing.least_response_ns.max(0))?;
-        let task = question.task(Execution::constant(0.0));
+        let task = question.task_with_execution(Execution::constant(0.0));
         let facts = LoopFacts {
             rate: margins.crossover_rad_per_s(question.period_ns),
             alone: Some(GivenTask { wait_ns: timing.wait_ns.max(0.0), ..task }),
             stands_ns: vec![margins.delay.longest_ns()],
             margins: Some(&margins),
         };
-        let under = |late| several.replayed(&sources, late);
+        let under = |late| multi_task.replayed_sources(&sources, late);
         let window =
             record.rows(worst_row.saturating_sub(WINDOW / 2)..worst_row.saturating_add(WINDOW / 2))?;
         let judged = LoopUnderRun {
             run,
-            assessment: several.assessed(&found, &sources, under, wishes, &facts)?,
+            assessment: multi_task.assess(&found, &sources, under, wishes, &facts)?,
             remedies: question.remedies(&found.cycles, &window, &found.evaluation)?,
             velocity: *velocity,
         };
@@ -172,17 +172,21 @@ impl LoopUnderRun {
 impl ServoResult {
     /// Judges the activations of the run's task that closes the loop.
     pub fn under_run<R: Record + ?Sized>(
-        question: &Question,
+        question: &SingleTaskLoop,
         run: JudgedRun,
         record: &R,
-        wishes: &Wishes,
+        wishes: &AssessmentOptions,
     ) -> Result<ServoResult, Error> {
         let (under, margins) = LoopUnderRun::new(question, run, record, wishes)?;
-        Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })
+        Ok(ServoResult { closed: question.into(), margins, judged: TimingSource::Run(Box::new(under)) })
     }
 
     /// Judges a loop by starts that are late by anything up to a time, all alike likely.
-    pub fn under_jitter(question: &Question, jitter_ns: i64, wishes: &Wishes) -> Result<ServoResult, Error> {
+    pub fn under_jitter(
+        question: &SingleTaskLoop,
+        jitter_ns: i64,
+        wishes: &AssessmentOptions,
+    ) -> Result<ServoResult, Error> {
         const JOBS: u64 = 20_000;
         let mut random = Random::new(JOBS);
         let mut job = |index: u64| {
@@ -197,18 +201,23 @@ impl ServoResult {
     }
 
     /// Computes the cost of execution times (as [`Execution::parse`] reads them).
-    pub fn under_execution(question: &Question, text: &str, misses: &[AtMost]) -> Result<ServoResult, Error> {
+    pub fn under_execution(
+        question: &SingleTaskLoop,
+        text: &str,
+        misses: &[WeaklyHard],
+    ) -> Result<ServoResult, Error> {
         let execution = Execution::parse(text, question.period_ns)?;
         let ideal = question.ideal()?;
-        let (stationary, stability, cost_interval) =
-            question.task(execution.clone()).judged(&mut question.closed()?)?;
+        let (stationary, stability, cost_interval) = question
+            .task_with_execution(execution.clone())
+            .stationary_with_stability(&mut question.closed_loop()?)?;
         let share = |cost: f64| cost / ideal.cost - 1.0;
         let lies = cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
-        let side = cost_side(&stationary, &stability, (share(stationary.cost), lies));
-        let misses = question.under_misses(&execution, misses)?;
-        let sides = std::iter::once(side).chain(misses.iter().map(asked_side)).collect();
+        let side = cost_reason(&stationary, &stability, (share(stationary.cost), lies));
+        let misses = question.stability_under_misses(&execution, misses)?;
+        let sides = std::iter::once(side).chain(misses.iter().map(requirement_reason)).collect();
         let under = LoopUnderExecution {
-            verdict: Verdict::new(sides),
+            verdict: LoopVerdict::new(sides),
             execution: text.into(),
             overrun: question.overrun,
             utilisation: execution.mean_ns() / question.period_ns as f64,
@@ -220,24 +229,25 @@ impl ServoResult {
         };
         let mean_ns = question.output_delay_ns(0, execution.mean_ns().round() as i64);
         let margins = Margins::new(question, mean_ns, 0)?;
-        Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
+        Ok(ServoResult { closed: question.into(), margins, judged: TimingSource::Execution(Box::new(under)) })
     }
 
     /// Computes the margins of a loop, without a run.
-    pub fn alone(question: &Question) -> Result<ServoResult, Error> {
+    pub fn without_run(question: &SingleTaskLoop) -> Result<ServoResult, Error> {
         let margins = Margins::new(question, 0, 0)?;
         let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
-        let of = |delay_ns| Some(DelayCost { delay_ns, cost: question.delayed(delay_ns).ok()?.cost });
-        let judged = Judged::ConstantDelays { costs: tenths.filter_map(of).collect() };
+        let of =
+            |delay_ns| Some(DelayCost { delay_ns, cost: question.with_constant_delay(delay_ns).ok()?.cost });
+        let judged = TimingSource::ConstantDelays { costs: tenths.filter_map(of).collect() };
         Ok(ServoResult { closed: question.into(), margins, judged })
     }
 
     /// The verdict, where there is something to judge by.
-    pub fn verdict(&self) -> Option<&Verdict> {
+    pub fn verdict(&self) -> Option<&LoopVerdict> {
         match &self.judged {
-            Judged::Run(under) => Some(&under.assessment.verdict),
-            Judged::Execution(under) => Some(&under.verdict),
-            Judged::ConstantDelays { .. } => None,
+            TimingSource::Run(under) => Some(&under.assessment.verdict),
+            TimingSource::Execution(under) => Some(&under.verdict),
+            TimingSource::ConstantDelays { .. } => None,
         }
     }
 }

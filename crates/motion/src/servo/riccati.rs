@@ -19,9 +19,9 @@ pub(super) fn dare(
     cross: &DMatrix<f64>,
 ) -> Result<(DMatrix<f64>, DMatrix<f64>), Error> {
     let x = match r.clone().cholesky() {
-        Some(r) => doubled(a, b, q, &r.inverse(), cross),
+        Some(r) => solve_by_doubling(a, b, q, &r.inverse(), cross),
         // An input that is used only after the period (a delay of all of it) has no weight within it.
-        None => iterated(a, b, q, r, cross),
+        None => solve_by_iteration(a, b, q, r, cross),
     }
     .ok_or_else(not_stabilised)?;
     let weight = r + b.transpose() * &x * b;
@@ -48,7 +48,8 @@ fn symmetric(m: &DMatrix<f64>) -> DMatrix<f64> {
     (m + m.transpose()) * 0.5
 }
 
-fn doubled(
+/// Solution X by structure-preserving doubling.
+fn solve_by_doubling(
     a: &DMatrix<f64>,
     b: &DMatrix<f64>,
     q: &DMatrix<f64>,
@@ -77,8 +78,8 @@ fn doubled(
     None
 }
 
-/// The same by the recursion itself, which needs no inverse of R.
-fn iterated(
+/// Solution X by the Riccati recursion itself, which needs no inverse of R.
+fn solve_by_iteration(
     a: &DMatrix<f64>,
     b: &DMatrix<f64>,
     q: &DMatrix<f64>,

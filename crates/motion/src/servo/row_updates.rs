@@ -2,11 +2,11 @@
 
 use nalgebra::DMatrix;
 
-use super::flow_map::{Compact, Flow};
+use super::flow_map::{CompactFlow, Flow};
 
 /// Effect of an act: rows of the state that become sums of others, plus noise.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Rows {
+pub(super) struct RowUpdate {
     pub rows: Vec<usize>,
     /// For each of them the columns it is a sum of, with their factors.
     terms: Vec<Vec<(usize, f64)>>,
@@ -14,18 +14,18 @@ pub(super) struct Rows {
     noise: Vec<f64>,
 }
 
-impl Rows {
+impl RowUpdate {
     /// These rows become `gain` times the state, with noise of this covariance.
-    pub fn new(rows: &[usize], gain: &DMatrix<f64>, noise: &DMatrix<f64>) -> Rows {
+    pub fn new(rows: &[usize], gain: &DMatrix<f64>, noise: &DMatrix<f64>) -> RowUpdate {
         let terms = gain
             .row_iter()
             .map(|row| row.iter().copied().enumerate().filter(|(_, factor)| *factor != 0.0).collect());
         let noise = noise.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>());
-        Rows { rows: rows.to_vec(), terms: terms.collect(), noise: noise.collect() }
+        RowUpdate { rows: rows.to_vec(), terms: terms.collect(), noise: noise.collect() }
     }
 
     /// `fresh` = gain M, for M with `columns` columns.
-    fn sums(&self, m: &[f64], fresh: &mut [f64], columns: usize) {
+    fn multiply(&self, m: &[f64], fresh: &mut [f64], columns: usize) {
         for (row, terms) in fresh.chunks_exact_mut(columns).zip(&self.terms) {
             row.fill(0.0);
             for (k, factor) in terms {
@@ -34,16 +34,16 @@ impl Rows {
         }
     }
 
-    /// Their new values without noise.
-    pub fn values(&self, z: &[f64]) -> Vec<f64> {
+    /// New values of the rows, without noise.
+    pub fn new_values(&self, z: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.rows.len()];
-        self.sums(z, &mut values, 1);
+        self.multiply(z, &mut values, 1);
         values
     }
 
     /// Applies the act to a covariance of order `size`, stored row by row.
     pub fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
-        self.sums(p, fresh, size);
+        self.multiply(p, fresh, size);
         for (i, at) in self.rows.iter().enumerate() {
             for j in 0..size {
                 p[at * size + j] = fresh[i * size + j];
@@ -61,7 +61,14 @@ impl Rows {
 }
 
 /// Computes the first rows of a matrix with `columns` columns after the flow.
-fn move_rows(m: &[f64], fresh: &mut [f64], columns: usize, states: usize, moving: usize, flow: &Compact) {
+fn propagate_rows(
+    m: &[f64],
+    fresh: &mut [f64],
+    columns: usize,
+    states: usize,
+    moving: usize,
+    flow: &CompactFlow,
+) {
     for (i, row) in fresh.chunks_exact_mut(columns).take(states).enumerate() {
         row.fill(0.0);
         let top = &flow.top[i * moving..(i + 1) * moving];
@@ -73,20 +80,20 @@ fn move_rows(m: &[f64], fresh: &mut [f64], columns: usize, states: usize, moving
     }
 }
 
-/// A covariance of this order after a stretch; returns its cost. Only the plant's rows and columns move.
-pub(super) fn flow_by(
+/// Moves a covariance of this order through a stretch; returns the cost of it. Only the plant's rows and columns move.
+pub(super) fn propagate_covariance(
     p: &mut [f64],
     fresh: &mut [f64],
     size: usize,
     (states, moving): (usize, usize),
-    flow: &Compact,
+    flow: &CompactFlow,
 ) -> f64 {
     let mut cost = flow.offset;
     for i in 0..moving {
         let weights = &flow.cost[i * moving..(i + 1) * moving];
         cost += weights.iter().zip(&p[i * size..i * size + moving]).map(|(w, v)| w * v).sum::<f64>();
     }
-    move_rows(p, fresh, size, states, moving, flow);
+    propagate_rows(p, fresh, size, states, moving, flow);
     for i in 0..states {
         for j in 0..=i {
             let top = &flow.top[j * moving..(j + 1) * moving];
@@ -104,7 +111,7 @@ pub(super) fn flow_by(
 }
 
 /// A passage being put together: the map of the lasting part of the state, the noise so far, and the cost.
-pub(super) struct Fold {
+pub(super) struct PassageBuilder {
     size: usize,
     /// Columns of the map: parts that are set before they are used need none.
     lasting: usize,
@@ -117,12 +124,12 @@ pub(super) struct Fold {
     fresh: Vec<f64>,
 }
 
-impl Fold {
+impl PassageBuilder {
     /// Starts with the identity, for a state of this size with these numbers of lasting and of moving parts.
-    pub fn new(size: usize, lasting: usize, moving: (usize, usize)) -> Fold {
+    pub fn new(size: usize, lasting: usize, moving: (usize, usize)) -> PassageBuilder {
         let mut map = vec![0.0; size * lasting];
         (0..lasting).for_each(|i| map[i * lasting + i] = 1.0);
-        Fold {
+        PassageBuilder {
             size,
             lasting,
             moving,
@@ -134,10 +141,10 @@ impl Fold {
         }
     }
 
-    pub fn flow(&mut self, flow: &Compact) {
+    pub fn add_flow(&mut self, flow: &CompactFlow) {
         let (states, moving) = self.moving;
         let columns = self.lasting;
-        self.offset += flow_by(&mut self.noise, &mut self.fresh, self.size, self.moving, flow);
+        self.offset += propagate_covariance(&mut self.noise, &mut self.fresh, self.size, self.moving, flow);
         // cost += map' Q map, its lower triangle.
         for (i, weights) in flow.cost.chunks_exact(moving).enumerate() {
             let weighed = &mut self.fresh[..columns];
@@ -155,13 +162,13 @@ impl Fold {
                 }
             }
         }
-        move_rows(&self.map, &mut self.fresh, columns, states, moving, flow);
+        propagate_rows(&self.map, &mut self.fresh, columns, states, moving, flow);
         self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
     }
 
-    pub fn act(&mut self, rows: &Rows) {
+    pub fn add_update(&mut self, rows: &RowUpdate) {
         let columns = self.lasting;
-        rows.sums(&self.map, &mut self.fresh, columns);
+        rows.multiply(&self.map, &mut self.fresh, columns);
         for (i, at) in rows.rows.iter().enumerate() {
             let row = &self.fresh[i * columns..(i + 1) * columns];
             self.map[at * columns..(at + 1) * columns].copy_from_slice(row);

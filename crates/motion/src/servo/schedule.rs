@@ -12,8 +12,8 @@ use jitterlab_model::Error;
 
 use super::execution::Execution;
 use super::job_sequence::common_multiple;
-use super::loop_assignment::PlantAsked;
-use super::overrun::Late;
+use super::loop_assignment::RequestedPlant;
+use super::overrun::OverrunPolicy;
 use super::timing::Job;
 use crate::error;
 
@@ -30,7 +30,7 @@ pub struct GivenTimes {
 
 impl GivenTimes {
     /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
-    pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, Error> {
+    pub fn parse(text: &str, asked: &[RequestedPlant]) -> Result<GivenTimes, Error> {
         let fail = || error::not_given_times(text);
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;
         let (name, period) = task.split_once('@').map_or((task, None), |(name, period)| (name, Some(period)));
@@ -69,19 +69,19 @@ impl Schedule {
     }
 
     /// The jobs of the tasks of these names under these actions, in their order.
-    pub(super) fn jobs(&self, wanted: &[(&str, Late)]) -> Vec<Vec<Job>> {
-        let late = |name: &str| wanted.iter().find(|w| w.0 == name).map_or(Late::Skip, |w| w.1);
-        let mut running: Vec<Running> =
-            self.tasks.iter().zip(0..).map(|(task, i)| Running::new(task, late(&task.name), i)).collect();
+    pub(super) fn simulate(&self, wanted: &[(&str, OverrunPolicy)]) -> Vec<Vec<Job>> {
+        let policy = |name: &str| wanted.iter().find(|w| w.0 == name).map_or(OverrunPolicy::Skip, |w| w.1);
+        let mut running: Vec<TaskState> =
+            self.tasks.iter().zip(0..).map(|(task, i)| TaskState::new(task, policy(&task.name), i)).collect();
         let mut now = 0;
         while now < self.end_ns {
-            running.iter_mut().filter(|task| task.due_ns == now).for_each(Running::due);
+            running.iter_mut().filter(|task| task.due_ns == now).for_each(TaskState::release);
             let next_ns = running.iter().map(|task| task.due_ns).min().unwrap_or(self.end_ns);
             let Some(task) = running.iter_mut().find(|task| task.at_work.is_some()) else {
                 now = next_ns;
                 continue;
             };
-            now = task.work(now, next_ns);
+            now = task.run_until(now, next_ns);
         }
         let mut of = |name: &str| {
             let found = running.iter_mut().find(|task| task.given.name == name);
@@ -91,30 +91,30 @@ impl Schedule {
     }
 }
 
-struct AtWork {
+struct PendingJob {
     due_ns: i64,
     start_ns: Option<i64>,
     left_ns: i64,
 }
 
-struct Running<'a> {
+struct TaskState<'a> {
     given: &'a GivenTimes,
-    late: Late,
+    policy: OverrunPolicy,
     random: Random,
     /// The kind of the last execution time.
     kind: Option<usize>,
     due_ns: i64,
-    at_work: Option<AtWork>,
+    at_work: Option<PendingJob>,
     /// Due times that wait for the job at work.
     waiting: VecDeque<i64>,
     jobs: Vec<Job>,
 }
 
-impl<'a> Running<'a> {
-    fn new(given: &'a GivenTimes, late: Late, number: u64) -> Running<'a> {
-        Running {
+impl<'a> TaskState<'a> {
+    fn new(given: &'a GivenTimes, policy: OverrunPolicy, number: u64) -> TaskState<'a> {
+        TaskState {
             given,
-            late,
+            policy,
             random: Random::new(SEED + number),
             kind: None,
             due_ns: 0,
@@ -124,22 +124,22 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The task is due. A job that ended just now has missed this, and under `kill` was killed.
-    fn due(&mut self) {
+    /// Releases a job at the due time. One that ended just now has missed this, and under `kill` was killed.
+    fn release(&mut self) {
         let due_ns = self.due_ns;
         self.due_ns += self.given.period_ns;
         let ended_now = self.jobs.last().is_some_and(|job| job.end_ns == due_ns && job.due_ns < due_ns);
-        match (self.late, self.at_work.take()) {
-            (Late::Kill, Some(job)) => {
+        match (self.policy, self.at_work.take()) {
+            (OverrunPolicy::Kill, Some(job)) => {
                 let start_ns = job.start_ns.unwrap_or(due_ns);
-                self.done(Job { start_ns, killed: true, ..one(job.due_ns, due_ns) });
+                self.finish_job(Job { start_ns, killed: true, ..new_job(job.due_ns, due_ns) });
             }
-            (Late::Kill, None) if ended_now => {
+            (OverrunPolicy::Kill, None) if ended_now => {
                 if let Some(job) = self.jobs.last_mut() {
                     job.killed = true;
                 }
             }
-            (Late::CatchUp, Some(job)) => {
+            (OverrunPolicy::CatchUp, Some(job)) => {
                 self.at_work = Some(job);
                 self.waiting.push_back(due_ns);
                 return;
@@ -148,26 +148,26 @@ impl<'a> Running<'a> {
                 self.at_work = Some(job);
                 return;
             }
-            (Late::Skip | Late::RePhase, None) if ended_now => return,
+            (OverrunPolicy::Skip | OverrunPolicy::RePhase, None) if ended_now => return,
             (_, None) => {}
         }
-        self.begin(due_ns);
+        self.start_job(due_ns);
     }
 
-    fn begin(&mut self, due_ns: i64) {
+    fn start_job(&mut self, due_ns: i64) {
         let left_ns = self.given.times.draw(&mut self.kind, &mut self.random);
-        self.at_work = Some(AtWork { due_ns, start_ns: None, left_ns });
+        self.at_work = Some(PendingJob { due_ns, start_ns: None, left_ns });
     }
 
-    fn done(&mut self, job: Job) {
+    fn finish_job(&mut self, job: Job) {
         self.jobs.push(job);
         if let Some(due_ns) = self.waiting.pop_front() {
-            self.begin(due_ns);
+            self.start_job(due_ns);
         }
     }
 
     /// Works until the job is done or a task is due; returns when that is.
-    fn work(&mut self, now: i64, next_ns: i64) -> i64 {
+    fn run_until(&mut self, now: i64, next_ns: i64) -> i64 {
         let Some(job) = &mut self.at_work else { return next_ns };
         let start_ns = *job.start_ns.get_or_insert(now);
         let end_ns = now + job.left_ns;
@@ -177,12 +177,13 @@ impl<'a> Running<'a> {
         }
         let due_ns = job.due_ns;
         self.at_work = None;
-        self.done(Job { start_ns, ..one(due_ns, end_ns) });
+        self.finish_job(Job { start_ns, ..new_job(due_ns, end_ns) });
         end_ns
     }
 }
 
-fn one(due_ns: i64, end_ns: i64) -> Job {
+/// A job that starts when it is due.
+fn new_job(due_ns: i64, end_ns: i64) -> Job {
     Job { due_ns, start_ns: due_ns, end_ns, killed: false, after_gap: false }
 }
 
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn the_shorter_period_interrupts_the_longer() {
         let made = schedule(&[("slow", 6_000, "2.5ms"), ("fast", 4_000, "2.5ms")]);
-        let jobs = made.jobs(&[("fast", Late::Skip), ("slow", Late::Skip)]);
+        let jobs = made.simulate(&[("fast", OverrunPolicy::Skip), ("slow", OverrunPolicy::Skip)]);
         assert_eq!(times(&jobs[0])[..2], [(0, 0, 2_500, false), (4_000, 4_000, 6_500, false)]);
         // It ends on its third due time, which has passed by that.
         assert_eq!(times(&jobs[1])[..2], [(0, 2_500, 7_500, false), (12_000, 14_500, 19_500, false)]);
@@ -215,29 +216,29 @@ mod tests {
     #[test]
     fn each_action_does_with_a_late_job_what_it_is_for() {
         let made = schedule(&[("a", 1_000, "1.3ms")]);
-        let of = |late: Late| times(&made.jobs(&[("a", late)])[0][..3]);
+        let of = |policy: OverrunPolicy| times(&made.simulate(&[("a", policy)])[0][..3]);
         assert_eq!(
-            of(Late::Skip),
+            of(OverrunPolicy::Skip),
             [(0, 0, 1_300, false), (2_000, 2_000, 3_300, false), (4_000, 4_000, 5_300, false)]
         );
         assert_eq!(
-            of(Late::Kill),
+            of(OverrunPolicy::Kill),
             [(0, 0, 1_000, true), (1_000, 1_000, 2_000, true), (2_000, 2_000, 3_000, true)]
         );
         assert_eq!(
-            of(Late::CatchUp),
+            of(OverrunPolicy::CatchUp),
             [(0, 0, 1_300, false), (1_000, 1_300, 2_600, false), (2_000, 2_600, 3_900, false)]
         );
         // Done exactly when it is due again: that has passed.
         let exact = schedule(&[("a", 1_000, "1h")]);
-        let of = |late: Late| times(&exact.jobs(&[("a", late)])[0][..2]);
-        assert_eq!(of(Late::Skip), [(0, 0, 1_000, false), (2_000, 2_000, 3_000, false)]);
-        assert_eq!(of(Late::CatchUp), [(0, 0, 1_000, false), (1_000, 1_000, 2_000, false)]);
-        assert!(of(Late::Kill).iter().all(|job| job.3));
+        let of = |policy: OverrunPolicy| times(&exact.simulate(&[("a", policy)])[0][..2]);
+        assert_eq!(of(OverrunPolicy::Skip), [(0, 0, 1_000, false), (2_000, 2_000, 3_000, false)]);
+        assert_eq!(of(OverrunPolicy::CatchUp), [(0, 0, 1_000, false), (1_000, 1_000, 2_000, false)]);
+        assert!(of(OverrunPolicy::Kill).iter().all(|job| job.3));
         // No work at all takes no time, and is done.
         let none = schedule(&[("a", 1_000, "0ns")]);
         assert_eq!(
-            times(&none.jobs(&[("a", Late::Skip)])[0])[..2],
+            times(&none.simulate(&[("a", OverrunPolicy::Skip)])[0])[..2],
             [(0, 0, 0, false), (1_000, 1_000, 1_000, false)]
         );
     }
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn shares_and_rows_are_those_that_were_given() {
         let made = schedule(&[("a", 1_000, "0.2h:0.9,0.5h:0.1:3")]);
-        let jobs = &made.jobs(&[("a", Late::Skip)])[0];
+        let jobs = &made.simulate(&[("a", OverrunPolicy::Skip)])[0];
         let long: Vec<bool> = jobs.iter().map(|j| j.end_ns - j.start_ns == 500 * US).collect();
         let share = long.iter().filter(|l| **l).count() as f64 / long.len() as f64;
         let rows = long.windows(2).filter(|w| w[1] && !w[0]).count() as f64;

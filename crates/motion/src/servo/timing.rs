@@ -86,7 +86,7 @@ impl From<&Activation> for Job {
     }
 }
 
-/// Something in the course of a loop.
+/// A time at which something happens to a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     At(i64, Event),
@@ -98,30 +98,30 @@ pub enum Moment {
 
 /// Makes the moments of a loop of the jobs of its task, in order. A task is one sequence: nothing overtakes.
 #[derive(Debug, Clone)]
-pub struct Moments {
+pub struct MomentGenerator {
     timing: TaskTiming,
     by: u8,
     period_ns: i64,
     /// Largest time before its due time at which a job may start and still be the first of its turn.
     early_ns: i64,
     /// Act at a due time that no job serves.
-    without: Option<LoopAction>,
+    missed_action: Option<LoopAction>,
     last_ns: i64,
     /// Time at which the output that was computed last is to be written.
     pending_ns: Option<i64>,
     begun: bool,
 }
 
-impl Moments {
+impl MomentGenerator {
     /// The moments of a task whose earliest start is `early_ns` before its due time, at most half a period.
-    pub fn new(timing: TaskTiming, period_ns: i64, early_ns: i64) -> Moments {
+    pub fn new(timing: TaskTiming, period_ns: i64, early_ns: i64) -> MomentGenerator {
         let early_ns = early_ns.clamp(0, period_ns / 2);
-        Moments {
+        MomentGenerator {
             timing,
             by: 0,
             period_ns,
             early_ns,
-            without: None,
+            missed_action: None,
             last_ns: i64::MIN,
             pending_ns: None,
             begun: false,
@@ -129,22 +129,23 @@ impl Moments {
     }
 
     #[must_use]
-    pub fn by(self, by: u8) -> Moments {
-        Moments { by, ..self }
+    pub fn for_controller(self, by: u8) -> MomentGenerator {
+        MomentGenerator { by, ..self }
     }
 
-    /// The same with something that happens at each due time that is not served, and when a job is killed.
+    /// Generator with an act at each due time that is not served, and when a job is killed.
     #[must_use]
-    pub fn without(self, act: Option<LoopAction>) -> Moments {
-        Moments { without: act, ..self }
+    pub fn with_missed_action(self, act: Option<LoopAction>) -> MomentGenerator {
+        MomentGenerator { missed_action: act, ..self }
     }
 
-    fn at(&mut self, time: i64, act: LoopAction, give: &mut impl FnMut(Moment)) {
+    fn emit(&mut self, time: i64, act: LoopAction, give: &mut impl FnMut(Moment)) {
         self.last_ns = self.last_ns.max(time);
         give(Moment::At(self.last_ns, Event { by: self.by, act }));
     }
 
-    pub fn job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
+    /// Emits the moments of the next job.
+    pub fn add_job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
         let give = &mut give;
         let turn = (job.due_ns - self.early_ns).min(job.start_ns);
         if !self.begun || job.after_gap {
@@ -157,7 +158,7 @@ impl Moments {
             self.last_ns = turn;
         }
         if job.killed && job.start_ns >= job.end_ns {
-            self.missed(job.end_ns, give);
+            self.emit_missed(job.end_ns, give);
             return;
         }
         if self.timing.actuation == Actuation::AtNextStart {
@@ -165,57 +166,57 @@ impl Moments {
         }
         self.write_pending(|due| due <= job.start_ns, give);
         let began_ns = job.start_ns.min(job.end_ns - 1);
-        self.missed_between(job, job.due_ns, began_ns, give);
+        self.emit_missed_between(job, job.due_ns, began_ns, give);
         let sampled_ns = if self.timing.sampling == Sampling::AtDue { job.due_ns } else { job.start_ns };
-        self.at(sampled_ns, LoopAction::Sample, give);
+        self.emit(sampled_ns, LoopAction::Sample, give);
         if self.timing.actuation == Actuation::AtStart {
-            self.at(job.start_ns, LoopAction::Finish, give);
+            self.emit(job.start_ns, LoopAction::Finish, give);
         }
         // A task that is behind is at work when its last output goes out, or done with the next one before.
         self.write_pending(|due| due < job.end_ns, give);
         if job.killed {
-            self.missed(job.end_ns, give);
+            self.emit_missed(job.end_ns, give);
             return;
         }
-        self.missed_between(job, began_ns, job.end_ns - 1, give);
-        self.done(job, give);
+        self.emit_missed_between(job, began_ns, job.end_ns - 1, give);
+        self.finish_job(job, give);
     }
 
     /// Writes the output that waits, if its time is such.
     fn write_pending(&mut self, is_now: impl Fn(i64) -> bool, give: &mut impl FnMut(Moment)) {
         if let Some(time) = self.pending_ns.take_if(|time| is_now(*time)) {
-            self.at(time, LoopAction::Write, give);
+            self.emit(time, LoopAction::Write, give);
         }
     }
 
-    /// A due time that is not served, or whose job is killed.
-    fn missed(&mut self, time: i64, give: &mut impl FnMut(Moment)) {
-        if let Some(act) = self.without {
-            self.at(time, act, give);
+    /// Emits the act of a due time that is not served, or whose job is killed.
+    fn emit_missed(&mut self, time: i64, give: &mut impl FnMut(Moment)) {
+        if let Some(act) = self.missed_action {
+            self.emit(time, act, give);
         }
     }
 
-    /// The due times behind `after` up to `until` that a job overruns.
-    fn missed_between(&mut self, job: &Job, after: i64, until: i64, give: &mut impl FnMut(Moment)) {
-        if self.without.is_some() {
+    /// Emits the acts of the due times behind `after` up to `until` that a job overruns.
+    fn emit_missed_between(&mut self, job: &Job, after: i64, until: i64, give: &mut impl FnMut(Moment)) {
+        if self.missed_action.is_some() {
             let period_ns = self.period_ns;
             let due_times = (1..).map(|n| job.due_ns + n * period_ns);
             let passed = due_times.skip_while(|due| *due <= after).take_while(|due| *due <= until);
-            passed.for_each(|due| self.missed(due, give));
+            passed.for_each(|due| self.emit_missed(due, give));
         }
     }
 
-    fn done(&mut self, job: &Job, give: &mut impl FnMut(Moment)) {
+    fn finish_job(&mut self, job: &Job, give: &mut impl FnMut(Moment)) {
         let since = (job.end_ns - job.due_ns).max(1);
         // A due time at the very end has passed; the output that comes with it stays.
         if since % self.period_ns == 0 {
-            self.missed(job.end_ns, give);
+            self.emit_missed(job.end_ns, give);
         }
         match self.timing.actuation {
             Actuation::AtStart => {}
-            Actuation::AtEnd => self.at(job.end_ns, LoopAction::Finish, give),
+            Actuation::AtEnd => self.emit(job.end_ns, LoopAction::Finish, give),
             Actuation::AtNextStart | Actuation::AtNextDue => {
-                self.at(job.end_ns, LoopAction::Compute, give);
+                self.emit(job.end_ns, LoopAction::Compute, give);
                 let periods = since.div_euclid(self.period_ns) + i64::from(since % self.period_ns > 0);
                 let due_ns = job.due_ns + periods * self.period_ns;
                 let at_due = self.timing.actuation == Actuation::AtNextDue;
@@ -225,9 +226,9 @@ impl Moments {
     }
 }
 
-/// Event as it acts on the loop: at a mark without a job, the output follows `without`.
-pub(super) fn done(event: Event, without: MissedOutput) -> Option<Event> {
-    match (event.act, without) {
+/// Event as it acts on the loop: at a mark without a job, the output follows `missed_output`.
+pub(super) fn effective_event(event: Event, missed_action: MissedOutput) -> Option<Event> {
+    match (event.act, missed_action) {
         (LoopAction::Zero, MissedOutput::Hold) => None,
         (LoopAction::Zero, MissedOutput::Predict) => Some(Event { act: LoopAction::Predict, ..event }),
         _ => Some(event),
@@ -249,14 +250,14 @@ mod tests {
 
     fn course(
         actuation: Actuation,
-        without: Option<LoopAction>,
+        missed_action: Option<LoopAction>,
         jobs: &[Job],
     ) -> Vec<(i64, Option<LoopAction>)> {
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation };
-        let mut moments = Moments::new(timing, H, 0).without(without);
+        let mut moments = MomentGenerator::new(timing, H, 0).with_missed_action(missed_action);
         let mut all = Vec::new();
         for job in jobs {
-            moments.job(job, |moment| match moment {
+            moments.add_job(job, |moment| match moment {
                 Moment::At(time, event) => all.push((time, Some(event.act))),
                 Moment::Turn(time) => all.push((time, None)),
                 Moment::Cut(_) => {}
@@ -337,10 +338,10 @@ mod tests {
 
     #[test]
     fn an_early_start_is_in_its_own_turn() {
-        let mut moments = Moments::new(TaskTiming::default(), H, 40);
+        let mut moments = MomentGenerator::new(TaskTiming::default(), H, 40);
         let mut turns = Vec::new();
         for job in [job(0, 0, 50), job(1, -40, 50), job(2, -10, 30)] {
-            moments.job(&job, |moment| {
+            moments.add_job(&job, |moment| {
                 if let Moment::Turn(time) = moment {
                     turns.push(time);
                 }

@@ -10,10 +10,10 @@ use super::design_margins::Margins;
 use super::evaluate::Evaluation;
 use super::markov_chain::Stationary;
 use super::mean_timing::MeanTiming;
-use super::misses::AtMost;
+use super::misses::WeaklyHard;
 use super::reference_tracking::FollowedReference;
 use super::response::Reference;
-use super::weakly_hard::{Guarantee, UnderMisses};
+use super::weakly_hard::{Guarantee, StabilityUnderMisses};
 
 /// Loss up to which a loop is good: the uncertainty of a plant model is as large.
 const GOOD_LOSS: f64 = 0.1;
@@ -21,14 +21,14 @@ const GOOD_LOSS: f64 = 0.1;
 const USABLE_LOSS: f64 = 3.0;
 /// Largest deviation of the response through the worst event, as a share of the error with ideal timing.
 const GOOD_EVENT: f64 = 0.1;
-/// The same for a loop of limited use: the errors are twice as large.
+/// Largest deviation with which a loop is of limited use: the errors are twice as large.
 const USABLE_EVENT: f64 = 1.0;
 /// Below this share of the period no latency matters to a loop.
 const NOTHING: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
-pub enum Judgement {
+pub enum VerdictReason {
     Unstable {
         #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
@@ -58,13 +58,13 @@ pub enum Judgement {
     /// Periods without an output.
     Misses {
         /// The most that came how close together.
-        seen: AtMost,
+        seen: WeaklyHard,
         /// Stability proved for a loop with no more misses than these.
         guarantee: Guarantee,
     },
     /// Missed periods in any order, as they were asked for.
     MissesAskedFor {
-        at_most: AtMost,
+        at_most: WeaklyHard,
         guarantee: Guarantee,
         /// The growth per period of the sequence that grows most of those found.
         growth: f64,
@@ -79,42 +79,43 @@ pub enum Judgement {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Side {
+pub struct GradedReason {
     pub fitness: Fitness,
     #[serde(flatten)]
-    pub judgement: Judgement,
+    pub judgement: VerdictReason,
 }
 
 /// Verdict on closing a loop on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoopVerdict"))]
-pub struct Verdict {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoopVerdict {
     /// The worst of all sides.
     pub fitness: Fitness,
     /// All sides, the one that decides first.
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub sides: Vec<Side>,
+    pub sides: Vec<GradedReason>,
 }
 
-impl Verdict {
-    /// Of sides in the order of their weight.
-    pub(super) fn new(mut sides: Vec<Side>) -> Verdict {
+impl LoopVerdict {
+    /// Verdict by reasons in the order of their weight.
+    pub(super) fn new(mut sides: Vec<GradedReason>) -> LoopVerdict {
         sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
-        Verdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
+        LoopVerdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
     }
 }
 
-pub(super) fn asked_side(under: &UnderMisses) -> Side {
-    let UnderMisses { at_most, guarantee, lower: growth, .. } = *under;
+/// Reason by a weakly hard requirement that was asked for.
+pub(super) fn requirement_reason(under: &StabilityUnderMisses) -> GradedReason {
+    let StabilityUnderMisses { at_most, guarantee, lower: growth, .. } = *under;
     let fitness = match guarantee {
         Guarantee::Stable => Fitness::Good,
         Guarantee::Undecided => Fitness::CannotTell,
         Guarantee::Unstable | Guarantee::DoesNotDecay => Fitness::Unfit,
     };
-    Side { fitness, judgement: Judgement::MissesAskedFor { at_most, guarantee, growth } }
+    GradedReason { fitness, judgement: VerdictReason::MissesAskedFor { at_most, guarantee, growth } }
 }
 
-fn graded(value: f64, good: f64, usable: f64) -> Fitness {
+fn grade(value: f64, good: f64, usable: f64) -> Fitness {
     match value {
         value if value < good => Fitness::Good,
         value if value < usable => Fitness::Limited,
@@ -123,31 +124,34 @@ fn graded(value: f64, good: f64, usable: f64) -> Fitness {
 }
 
 /// Verdict by the cost of a stationary loop: its loss and its interval, or that it is unstable.
-pub(super) fn cost_side(
+pub(super) fn cost_reason(
     stationary: &Stationary,
     stability: &Stability,
     (loss, interval): (f64, Option<Interval>),
-) -> Side {
+) -> GradedReason {
     if let Stability::CannotTell { cycles, came, again } = *stability {
-        let judgement = Judgement::StabilityUnknown { cycles, came, again };
-        return Side { fitness: Fitness::CannotTell, judgement };
+        let judgement = VerdictReason::StabilityUnknown { cycles, came, again };
+        return GradedReason { fitness: Fitness::CannotTell, judgement };
     }
     if !stationary.is_stable() {
         let radius_per_period = stationary.radius_per_period;
-        return Side { fitness: Fitness::Unfit, judgement: Judgement::Unstable { radius_per_period } };
+        return GradedReason {
+            fitness: Fitness::Unfit,
+            judgement: VerdictReason::Unstable { radius_per_period },
+        };
     }
-    let fitness = graded(interval.map_or(loss, |i| i.high), GOOD_LOSS, USABLE_LOSS);
-    Side { fitness, judgement: Judgement::Cost { loss, interval } }
+    let fitness = grade(interval.map_or(loss, |i| i.high), GOOD_LOSS, USABLE_LOSS);
+    GradedReason { fitness, judgement: VerdictReason::Cost { loss, interval } }
 }
 
 /// True if a task is never late enough to matter to a loop.
-fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
+fn is_hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
     worst_response_ns as f64 <= NOTHING * period_ns as f64
 }
 
-fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
+fn run_cost_reason(found: &Evaluation, hardly_late: bool) -> GradedReason {
     let stationary = &found.clustered;
-    let mut cost = cost_side(stationary, &found.stability, found.believed());
+    let mut cost = cost_reason(stationary, &found.stability, found.loss_with_interval());
     // Without an interval only a timing that cannot matter is good, and only where enough of it was seen.
     let cannot_matter = hardly_late && found.timing.executed >= activations_needed();
     if stationary.is_stable() && found.cost_interval.is_none() && !cannot_matter {
@@ -166,56 +170,57 @@ pub(super) struct LateTask<'a> {
 
 /// The verdict on a plant: its cost, the delay of the task that is nearest to its margin, another margin of its loop, and the
 /// response through the worst event.
-pub(super) fn of_loops(
+pub(super) fn plant_verdict(
     found: &Evaluation,
     tasks: &[LateTask<'_>],
-    margin: Option<Side>,
-    asked: &[UnderMisses],
+    margin: Option<GradedReason>,
+    asked: &[StabilityUnderMisses],
     responses: &[FollowedReference],
-) -> Verdict {
-    let hardly = tasks.iter().all(|t| hardly_late(t.timing.worst_response_ns, t.period_ns));
-    let mut sides = vec![of_cost(found, hardly)];
-    let delays = tasks.iter().filter(|t| t.stands_ns.is_some()).map(|t| delay_side(t.timing, t.stands_ns));
+) -> LoopVerdict {
+    let hardly = tasks.iter().all(|t| is_hardly_late(t.timing.worst_response_ns, t.period_ns));
+    let mut sides = vec![run_cost_reason(found, hardly)];
+    let delays = tasks.iter().filter(|t| t.stands_ns.is_some()).map(|t| delay_reason(t.timing, t.stands_ns));
     sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
     sides.extend(margin);
-    sides.extend(asked.iter().map(asked_side));
-    sides.extend(event_side(responses));
-    Verdict::new(sides)
+    sides.extend(asked.iter().map(requirement_reason));
+    sides.extend(worst_event_reason(responses));
+    LoopVerdict::new(sides)
 }
 
 /// Verdict by the time from the due time to the output, against the loop's delay margin.
-fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
+fn delay_reason(timing: &MeanTiming, stands_ns: Option<i64>) -> GradedReason {
     let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
     let fitness = match stands_ns {
         Some(margin) if mean_ns > margin => Fitness::Unfit,
         Some(margin) if timing.worst_response_ns > margin => Fitness::Limited,
         _ => Fitness::Good,
     };
-    let judgement = Judgement::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands_ns };
-    Side { fitness, judgement }
+    let judgement =
+        VerdictReason::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands_ns };
+    GradedReason { fitness, judgement }
 }
 
 /// Verdict by the worst event: deviation of the response to the first reference from the ideal one.
-fn event_side(responses: &[FollowedReference]) -> Option<Side> {
+fn worst_event_reason(responses: &[FollowedReference]) -> Option<GradedReason> {
     let FollowedReference { reference, of_error, .. } = responses.first()?;
-    let judgement = Judgement::Event { reference: *reference, of_error: *of_error };
-    Some(Side { fitness: graded(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
+    let judgement = VerdictReason::Event { reference: *reference, of_error: *of_error };
+    Some(GradedReason { fitness: grade(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
 }
 
 /// Verdict by the margin for delays in any order of a loop that misses no period, else by the misses that were seen.
-pub(super) fn margin_side(
+pub(super) fn jitter_or_misses_reason(
     timing: &MeanTiming,
     margins: &Margins,
-    seen: Option<&UnderMisses>,
-) -> Option<Side> {
+    seen: Option<&StabilityUnderMisses>,
+) -> Option<GradedReason> {
     if timing.missed == 0 {
         let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
         let margin_ns = margins.jitter_from_least_ns? as i64;
         let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
-        return Some(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
+        return Some(GradedReason { fitness, judgement: VerdictReason::Jitter { jitter_ns, margin_ns } });
     }
-    let UnderMisses { at_most: seen, guarantee, .. } = *seen?;
+    let StabilityUnderMisses { at_most: seen, guarantee, .. } = *seen?;
     // A missing proof is no reason against a loop.
     let fitness = if guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
-    Some(Side { fitness, judgement: Judgement::Misses { seen, guarantee } })
+    Some(GradedReason { fitness, judgement: VerdictReason::Misses { seen, guarantee } })
 }

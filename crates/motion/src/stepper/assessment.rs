@@ -174,7 +174,7 @@ impl AxisAssessment {
             Ok::<_, Error>(Threshold {
                 share,
                 linear_steps_per_s: speed_at_linear_share(share, jitter_s),
-                exact_steps_per_s: axis.speed_at_share(share, jitter_s)?,
+                exact_steps_per_s: axis.speed_at_jitter_share(share, jitter_s)?,
             })
         };
         let of = |period| errors.and_then(|e| TimingRisk::new(e, &axis.drive, stepconf.mode, period));
@@ -185,15 +185,15 @@ impl AxisAssessment {
             torque_limit_steps_per_s: axis.torque_limited_steps_per_s()?,
             thresholds: [threshold(0.01)?, threshold(0.1)?, threshold(1.0)?],
             step_loss_steps_per_s: axis.step_loss_speed(timing.worst_late_ns * 1e-9)?,
-            unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode)),
+            unviolated: errors.and_then(|e| TimingRisk::shortest_unviolated(e, &axis.drive, stepconf.mode)),
             risk_at_stepconf: of(stepconf.min_period_ns),
             risk_at_base: of(base_period_ns),
             reversal: Reversal::new(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
-            stepconf_other: StepConf::in_mode(stepconf.mode.other(), timing.period_error_ns, &axis.drive),
+            stepconf_other: StepConf::with_mode(stepconf.mode.other(), timing.period_error_ns, &axis.drive),
             rows: speeds
                 .iter()
-                .map(|f| row(axis, *f, jitter_s, base_period_ns, ring_hz))
+                .map(|f| speed_row(axis, *f, jitter_s, base_period_ns, ring_hz))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -208,7 +208,7 @@ impl AxisAssessment {
     }
 
     /// Ten speeds for a table, up to the fastest the motor carries its load at: even fractions of it.
-    pub fn usual_speeds(axis: &Axis) -> Result<Vec<f64>, Error> {
+    pub fn default_speeds(axis: &Axis) -> Result<Vec<f64>, Error> {
         let top = axis.torque_limited_steps_per_s()?;
         let digits = 10f64.powf((top / 10.0).log10().floor());
         let step = ((top / 10.0 / digits).floor() * digits).max(1.0);
@@ -216,7 +216,13 @@ impl AxisAssessment {
     }
 }
 
-fn row(axis: &Axis, f: f64, jitter_s: f64, base_period_ns: i64, ring_hz: f64) -> Result<SpeedRow, Error> {
+fn speed_row(
+    axis: &Axis,
+    f: f64,
+    jitter_s: f64,
+    base_period_ns: i64,
+    ring_hz: f64,
+) -> Result<SpeedRow, Error> {
     let torque_nm = axis.torque_at(f)?;
     let carries = torque_nm > axis.load_torque_nm;
     let pulses = axis.pulses_per_s(f);
@@ -245,7 +251,7 @@ mod tests {
     fn axis() -> Axis {
         let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
         let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
-        Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap()
+        Axis::new(Motor::from_frame(23, 1.9).unwrap(), None, known).unwrap()
     }
 
     fn run() -> TimingStats {
@@ -271,7 +277,7 @@ mod tests {
         let (axis, stats) = (axis(), run());
         let timing = StepTiming::from_stats(&stats).unwrap();
         let errors = IntervalErrors::from_stats(&stats);
-        let speeds = AxisAssessment::usual_speeds(&axis).unwrap();
+        let speeds = AxisAssessment::default_speeds(&axis).unwrap();
         let found = AxisAssessment::new(&axis, timing, Some(errors), None, &speeds).unwrap();
         assert_eq!((timing.jitter_ns, found.base_period_ns), (38_000, 50_000));
         assert!(found.thresholds[0].exact_steps_per_s < found.thresholds[1].exact_steps_per_s);

@@ -55,7 +55,7 @@ impl Axis {
     /// Completes a user's facts with stated assumptions: a motor as far as it is known, and StepConf's defaults for a drive that
     /// is not.
     pub fn new(motor: Motor, drive: Option<Drive>, facts: AxisFacts) -> Result<Axis, Error> {
-        let (motor, mut assumed) = motor.checked()?.completed();
+        let (motor, mut assumed) = motor.checked()?.complete_from_catalog();
         let drive = match drive {
             Some(drive) => drive.checked()?,
             None => {
@@ -67,7 +67,7 @@ impl Axis {
             assumed.push(AssumedFigure::SupplyVoltage.into());
             ASSUMED_VOLTAGE_V
         });
-        let rated = motor.current_a.ok_or_else(|| motor.lacks("current", "the torque at speed"))?;
+        let rated = motor.current_a.ok_or_else(|| motor.missing_figure("current", "the torque at speed"))?;
         let current_a = facts.current_a.unwrap_or(rated);
         let microsteps = facts.microsteps.unwrap_or_else(|| {
             assumed.push(AssumedFigure::Microsteps.into());
@@ -77,7 +77,8 @@ impl Axis {
             assumed.push(AssumedFigure::LoadTorque.into());
             motor.holding_torque_nm / 2.0
         });
-        let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the swing"))?;
+        let rotor =
+            motor.rotor_inertia_kg_m2.ok_or_else(|| motor.missing_figure("rotor_inertia", "the swing"))?;
         let load_inertia_kg_m2 = facts.load_inertia_kg_m2.unwrap_or_else(|| {
             assumed.push(AssumedFigure::LoadInertia.into());
             rotor
@@ -172,7 +173,7 @@ impl Axis {
     }
 
     /// The fastest full-step rate at which jitter takes at most `share` of the reserve.
-    pub fn speed_at_share(&self, share: f64, jitter_s: f64) -> Result<f64, Error> {
+    pub fn speed_at_jitter_share(&self, share: f64, jitter_s: f64) -> Result<f64, Error> {
         self.fastest_while(|f| Ok(self.jitter_share(f, jitter_s)? <= share))
     }
 
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn nema_23_with_a_torque_is_enough_and_every_assumption_is_listed() {
-        let motor = Motor::of_frame(23, 1.9).unwrap();
+        let motor = Motor::from_frame(23, 1.9).unwrap();
         let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
         let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
         let axis = Axis::new(motor, None, known).unwrap();
@@ -240,16 +241,16 @@ mod tests {
         let alone = axis.torque_limited_steps_per_s().unwrap();
         let mut last = alone;
         for jitter in [1e-9, 1e-6, 1e-5, 1e-4, 1e-3] {
-            let speed = axis.speed_at_share(0.1, jitter).unwrap();
+            let speed = axis.speed_at_jitter_share(0.1, jitter).unwrap();
             assert!(speed <= last, "{jitter}: {speed} {last}");
             last = speed;
         }
-        assert!((axis.speed_at_share(1.0, 0.0).unwrap() - alone).abs() < 1e-6 * alone);
+        assert!((axis.speed_at_jitter_share(1.0, 0.0).unwrap() - alone).abs() < 1e-6 * alone);
     }
 
     #[test]
     fn impossible_axes_are_refused_with_a_remedy() {
-        let motor = Motor::of_frame(23, 1.0).unwrap();
+        let motor = Motor::from_frame(23, 1.0).unwrap();
         let message = |facts: AxisFacts| Axis::new(motor.clone(), None, facts).unwrap_err().to_string();
         let base = AxisFacts::default();
         assert!(message(AxisFacts { load_inertia_kg_m2: Some(-1.0), ..base }).contains("below zero"));

@@ -27,15 +27,15 @@ pub(super) struct Chopper {
 
 /// Settling of the current loop in a stretch of time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct ChopperStep {
     time_s: f64,
     /// exp(-time / tau)
     decay: f64,
 }
 
-impl Stretch {
+impl ChopperStep {
     pub fn new(time_s: f64) -> Self {
-        Stretch { time_s, decay: (-time_s / CHOPPER_S).exp() }
+        ChopperStep { time_s, decay: (-time_s / CHOPPER_S).exp() }
     }
 }
 
@@ -61,20 +61,24 @@ impl Chopper {
     }
 
     #[inline(always)]
-    pub fn after(&self, stretch: Stretch, current: f64, wanted: f64, emf: f64) -> f64 {
+    pub fn current_after(&self, stretch: ChopperStep, current: f64, wanted: f64, emf: f64) -> f64 {
         let free = wanted + (current - wanted) * stretch.decay;
         let largest = self.voltage(current, wanted, emf).abs().max(self.voltage(free, wanted, emf).abs());
-        if largest <= self.supply { free } else { self.limited(stretch.time_s, current, wanted, emf) }
+        if largest <= self.supply {
+            free
+        } else {
+            self.limited_current_after(stretch.time_s, current, wanted, emf)
+        }
     }
 
     /// The current after a time, if the supply is too low in part of it.
-    fn limited(&self, time_s: f64, current: f64, wanted: f64, emf: f64) -> f64 {
+    fn limited_current_after(&self, time_s: f64, current: f64, wanted: f64, emf: f64) -> f64 {
         // The current at which the loop asks for exactly the limit, and the final current at that limit.
         let corner_of = |limit: f64| (emf + self.gain * wanted - limit) * self.steepness;
         let end_of = |limit: f64| (limit - emf) * self.conductance;
         let at_limit = |limit: f64, from: f64, time_s: f64| {
             let end = end_of(limit);
-            end + (from - end) * decayed(time_s * self.winding_rate)
+            end + (from - end) * exp_of_negative(time_s * self.winding_rate)
         };
         let (mut from, mut left_s) = (current, time_s);
         let first = self.voltage(current, wanted, emf);
@@ -85,7 +89,7 @@ impl Chopper {
                 return still;
             }
             from = corner_of(limit);
-            left_s -= self.winding_s * grown((current - from) / (from - end_of(limit)));
+            left_s -= self.winding_s * ln_of_one_plus((current - from) / (from - end_of(limit)));
         }
         let free = wanted + (from - wanted) * (-left_s / CHOPPER_S).exp();
         let settled = self.resistance * wanted + emf;
@@ -104,7 +108,7 @@ const SMALL: f64 = 0.05;
 
 /// exp(-x); x is mostly small, since a winding is slow.
 #[inline(always)]
-fn decayed(x: f64) -> f64 {
+fn exp_of_negative(x: f64) -> f64 {
     if x.abs() < SMALL {
         1.0 - x * (1.0 - x * 0.5 * (1.0 - x * (1.0 / 3.0) * (1.0 - x * 0.25)))
     } else {
@@ -112,9 +116,9 @@ fn decayed(x: f64) -> f64 {
     }
 }
 
-/// ln(1 + x), likewise.
+/// ln(1 + x); x is mostly small.
 #[inline(always)]
-fn grown(x: f64) -> f64 {
+fn ln_of_one_plus(x: f64) -> f64 {
     if x.abs() < SMALL {
         x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * (0.2 - x * (1.0 / 6.0))))))
     } else {
@@ -145,7 +149,11 @@ mod tests {
     fn the_series_are_the_functions() {
         for n in -60..60 {
             let x = f64::from(n) * 1e-3;
-            assert!((decayed(x) - (-x).exp()).abs() < 1e-8 && (grown(x) - x.ln_1p()).abs() < 1e-8, "{x}");
+            assert!(
+                (exp_of_negative(x) - (-x).exp()).abs() < 1e-8
+                    && (ln_of_one_plus(x) - x.ln_1p()).abs() < 1e-8,
+                "{x}"
+            );
         }
     }
 
@@ -157,7 +165,7 @@ mod tests {
         ) {
             let chopper = Chopper::new(resistance, inductance_mh * 1e-3, 36.0);
             let time_s = f64::from(time_ns) * 1e-9;
-            let found = chopper.after(Stretch::new(time_s), current, wanted, emf);
+            let found = chopper.current_after(ChopperStep::new(time_s), current, wanted, emf);
             let expected = stepped(&chopper, time_s, current, wanted, emf);
             prop_assert!((found - expected).abs() < 1e-5, "{found} {expected}");
         }

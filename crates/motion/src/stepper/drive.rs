@@ -41,7 +41,7 @@ impl Device for Drive {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::DRIVES;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
-        let sheet: DriveFile = catalog::layout(Self::KIND, name, text)?;
+        let sheet: DriveFile = catalog::parse_toml(Self::KIND, name, text)?;
         let read = |key: &str, text: &str| {
             parse_duration_ns(text)
                 .map_err(|cause| error::layout(Self::KIND, name, &format!("{key}: {cause}"), ""))
@@ -59,7 +59,7 @@ impl Device for Drive {
 }
 
 impl Drive {
-    /// The same drive if its times can be: from 1 ns to a second for steps, not negative for direction.
+    /// The drive itself, if its times are possible: from 1 ns to a second for steps, not negative for direction.
     pub fn checked(self) -> Result<Self, Error> {
         const SECOND: i64 = 1_000_000_000;
         for (what, time, least) in [

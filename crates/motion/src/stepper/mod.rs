@@ -7,7 +7,7 @@
 mod assessment;
 mod axis;
 mod axis_defaults;
-mod axis_facts;
+mod axis_request;
 mod chopper;
 mod drive;
 mod motor;
@@ -28,15 +28,15 @@ mod two_phase;
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
 pub use axis::{Axis, AxisFacts};
 pub use axis_defaults::{ASSUMED_DAMPING, Assumed, AssumedFigure};
-pub use axis_facts::AxisAsked;
+pub use axis_request::AxisRequest;
 pub use drive::Drive;
 pub use motor::Motor;
-pub use playback::{fastest_punctual, play};
+pub use playback::{fastest_speed_without_loss, play_latencies};
 pub use pull_out::{Supply, limited_torque_nm};
 pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub(crate) use recommended::TOO_LATE_NS;
-pub use recommended::{BaseThread, NoSteps, RecommendedRate, StepLimit, StepperVerdict};
+pub use recommended::{BaseThread, NoBasePeriod, RecommendedRate, StepLimit, StepperVerdict};
 pub use resonance::ring_frequency_hz;
 pub use result::{
     Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,

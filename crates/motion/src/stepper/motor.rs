@@ -11,7 +11,7 @@ use crate::catalog::{self, Device};
 use crate::error;
 use crate::quantity::{Dimension, parse};
 
-/// A two-phase stepper motor. Figures a data sheet may lack are options; see [`Motor::completed`].
+/// A two-phase stepper motor. Figures a data sheet may lack are options; see [`Motor::complete_from_catalog`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Motor {
     /// Maker and type.
@@ -55,7 +55,7 @@ impl Device for Motor {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::MOTORS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
-        let sheet: MotorFile = catalog::layout(Self::KIND, name, text)?;
+        let sheet: MotorFile = catalog::parse_toml(Self::KIND, name, text)?;
         let read =
             |dimension, field, text: &str| parse(dimension, field, text).map_err(|error| error.within(name));
         let maybe =
@@ -81,10 +81,10 @@ const FRAMES: [u32; 10] = [6, 8, 11, 14, 16, 17, 23, 24, 34, 42];
 
 impl Motor {
     /// A motor with only the frame (0 if unknown) and the holding torque known; 1.8 degrees a step.
-    pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, Error> {
+    pub fn from_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, Error> {
         let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
         Motor {
-            name: format!("{size}{} N m", four_digits(holding_torque_nm)),
+            name: format!("{size}{} N m", rounded_to_four_digits(holding_torque_nm)),
             source: "options".into(),
             frame,
             step_angle_deg: 1.8,
@@ -98,7 +98,7 @@ impl Motor {
         .checked()
     }
 
-    /// The same motor if all its figures can be: positive, and a step angle that gives whole pole pairs.
+    /// The motor itself, if all its figures are possible: positive, and a step angle that gives whole pole pairs.
     pub fn checked(self) -> Result<Self, Error> {
         if self.frame != 0 && !FRAMES.contains(&self.frame) {
             return Err(error::out_of_range("frame", format!("NEMA {}", self.frame), error::FRAME));
@@ -141,7 +141,7 @@ impl Motor {
         self.current_a.map(|i| self.holding_torque_nm / (SQRT_2 * i))
     }
 
-    pub(crate) fn lacks(&self, key: &'static str, purpose: &'static str) -> Error {
+    pub(crate) fn missing_figure(&self, key: &'static str, purpose: &'static str) -> Error {
         let (what, example) = match key {
             "current" => ("rated current", "2.8 A"),
             "resistance" => ("resistance", "1.1 ohm"),
@@ -157,12 +157,13 @@ impl Motor {
     /// The motor with every missing figure taken from the shipped motor of the same frame that is closest in
     /// holding torque: the winding (resistance and inductance scaled by the square of the currents' ratio, as for
     /// the same copper with other turns), inertia and detent torque in proportion to the holding torque.
-    pub fn completed(&self) -> (Motor, Vec<Assumed>) {
+    pub fn complete_from_catalog(&self) -> (Motor, Vec<Assumed>) {
         let mut full = self.clone();
         let mut assumed = Vec::new();
         let mut take = |figure, like: &String| assumed.push(Assumed { figure, like: Some(like.clone()) });
         if full.current_a.is_none() || full.resistance_ohm.is_none() || full.inductance_h.is_none() {
-            let like = self.closest(|m| m.resistance_ohm.and(m.inductance_h).and(m.current_a).is_some());
+            let like =
+                self.closest_shipped(|m| m.resistance_ohm.and(m.inductance_h).and(m.current_a).is_some());
             if let Some((like, (own_current, (r, l)))) = like
                 .and_then(|m| Some((m.name.clone(), (m.current_a?, (m.resistance_ohm?, m.inductance_h?)))))
             {
@@ -183,7 +184,7 @@ impl Motor {
         }
         let mut in_proportion = |value: &mut Option<f64>, figure, of: fn(&Motor) -> Option<f64>| {
             if value.is_none()
-                && let Some(like) = self.closest(|m| of(m).is_some())
+                && let Some(like) = self.closest_shipped(|m| of(m).is_some())
             {
                 take(figure, &like.name);
                 *value = of(&like).map(|v| v / like.holding_torque_nm * self.holding_torque_nm);
@@ -195,7 +196,7 @@ impl Motor {
     }
 
     /// The shipped motor with these figures, of this frame if there is one, closest in holding torque.
-    fn closest(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
+    fn closest_shipped(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
         let distance = |m: &Motor| {
             let other_frame = self.frame != 0 && m.frame != self.frame;
             (other_frame, (m.holding_torque_nm / self.holding_torque_nm).ln().abs())
@@ -209,7 +210,7 @@ impl Motor {
 }
 
 /// A number as a name shows it: 1841 oz-in are 13 N m, not 13.000316889990144.
-fn four_digits(value: f64) -> f64 {
+fn rounded_to_four_digits(value: f64) -> f64 {
     let scale = 10f64.powf(3.0 - value.abs().log10().floor());
     if scale.is_finite() { (value * scale).round() / scale } else { value }
 }
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_torque_from_other_units_has_a_short_name() {
-        let name = |nm| Motor::of_frame(34, nm).unwrap().name;
+        let name = |nm| Motor::from_frame(34, nm).unwrap().name;
         assert_eq!(
             [name(13.000316889990144), name(1.8632635), name(0.59)],
             ["NEMA 34, 13 N m", "NEMA 34, 1.863 N m", "NEMA 34, 0.59 N m"]
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_frame_and_a_torque_are_enough() {
-        let (motor, assumed) = Motor::of_frame(23, 1.9).unwrap().completed();
+        let (motor, assumed) = Motor::from_frame(23, 1.9).unwrap().complete_from_catalog();
         assert!((motor.rotor_inertia_kg_m2.unwrap() - 1.9 / 1.2 * 3.6e-5).abs() < 1e-12);
         assert_eq!((motor.current_a, motor.resistance_ohm), (Some(2.8), Some(1.13)));
         use AssumedFigure::*;
@@ -280,8 +281,8 @@ mod tests {
 
     #[test]
     fn a_known_current_scales_the_winding() {
-        let known = Motor { current_a: Some(5.6), ..Motor::of_frame(23, 1.89).unwrap() };
-        let motor = known.completed().0;
+        let known = Motor { current_a: Some(5.6), ..Motor::from_frame(23, 1.89).unwrap() };
+        let motor = known.complete_from_catalog().0;
         assert!((motor.resistance_ohm.unwrap() - 1.13 / 4.0).abs() < 1e-12);
     }
 

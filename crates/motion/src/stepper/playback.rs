@@ -13,7 +13,7 @@ const SETTLE_NS: i64 = 500_000_000;
 
 /// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
 /// second of punctual ticks that is not part of the figures.
-pub fn play(
+pub fn play_latencies(
     axis: &Axis,
     full_steps_per_s: f64,
     base_period_ns: i64,
@@ -30,14 +30,15 @@ pub fn play(
 
 /// The fastest of `speeds` (full steps per second) at which base period and motor lose no step with punctual
 /// ticks: steps that a run loses at that speed are lost by its timing. `None` if no speed is possible.
-pub fn fastest_punctual(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Option<f64> {
+pub fn fastest_speed_without_loss(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Option<f64> {
     let ticks_per_s = 1e9 / base_period_ns.max(1) as f64;
     let mut speeds: Vec<f64> =
         speeds.iter().copied().filter(|f| axis.pulses_per_s(*f) <= ticks_per_s).collect();
     speeds.sort_by(|a, b| b.total_cmp(a));
     let second = vec![0; ticks_per_s.ceil() as usize];
     speeds.into_iter().find(|f| {
-        play(axis, *f, base_period_ns, &second, Overrun::Skip).is_ok_and(|response| response.kept_steps())
+        play_latencies(axis, *f, base_period_ns, &second, Overrun::Skip)
+            .is_ok_and(|response| response.lost_no_step())
     })
 }
 
@@ -56,11 +57,11 @@ mod tests {
     #[test]
     fn the_fastest_speed_is_one_the_motor_makes_when_nothing_is_late() {
         let speeds = [500.0, 1000.0, 1500.0, 50_000.0];
-        let fastest = fastest_punctual(&axis(), 50_000, &speeds).unwrap();
+        let fastest = fastest_speed_without_loss(&axis(), 50_000, &speeds).unwrap();
         assert!(speeds[..3].contains(&fastest), "{fastest}");
-        let punctual = play(&axis(), fastest, 50_000, &[0; 10_000], Overrun::Skip).unwrap();
-        assert!(punctual.kept_steps(), "{punctual:?}");
-        assert_eq!(fastest_punctual(&axis(), 50_000, &[50_000.0]), None);
+        let punctual = play_latencies(&axis(), fastest, 50_000, &[0; 10_000], Overrun::Skip).unwrap();
+        assert!(punctual.lost_no_step(), "{punctual:?}");
+        assert_eq!(fastest_speed_without_loss(&axis(), 50_000, &[50_000.0]), None);
     }
 
     #[test]
@@ -70,7 +71,7 @@ mod tests {
         for f in [400.0, 2_000.0, 4_000.0, 4_800.0] {
             let left =
                 axis.torque_at(f).unwrap() - axis.load_torque_nm - axis.friction * axis.shaft_rad_per_s(f);
-            let reserve = play(&axis, f, 10_000, &[0; 50_000], Overrun::Skip).unwrap().reserve_nm;
+            let reserve = play_latencies(&axis, f, 10_000, &[0; 50_000], Overrun::Skip).unwrap().reserve_nm;
             assert!(reserve > 0.3 * left && reserve < 1.05 * left, "{f}: {reserve} of {left}");
         }
     }
@@ -80,8 +81,8 @@ mod tests {
         let mut late = vec![0; 10_000];
         late[0] = 400_000;
         let (quiet, shaken) = (
-            play(&axis(), 1000.0, 50_000, &[0; 10_000], Overrun::Skip).unwrap(),
-            play(&axis(), 1000.0, 50_000, &late, Overrun::Skip).unwrap(),
+            play_latencies(&axis(), 1000.0, 50_000, &[0; 10_000], Overrun::Skip).unwrap(),
+            play_latencies(&axis(), 1000.0, 50_000, &late, Overrun::Skip).unwrap(),
         );
         assert!(shaken.ripple_steps > quiet.ripple_steps + 0.2, "{quiet:?} {shaken:?}");
     }

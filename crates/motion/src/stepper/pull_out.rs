@@ -27,10 +27,10 @@ struct Winding {
 fn winding(motor: &Motor) -> Result<Winding, Error> {
     let purpose = "the torque at speed";
     Ok(Winding {
-        km: motor.torque_constant().ok_or_else(|| motor.lacks("current", purpose))?,
-        resistance: motor.resistance_ohm.ok_or_else(|| motor.lacks("resistance", purpose))?,
+        km: motor.torque_constant().ok_or_else(|| motor.missing_figure("current", purpose))?,
+        resistance: motor.resistance_ohm.ok_or_else(|| motor.missing_figure("resistance", purpose))?,
         reactance: motor.pole_pairs()
-            * motor.inductance_h.ok_or_else(|| motor.lacks("inductance", purpose))?,
+            * motor.inductance_h.ok_or_else(|| motor.missing_figure("inductance", purpose))?,
     })
 }
 

@@ -69,7 +69,7 @@ impl StepperVerdict {
     pub fn new(axis: &Axis, found: &AxisAssessment, asked_base_ns: Option<i64>) -> Self {
         let timing = &found.timing;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
-        let conf = StepConf::in_mode(found.stepconf.mode, jitter_ns, &axis.drive);
+        let conf = StepConf::with_mode(found.stepconf.mode, jitter_ns, &axis.drive);
         let base_period_ns = asked_base_ns.unwrap_or(0).max(conf.min_period_ns);
         // StepConf cuts the rate to whole steps per second, and so does this.
         let by_ticks = conf.max_rate_hz.min(conf.mode.max_rate_hz(base_period_ns));
@@ -100,10 +100,10 @@ impl StepperVerdict {
         StepperVerdict { fitness, recommended }
     }
 
-    /// The same as far as the run tested it. Without a run it is as good as the assumption.
-    pub(super) fn as_far_as_tested(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
-        let fitness = match (NoSteps::open(timing, run), self.fitness) {
-            (Some(NoSteps::Policy), _) => Fitness::CannotTell,
+    /// Verdict as far as the run tested it; without a run it is as good as the assumption.
+    pub(super) fn limited_by_test(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
+        let fitness = match (NoBasePeriod::untested_reason(timing, run), self.fitness) {
+            (Some(NoBasePeriod::Policy), _) => Fitness::CannotTell,
             (None, fitness) | (Some(_), fitness @ Fitness::Unfit) => fitness,
             (Some(_), _) => Fitness::CannotTell,
         };
@@ -111,9 +111,9 @@ impl StepperVerdict {
     }
 }
 
-/// Why a run gives a software step generator no base period.
+/// Reason for which a run gives a software step generator no base period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoSteps {
+pub enum NoBasePeriod {
     /// Its source does not report the largest lateness of a tick.
     Untold,
     /// Its task ran under an ordinary policy: the machine may do better.
@@ -126,19 +126,19 @@ pub enum NoSteps {
     TooLate { jitter_ns: i64 },
 }
 
-impl NoSteps {
+impl NoBasePeriod {
     /// Returns the question that the run leaves open, if there is one.
-    fn open(timing: &StepTiming, run: Option<&JudgedRun>) -> Option<Self> {
+    fn untested_reason(timing: &StepTiming, run: Option<&JudgedRun>) -> Option<Self> {
         let mut caveats = run.into_iter().flat_map(|run| &run.caveats);
         if caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. })) {
-            return Some(NoSteps::Policy);
+            return Some(NoBasePeriod::Policy);
         }
         if let Some(period_ns) = timing.period_ns.filter(|period_ns| *period_ns > LONGEST_BASE_NS) {
-            return Some(NoSteps::Period { period_ns });
+            return Some(NoBasePeriod::Period { period_ns });
         }
         let ticks = activations_needed();
         let few = run.is_some_and(|run| run.is_counted() && timing.executed < ticks);
-        few.then_some(NoSteps::Length { ticks })
+        few.then_some(NoBasePeriod::Length { ticks })
     }
 }
 
@@ -152,17 +152,17 @@ pub struct BaseThread {
 }
 
 impl BaseThread {
-    pub fn is_of(period_ns: i64) -> bool {
+    pub fn is_base_period(period_ns: i64) -> bool {
         (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(&period_ns)
     }
 
     /// Computes the base thread for a run's task and a drive.
-    pub fn new(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
-        let timing = StepTiming::from_stats(&run.stats).ok_or(NoSteps::Untold)?;
+    pub fn new(run: &OneTask, drive: &Drive) -> Result<Self, NoBasePeriod> {
+        let timing = StepTiming::from_stats(&run.stats).ok_or(NoBasePeriod::Untold)?;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
-        match NoSteps::open(&timing, Some(&JudgedRun::from_task(run))) {
-            Some(NoSteps::Policy) => Err(NoSteps::Policy),
-            _ if jitter_ns > TOO_LATE_NS => Err(NoSteps::TooLate { jitter_ns }),
+        match NoBasePeriod::untested_reason(&timing, Some(&JudgedRun::from_task(run))) {
+            Some(NoBasePeriod::Policy) => Err(NoBasePeriod::Policy),
+            _ if jitter_ns > TOO_LATE_NS => Err(NoBasePeriod::TooLate { jitter_ns }),
             Some(why) => Err(why),
             None => {
                 Ok(BaseThread { task: run.name().into(), jitter_ns, stepconf: stepconf(jitter_ns, drive) })
@@ -179,7 +179,7 @@ mod tests {
     fn verdict(microsteps: u32, jitter_ns: i64, base_ns: Option<i64>) -> StepperVerdict {
         let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(microsteps), Some(10.0));
         let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
-        let axis = Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap();
+        let axis = Axis::new(Motor::from_frame(23, 1.9).unwrap(), None, known).unwrap();
         let question = StepperQuestion::new(axis, None, base_ns).unwrap();
         question.under_jitter(jitter_ns).unwrap().verdict
     }
@@ -195,7 +195,7 @@ mod tests {
     fn ticks_limit_fine_microsteps_by_stepconfs_own_rate() {
         let found = verdict(64, 15_000, None);
         assert_eq!((found.fitness, found.recommended.limit), (Fitness::Limited, StepLimit::Ticks));
-        let conf = StepConf::in_mode(
+        let conf = StepConf::with_mode(
             found.recommended.mode,
             15_000,
             &crate::catalog::find("stepconf", None).unwrap(),

@@ -13,8 +13,9 @@ use super::step_loss::load_angle_rad;
 ///
 /// `extra_inertia_kg_m2` moves with the rotor. An unknown detent torque counts as zero.
 pub fn ring_frequency_hz(motor: &Motor, load_torque_nm: f64, extra_inertia_kg_m2: f64) -> Result<f64, Error> {
-    let rotor =
-        motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the ring frequency"))?;
+    let rotor = motor
+        .rotor_inertia_kg_m2
+        .ok_or_else(|| motor.missing_figure("rotor_inertia", "the ring frequency"))?;
     let (h, detent) = (motor.holding_torque_nm, motor.detent_torque_nm.unwrap_or(0.0));
     let mut angle = load_angle_rad(load_torque_nm / h)?;
     for _ in 0..50 {

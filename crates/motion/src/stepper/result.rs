@@ -9,7 +9,7 @@ use super::assessment::{AxisAssessment, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::drive::Drive;
 use super::motor::Motor;
-use super::playback::{fastest_punctual, play};
+use super::playback::{fastest_speed_without_loss, play_latencies};
 use super::pulses::latencies_ns;
 use super::recommended::StepperVerdict;
 use super::simulate::RotorResponse;
@@ -100,16 +100,16 @@ pub struct Simulations {
 }
 
 /// A run's activations around its worst latency, to be simulated.
-struct Recorded {
+struct RecordedWindow {
     name: String,
     period_ns: i64,
     activations: Vec<Activation>,
 }
 
-impl Recorded {
+impl RecordedWindow {
     fn around_worst(of: &OneTask, half: u64) -> Result<Self, Error> {
         let activations = of.activations(of.rows_around_worst(half, half)?)?;
-        Ok(Recorded { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
+        Ok(RecordedWindow { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
     }
 }
 
@@ -133,7 +133,7 @@ pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, Error> {
 }
 
 impl StepperQuestion {
-    /// A question about an axis. `speeds` as [`Axis::read_speeds`] reads them, for the table; ten up to the fastest at
+    /// A question about an axis. `speeds` as [`Axis::parse_speeds`] reads them, for the table; ten up to the fastest at
     /// which the motor carries its load by default. `base_period_ns` of the step generator: the run's by default where
     /// it is one of step generators, else StepConf's.
     pub fn new(axis: Axis, speeds: Option<&str>, base_period_ns: Option<i64>) -> Result<Self, Error> {
@@ -145,8 +145,8 @@ impl StepperQuestion {
             )));
         }
         let mut speeds = match speeds {
-            Some(text) => axis.read_speeds(text)?,
-            None => AxisAssessment::usual_speeds(&axis)?,
+            Some(text) => axis.parse_speeds(text)?,
+            None => AxisAssessment::default_speeds(&axis)?,
         };
         speeds.sort_by(f64::total_cmp);
         speeds.dedup();
@@ -155,7 +155,7 @@ impl StepperQuestion {
 
     /// Judges the axis by latencies assumed to spread over a range.
     pub fn under_jitter(self, jitter_ns: i64) -> Result<StepperResult, Error> {
-        self.judged(StepTiming::assumed(jitter_ns), None, None)
+        self.assess(StepTiming::assumed(jitter_ns), None, None)
     }
 
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, Error> {
@@ -165,10 +165,10 @@ impl StepperQuestion {
                  holds the largest latency, or measure with `jitterlab run`",
             )
         })?;
-        self.judged(timing, Some(IntervalErrors::from_stats(stats)), Some(run))
+        self.assess(timing, Some(IntervalErrors::from_stats(stats)), Some(run))
     }
 
-    fn judged(
+    fn assess(
         self,
         timing: StepTiming,
         errors: Option<IntervalErrors>,
@@ -176,7 +176,7 @@ impl StepperQuestion {
     ) -> Result<StepperResult, Error> {
         let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
         let verdict = StepperVerdict::new(&self.axis, &assessment, self.base_period_ns);
-        let verdict = verdict.as_far_as_tested(&timing, run.as_ref());
+        let verdict = verdict.limited_by_test(&timing, run.as_ref());
         let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
         let mut result = StepperResult {
             verdict,
@@ -187,7 +187,7 @@ impl StepperQuestion {
             caveats: independent.then_some(StepperCaveat::IndependentIntervals).into_iter().collect(),
         };
         if let Some(period_ns) = timing.period_ns {
-            result.mind_period(period_ns, false);
+            result.warn_of_other_period(period_ns, false);
         }
         Ok(result)
     }
@@ -205,21 +205,21 @@ impl StepperResult {
         simulate_ns: i64,
         begun: &mut dyn FnMut(&str, i64, usize),
     ) {
-        match self.simulations_of(run, beside, simulate_ns, begun) {
+        match self.run_simulations(run, beside, simulate_ns, begun) {
             Ok(simulations) => self.simulations = Some(simulations),
             Err(error) => self.caveats.push(StepperCaveat::NotSimulated { why: error.to_string() }),
         }
     }
 
     /// Adds a caveat if latencies of one period are taken for those of another.
-    fn mind_period(&mut self, period_ns: i64, beside: bool) {
+    fn warn_of_other_period(&mut self, period_ns: i64, beside: bool) {
         let base_period_ns = self.assessment.base_period_ns;
         if period_ns != base_period_ns {
             self.caveats.push(StepperCaveat::OtherPeriod { beside, period_ns, base_period_ns });
         }
     }
 
-    fn simulations_of(
+    fn run_simulations(
         &mut self,
         run: &OneTask,
         beside: Option<&OneTask>,
@@ -228,16 +228,16 @@ impl StepperResult {
     ) -> Result<Simulations, Error> {
         let base_period_ns = self.assessment.base_period_ns;
         let half = (simulate_ns / base_period_ns).max(1) as u64 / 2;
-        let run = Recorded::around_worst(run, half)?;
-        let beside = beside.map(|beside| Recorded::around_worst(beside, half)).transpose()?;
+        let run = RecordedWindow::around_worst(run, half)?;
+        let beside = beside.map(|beside| RecordedWindow::around_worst(beside, half)).transpose()?;
         if let Some(beside) = &beside {
-            self.mind_period(beside.period_ns, true);
+            self.warn_of_other_period(beside.period_ns, true);
         }
         let axis = &self.axis;
         let most = self.assessment.most_pulses_per_s();
         let speeds = self.assessment.rows.iter().map(|row| row.steps_per_s);
         let (within, beyond): (Vec<f64>, Vec<f64>) = speeds.partition(|f| axis.pulses_per_s(*f) <= most);
-        let steps_per_s = fastest_punctual(axis, base_period_ns, &within).ok_or_else(|| {
+        let steps_per_s = fastest_speed_without_loss(axis, base_period_ns, &within).ok_or_else(|| {
             Error::bad_use(format!(
                 "none of the speeds can be made on a base period of {} at {} microsteps, even by punctual steps; name a slower one \
                  with --speed or a shorter --base-period",
@@ -245,13 +245,14 @@ impl StepperResult {
                 axis.microsteps
             ))
         })?;
-        let (made, lost): (Vec<f64>, Vec<f64>) =
-            within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
+        let (made, lost): (Vec<f64>, Vec<f64>) = within
+            .into_iter()
+            .partition(|f| fastest_speed_without_loss(axis, base_period_ns, &[*f]).is_some());
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
         let mut of = vec![Simulated {
             ticks: Ticks::Punctual,
             policy: None,
-            response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
+            response: play_latencies(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
             loses_from_steps_per_s: lost.into_iter().chain(beyond).next(),
         }];
         for (ticks, recorded) in [(Ticks::Run, Some(&run)), (Ticks::Beside, beside.as_ref())] {
@@ -265,8 +266,8 @@ impl StepperResult {
             }
             begun(&recorded.name, latencies.len() as i64 * base_period_ns, made.len());
             for policy in POLICIES {
-                let played = |f: f64| play(axis, f, base_period_ns, &latencies, policy);
-                let lost = |f: &f64| played(*f).is_ok_and(|response| !response.kept_steps());
+                let played = |f: f64| play_latencies(axis, f, base_period_ns, &latencies, policy);
+                let lost = |f: &f64| played(*f).is_ok_and(|response| !response.lost_no_step());
                 of.push(Simulated {
                     ticks,
                     policy: Some(policy),
@@ -286,7 +287,7 @@ pub struct StepperDevices {
 }
 
 impl StepperDevices {
-    pub fn known() -> StepperDevices {
+    pub fn from_catalog() -> StepperDevices {
         StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
     }
 }

@@ -33,7 +33,7 @@ pub struct RotorResponse {
 }
 
 impl RotorResponse {
-    pub fn kept_steps(&self) -> bool {
+    pub fn lost_no_step(&self) -> bool {
         self.lost_steps == 0 && self.lost_at_s.is_none()
     }
 }
@@ -58,21 +58,21 @@ pub fn simulate(
              ideal timing: lower the speed or the load, or raise the voltage"
         )));
     }
-    let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
+    let mut motor = TwoPhase::with_steady_speed(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
-    let mut seen = RotorFigures::new(torque, wanted, settle_s, &motor);
+    let mut seen = RotorObserver::new(torque, wanted, settle_s, &motor);
     let mut pulses = pulses_ns.into_iter();
     let mut last_ns = pulses.next().ok_or_else(|| {
         Error::not_measured(
             "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed",
         )
     })?;
-    motor.command(1);
+    motor.add_pulses(1);
     for pulse_ns in pulses {
-        motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));
-        motor.command(1);
+        motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.add_step(motor, step_s));
+        motor.add_pulses(1);
         // The load angle is largest just now.
-        seen.look(&motor, 0.0);
+        seen.add_step(&motor, 0.0);
         last_ns = pulse_ns;
         if seen.stalled {
             break;
@@ -81,29 +81,29 @@ pub fn simulate(
     Ok(seen.finish())
 }
 
-struct RotorFigures {
+struct RotorObserver {
     settle_s: f64,
     /// Torque of the motor at its speed, and the part that load and friction take of it, in N m.
     torque: f64,
     wanted: f64,
     /// Load angle of the running motor; lost cycles are counted from it.
     rest: f64,
-    /// Its mean over the second half of the settling, and the time that half has lasted.
+    /// Mean load angle over the second half of the settling, and the time that half has lasted.
     settled: f64,
     settled_for: f64,
     time: f64,
-    kept: Kept,
+    kept: LoadAngleSums,
     peak: f64,
     recent: f64,
     /// Since when the rotor has been away from its place for more than half a cycle, and the figures up to then.
-    away: Option<(f64, Kept)>,
+    away: Option<(f64, LoadAngleSums)>,
     lost_at: Option<f64>,
     stalled: bool,
 }
 
 /// The load angle as long as no step is lost.
 #[derive(Clone, Copy)]
-struct Kept {
+struct LoadAngleSums {
     min: f64,
     max: f64,
     sum: f64,
@@ -113,10 +113,10 @@ struct Kept {
 /// Weight of the newest value in the running mean that shows the rotor's final position, per second.
 const RECENT_PER_S: f64 = 100.0;
 
-impl RotorFigures {
+impl RotorObserver {
     fn new(torque: f64, wanted: f64, settle_s: f64, motor: &TwoPhase) -> Self {
         let rest = motor.load_angle_steps();
-        RotorFigures {
+        RotorObserver {
             settle_s,
             torque,
             wanted,
@@ -124,7 +124,7 @@ impl RotorFigures {
             settled: rest,
             settled_for: 0.0,
             time: 0.0,
-            kept: Kept { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, weight: 0.0 },
+            kept: LoadAngleSums { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, weight: 0.0 },
             peak: 0.0,
             recent: rest,
             away: None,
@@ -134,7 +134,7 @@ impl RotorFigures {
     }
 
     #[inline]
-    fn look(&mut self, motor: &TwoPhase, step_s: f64) {
+    fn add_step(&mut self, motor: &TwoPhase, step_s: f64) {
         let angle = motor.load_angle_steps();
         self.time += step_s;
         self.recent += (angle - self.recent) * (RECENT_PER_S * step_s).min(1.0);
@@ -148,7 +148,7 @@ impl RotorFigures {
         self.peak = self.peak.max(angle.abs());
         let away = (angle - self.rest).abs();
         if away > 2.0 || self.away.is_some() {
-            self.wander(away);
+            self.track_excursion(away);
         }
         self.stalled = away > 4.0 * STALLED_CYCLES;
         if self.lost_at.is_none() {
@@ -164,31 +164,31 @@ impl RotorFigures {
     /// the missed pulses makes the command catch up with it. A cycle is lost when the rotor stays nearer to
     /// another equilibrium.
     #[cold]
-    fn wander(&mut self, away: f64) {
+    fn track_excursion(&mut self, away: f64) {
         if away > 2.0 && self.away.is_none() {
             self.away = Some((self.time, self.kept));
         } else if away < 1.0 {
             self.away = None;
         }
-        let since = self.away.filter(|(since, _)| self.time - since > STAYS_S && self.cycles() != 0);
+        let since = self.away.filter(|(since, _)| self.time - since > STAYS_S && self.lost_cycles() != 0);
         if let Some((since, kept)) = since.filter(|_| self.lost_at.is_none()) {
             (self.lost_at, self.kept) = (Some(since), kept);
         }
     }
 
     /// Number of whole cycles by which it is away from its equilibrium.
-    fn cycles(&self) -> i64 {
+    fn lost_cycles(&self) -> i64 {
         ((self.recent - self.rest) / 4.0).round() as i64
     }
 
     fn finish(mut self) -> RotorResponse {
         // Lost at the end, or as good as lost.
-        if self.lost_at.is_none() && (self.cycles() != 0 || self.stalled) {
+        if self.lost_at.is_none() && (self.lost_cycles() != 0 || self.stalled) {
             let (since, kept) = self.away.unwrap_or((self.time, self.kept));
             (self.lost_at, self.kept) = (Some(since), kept);
         }
-        let lost_steps = 4 * self.cycles();
-        let Kept { min, max, sum, weight } = self.kept;
+        let lost_steps = 4 * self.lost_cycles();
+        let LoadAngleSums { min, max, sum, weight } = self.kept;
         let watched = weight > 0.0;
         let own = (self.wanted / self.torque).clamp(-1.0, 1.0).asin();
         let lag = (self.settled * FRAC_PI_2 - own).max(0.0);

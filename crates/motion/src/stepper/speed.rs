@@ -6,7 +6,7 @@ use super::axis::Axis;
 
 impl Axis {
     /// Reads a speed into full steps per second.
-    pub fn read_speed(&self, text: &str) -> Result<f64, Error> {
+    pub fn parse_speed(&self, text: &str) -> Result<f64, Error> {
         let text = text.trim();
         let bad = || {
             Error::bad_use(format!(
@@ -33,11 +33,11 @@ impl Axis {
     }
 
     /// Reads `2rev/s`, a list `2rev/s,5rev/s`, or a range `1rev/s..10rev/s` (ten even steps).
-    pub fn read_speeds(&self, text: &str) -> Result<Vec<f64>, Error> {
+    pub fn parse_speeds(&self, text: &str) -> Result<Vec<f64>, Error> {
         let Some((from, to)) = text.split_once("..") else {
-            return text.split(',').map(|one| self.read_speed(one)).collect();
+            return text.split(',').map(|one| self.parse_speed(one)).collect();
         };
-        let (from, to) = (self.read_speed(from)?, self.read_speed(to)?);
+        let (from, to) = (self.parse_speed(from)?, self.parse_speed(to)?);
         if from >= to {
             return Err(Error::bad_use(format!(
                 "{text:?} does not rise: write the lower speed first, such as 1rev/s..10rev/s"
@@ -54,7 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn axis(lead_mm: Option<f64>) -> Axis {
-        let motor = Motor::of_frame(23, 1.9).unwrap();
+        let motor = Motor::from_frame(23, 1.9).unwrap();
         Axis::new(motor, None, AxisFacts { microsteps: Some(8), lead_mm, ..AxisFacts::default() }).unwrap()
     }
 
@@ -62,15 +62,15 @@ mod tests {
     fn one_speed_in_every_unit() {
         let axis = axis(Some(10.0));
         for text in ["5rev/s", "300 rpm", "1000steps/s", "8kHz", "8000Hz", "50mm/s", "3000 mm/min"] {
-            assert!((axis.read_speed(text).unwrap() - 1000.0).abs() < 1e-9, "{text}");
+            assert!((axis.parse_speed(text).unwrap() - 1000.0).abs() < 1e-9, "{text}");
         }
-        assert_eq!(axis.read_speeds("1rev/s..10rev/s").unwrap().len(), 10);
-        assert_eq!(axis.read_speeds("1rev/s,2rev/s").unwrap(), [200.0, 400.0]);
+        assert_eq!(axis.parse_speeds("1rev/s..10rev/s").unwrap().len(), 10);
+        assert_eq!(axis.parse_speeds("1rev/s,2rev/s").unwrap(), [200.0, 400.0]);
     }
 
     #[test]
     fn mistakes_are_named() {
-        let message = |text: &str| axis(None).read_speeds(text).unwrap_err().to_string();
+        let message = |text: &str| axis(None).parse_speeds(text).unwrap_err().to_string();
         assert!(message("5mm/s").contains("--travel"));
         assert!(message("fast").contains("rev/s"));
         assert!(message("0rpm").contains("above zero"));
@@ -80,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,20}") {
-            let _ = axis(None).read_speeds(&text);
+            let _ = axis(None).parse_speeds(&text);
         }
     }
 }

@@ -59,12 +59,12 @@ pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 /// in the mode it chooses. `jitter_ns` is its Base Period Maximum Jitter.
 pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
     let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
-    StepConf::in_mode(mode, jitter_ns, drive)
+    StepConf::with_mode(mode, jitter_ns, drive)
 }
 
 impl StepConf {
-    /// The same in a mode of one's own choice: LinuxCNC can make single steps for fast drives too.
-    pub fn in_mode(mode: StepMode, jitter_ns: i64, drive: &Drive) -> Self {
+    /// Shortest base period and largest step rate by StepConf's formulas, in a given step mode.
+    pub fn with_mode(mode: StepMode, jitter_ns: i64, drive: &Drive) -> Self {
         let (time, space) = (drive.step_time_ns, drive.step_space_ns);
         let min_period_ns = match mode {
             StepMode::DoubleStep => (jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time),
@@ -120,13 +120,13 @@ impl<'a> IntervalErrors<'a> {
 
     /// Expected number of intervals of the run with an error below `limit_ns`. Values known only within
     /// bounds that reach below the limit count whole: never too few. `None` if most of them are such values.
-    fn below(&self, limit_ns: i64) -> Option<f64> {
+    fn expected_below(&self, limit_ns: i64) -> Option<f64> {
         match self {
-            IntervalErrors::Measured(errors) => counted_below(errors, limit_ns).map(|n| n as f64),
+            IntervalErrors::Measured(errors) => count_possibly_below(errors, limit_ns).map(|n| n as f64),
             IntervalErrors::LateTicks(latency) => {
                 let spared_ns = latency.min_ns()?.saturating_sub(limit_ns);
                 // Not above: below or at.
-                let in_time = counted_surely_below(latency, spared_ns.saturating_add(1))?;
+                let in_time = count_surely_below(latency, spared_ns.saturating_add(1))?;
                 Some((latency.count() - in_time) as f64)
             }
             IntervalErrors::FromLatency(latency) => {
@@ -136,7 +136,7 @@ impl<'a> IntervalErrors<'a> {
                 let earlier = latency.bins().map(|b| (b.high_ns.min(max), b.count)).chain(beyond);
                 earlier
                     .map(|(late, count)| {
-                        let after = counted_below(latency, late.saturating_add(limit_ns))?;
+                        let after = count_possibly_below(latency, late.saturating_add(limit_ns))?;
                         Some(count as f64 / n * after as f64)
                     })
                     .sum()
@@ -146,28 +146,32 @@ impl<'a> IntervalErrors<'a> {
 }
 
 /// Largest possible number of values below a limit; `None` if bounds on both sides of it leave most open.
-fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
+fn count_possibly_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
     let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
     match distribution.beyond().filter(|beyond| beyond.from_ns < limit_ns) {
-        Some(beyond) if beyond.to_ns.is_none_or(|to| to >= limit_ns) && mostly(distribution, beyond) => None,
+        Some(beyond)
+            if beyond.to_ns.is_none_or(|to| to >= limit_ns) && is_mostly_beyond(distribution, beyond) =>
+        {
+            None
+        }
         Some(beyond) => Some(bins + beyond.count),
         None => Some(bins),
     }
 }
 
-/// Number of values that are certainly below a limit; `None` as for [`counted_below`].
-fn counted_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
+/// Number of values that are certainly below a limit; `None` as for [`count_possibly_below`].
+fn count_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let max = distribution.max_ns().unwrap_or(i64::MAX);
     let bins: u64 = distribution.bins().take_while(|b| b.high_ns.min(max) < limit_ns).map(|b| b.count).sum();
     match distribution.beyond() {
         Some(beyond) if beyond.to_ns.is_some_and(|to| to < limit_ns) => Some(bins + beyond.count),
-        Some(beyond) if beyond.from_ns < limit_ns && mostly(distribution, beyond) => None,
+        Some(beyond) if beyond.from_ns < limit_ns && is_mostly_beyond(distribution, beyond) => None,
         _ => Some(bins),
     }
 }
 
-fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
+fn is_mostly_beyond(distribution: &Distribution, beyond: Beyond) -> bool {
     beyond.count == 0 || beyond.count > distribution.count() / 2
 }
 
@@ -200,7 +204,7 @@ impl TimingRisk {
         if of == 0 || base_period_ns <= 0 {
             return None;
         }
-        let seen = errors.below(needed_interval_ns(drive, mode) - base_period_ns)?;
+        let seen = errors.expected_below(needed_interval_ns(drive, mode) - base_period_ns)?;
         let intervals_per_hour = 3600e9 / base_period_ns as f64;
         Some(TimingRisk {
             base_period_ns,
@@ -222,7 +226,7 @@ impl TimingRisk {
     }
 
     /// The shortest base period that this run would not once have violated.
-    pub fn shortest(errors: IntervalErrors, drive: &Drive, mode: StepMode) -> Option<TimingRisk> {
+    pub fn shortest_unviolated(errors: IntervalErrors, drive: &Drive, mode: StepMode) -> Option<TimingRisk> {
         let need = needed_interval_ns(drive, mode).max(1);
         let worst = errors.worst_ns()?.min(0);
         let (mut low, mut high) = (need - 1, need - worst);
@@ -305,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_fast_drive_can_be_stepped_singly_too() {
-        let single = StepConf::in_mode(StepMode::SingleStep, 15_000, &drive(2_500, 2_500));
+        let single = StepConf::with_mode(StepMode::SingleStep, 15_000, &drive(2_500, 2_500));
         assert_eq!((single.min_period_ns, single.max_rate_hz), (17_500, 57_142.0 / 2.0));
     }
 
@@ -337,7 +341,7 @@ mod tests {
         let risk = TimingRisk::new(measured, &drive, StepMode::SingleStep, 20_000).unwrap();
         assert_eq!((risk.seen, risk.of), (1.0, 10_000));
         assert!((risk.expected_per_hour - 1e-4 * 3600.0 / 20e-6).abs() < 1e-6);
-        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep).unwrap();
+        let safe = TimingRisk::shortest_unviolated(measured, &drive, StepMode::SingleStep).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 25_000));
         assert!(safe.at_most_per_hour > 10_000.0, "a short run promises little: {safe:?}");
     }
@@ -367,7 +371,7 @@ mod tests {
         let drive = drive(5_000, 5_000);
         let risk = |period| TimingRisk::new(errors, &drive, StepMode::SingleStep, period).unwrap().seen;
         assert_eq!((risk(30_000), risk(64_999), risk(65_000)), (1_000.0, 1_000.0, 0.0));
-        let safe = TimingRisk::shortest(errors, &drive, StepMode::SingleStep).unwrap();
+        let safe = TimingRisk::shortest_unviolated(errors, &drive, StepMode::SingleStep).unwrap();
         assert_eq!(safe.base_period_ns, 65_000);
     }
 
@@ -380,7 +384,7 @@ mod tests {
         let measured = IntervalErrors::Measured(&errors);
         let drive = drive(5_000, 5_000);
         assert!(TimingRisk::new(measured, &drive, StepMode::SingleStep, 12_000).is_none());
-        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep).unwrap();
+        let safe = TimingRisk::shortest_unviolated(measured, &drive, StepMode::SingleStep).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 13_000));
     }
 

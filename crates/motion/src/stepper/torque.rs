@@ -15,7 +15,7 @@ pub fn linear_torque_nm(holding_torque_nm: f64, steps_per_s: f64, jitter_s: f64)
     FRAC_PI_2 * holding_torque_nm * steps_per_s * jitter_s
 }
 
-/// The same as a share of an available torque of half the holding torque (NIST table 1): pi f dt. 0.01 is 1 %.
+/// Torque of NIST equation 7 as a share of an available torque of half the holding torque (NIST table 1): pi f dt. 0.01 is 1 %.
 pub fn linear_share(steps_per_s: f64, jitter_s: f64) -> f64 {
     PI * steps_per_s * jitter_s
 }

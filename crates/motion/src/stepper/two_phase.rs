@@ -25,7 +25,7 @@ use std::f64::consts::{FRAC_PI_2, SQRT_2, TAU};
 use jitterlab_model::Error;
 
 use super::axis::Axis;
-use super::chopper::{CHOPPER_S, Chopper, Stretch};
+use super::chopper::{CHOPPER_S, Chopper, ChopperStep};
 
 /// Longest solver step: two time constants of the current loop, and a little for the jitter of a base period of 50 us.
 const LONGEST_STEP_S: f64 = 55e-6;
@@ -42,7 +42,7 @@ pub(super) struct TwoPhase {
     load: f64,
     /// Reference currents of the phases at each microstep of one electrical cycle.
     table: Vec<(f64, f64)>,
-    /// Of a full step.
+    /// Size of a microstep in full steps.
     microstep: f64,
     /// Commanded microstep within the cycle.
     command: i64,
@@ -60,14 +60,15 @@ struct State {
 }
 
 impl TwoPhase {
-    /// The motor running at a steady rate, at the load angle of its load: a start without much of a transient.
-    pub fn running(axis: &Axis, full_steps_per_s: f64) -> Result<TwoPhase, Error> {
+    /// Motor running at a steady rate, at the load angle of its load: a start without much of a transient.
+    pub fn with_steady_speed(axis: &Axis, full_steps_per_s: f64) -> Result<TwoPhase, Error> {
         let motor = &axis.motor;
         let purpose = "the simulation";
-        let resistance = motor.resistance_ohm.ok_or_else(|| motor.lacks("resistance", purpose))?;
-        let inductance = motor.inductance_h.ok_or_else(|| motor.lacks("inductance", purpose))?;
-        let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", purpose))?;
-        let km = motor.torque_constant().ok_or_else(|| motor.lacks("current", purpose))?;
+        let resistance = motor.resistance_ohm.ok_or_else(|| motor.missing_figure("resistance", purpose))?;
+        let inductance = motor.inductance_h.ok_or_else(|| motor.missing_figure("inductance", purpose))?;
+        let rotor =
+            motor.rotor_inertia_kg_m2.ok_or_else(|| motor.missing_figure("rotor_inertia", purpose))?;
+        let km = motor.torque_constant().ok_or_else(|| motor.missing_figure("current", purpose))?;
         let microsteps = i64::from(axis.microsteps);
         let peak = SQRT_2 * axis.supply.current_a;
         let table: Vec<(f64, f64)> = (0..4 * microsteps)
@@ -96,7 +97,7 @@ impl TwoPhase {
     }
 
     /// A step pulse, or several at once (negative: backwards).
-    pub fn command(&mut self, microsteps: i64) {
+    pub fn add_pulses(&mut self, microsteps: i64) {
         self.command += microsteps;
     }
 
@@ -118,7 +119,7 @@ impl TwoPhase {
         let reference = self.reference();
         let steps = (time_s / LONGEST_STEP_S - 1e-9).ceil().max(1.0);
         let step = time_s / steps;
-        let half = Stretch::new(0.5 * step);
+        let half = ChopperStep::new(0.5 * step);
         for _ in 0..steps as u64 {
             self.step(reference, step, half);
             if self.state.angle > TAU {
@@ -134,17 +135,17 @@ impl TwoPhase {
 
     /// One step of `h` seconds; `half` is the settling in half of it.
     #[inline(always)]
-    fn step(&mut self, reference: (f64, f64), h: f64, half: Stretch) {
+    fn step(&mut self, reference: (f64, f64), h: f64, half: ChopperStep) {
         let x = self.state;
         let base = x.angle.sin_cos();
         let k1 = self.acceleration((x.a, x.b), x.speed, base);
-        let turned = |time: f64, k: f64| rotated(base, self.pairs * time * (x.speed + 0.5 * time * k));
+        let turned = |time: f64, k: f64| rotate_by(base, self.pairs * time * (x.speed + 0.5 * time * k));
         let currents = |(a, b): (f64, f64), time: f64| {
             let (sin, cos) = turned(time, k1);
             let emf = self.km * (x.speed + time * k1);
             (
-                self.chopper.after(half, a, reference.0, -emf * sin),
-                self.chopper.after(half, b, reference.1, emf * cos),
+                self.chopper.current_after(half, a, reference.0, -emf * sin),
+                self.chopper.current_after(half, b, reference.1, emf * cos),
             )
         };
         let middle = currents((x.a, x.b), 0.25 * h);
@@ -161,7 +162,7 @@ impl TwoPhase {
         };
     }
 
-    /// Of the shaft, in rad/s^2.
+    /// Acceleration of the shaft in rad/s^2.
     #[inline(always)]
     fn acceleration(&self, (a, b): (f64, f64), speed: f64, (sin, cos): (f64, f64)) -> f64 {
         let (sin2, cos2) = (2.0 * sin * cos, 1.0 - 2.0 * sin * sin);
@@ -173,7 +174,7 @@ impl TwoPhase {
 /// Sine and cosine of an angle that is `by` further. Within a solver step that is a fraction of a radian, for
 /// which the series to order 9 are exact to 1e-10; beyond (a rotor gone wild) the library's sine is taken.
 #[inline(always)]
-fn rotated((sin, cos): (f64, f64), by: f64) -> (f64, f64) {
+fn rotate_by((sin, cos): (f64, f64), by: f64) -> (f64, f64) {
     let (s, c) = if by.abs() < 0.4 {
         // Terms in pairs, so that the processor works on them side by side.
         let q = by * by;
@@ -198,14 +199,14 @@ mod tests {
     fn the_rotated_sine_is_the_sine() {
         for n in -40..=40 {
             let by = f64::from(n) * 0.01;
-            let (s, c) = rotated(1.0f64.sin_cos(), by);
+            let (s, c) = rotate_by(1.0f64.sin_cos(), by);
             assert!((s - (1.0 + by).sin()).abs() < 1e-10 && (c - (1.0 + by).cos()).abs() < 1e-10);
         }
     }
 
     /// Rings the rotor at standstill with a small push and counts its swings.
     fn simulated_ring_hz(axis: &Axis) -> f64 {
-        let mut motor = TwoPhase::running(axis, 0.0).unwrap();
+        let mut motor = TwoPhase::with_steady_speed(axis, 0.0).unwrap();
         motor.state.speed = 0.02;
         let rest = motor.load_angle_steps();
         let (mut time, mut crossings, mut last) = (0.0, Vec::new(), 0.0);
@@ -292,7 +293,7 @@ mod tests {
                 ..AxisFacts::default()
             };
             let axis = Axis::new(motor.clone(), None, facts).unwrap();
-            let mut quick = TwoPhase::running(&axis, full_steps_per_s).unwrap();
+            let mut quick = TwoPhase::with_steady_speed(&axis, full_steps_per_s).unwrap();
             let mut plain = quick.clone();
             let interval_s = 1.0 / axis.pulses_per_s(full_steps_per_s);
             let (mut furthest, mut ripple) = (0.0f64, (f64::MAX, f64::MIN));
@@ -302,8 +303,8 @@ mod tests {
                 let time_s = interval_s + late_s;
                 quick.advance(time_s, |_, _| {});
                 plain.state = plainly(&plain, &axis, plain.state, plain.reference(), time_s);
-                quick.command(1);
-                plain.command(1);
+                quick.add_pulses(1);
+                plain.add_pulses(1);
                 let load_angle = plain.load_angle_steps();
                 furthest = furthest.max((quick.load_angle_steps() - load_angle).abs());
                 ripple = (ripple.0.min(load_angle), ripple.1.max(load_angle));

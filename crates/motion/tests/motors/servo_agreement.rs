@@ -2,7 +2,7 @@
 
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
-use jitterlab_motion::servo::{Plant, Question};
+use jitterlab_motion::servo::{Plant, SingleTaskLoop};
 use proptest::prelude::*;
 
 /// Uniform numbers in 0..1 (Park and Miller).
@@ -31,7 +31,7 @@ fn trace(periods: u64, h: i64, jitter: f64, missed: f64, seed: u64) -> Vec<Activ
 
 /// (stationary cost, cost along the trace, half the interval of that)
 fn both(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> {
-    let found = Question::new(plant.clone(), h).evaluate(trace).ok()?;
+    let found = SingleTaskLoop::new(plant.clone(), h).evaluate(trace).ok()?;
     // Slower loops would need longer traces for their parts to be independent.
     if found.independent.radius_per_period > 0.99 {
         return None;

@@ -3,8 +3,8 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Chain, CovarianceAlongTrace, Design, Edge, Event, Loop, LoopAction, Moment, Plant, Stationary, Stretches,
-    TimeBase,
+    CovarianceAlongTrace, Design, Edge, Event, Loop, LoopAction, MarkovChain, Moment, Plant, Stationary,
+    StretchDistribution, TimeBase,
 };
 use nalgebra::DMatrix;
 
@@ -23,17 +23,20 @@ type Pattern = Vec<(f64, Event)>;
 
 /// Sample at the due time, write this much later.
 fn delayed(delay_ns: i64) -> Pattern {
-    vec![(0.0, LoopAction::Sample.alone()), (delay_ns as f64, LoopAction::Finish.alone())]
+    vec![
+        (0.0, LoopAction::Sample.as_only_task_event()),
+        (delay_ns as f64, LoopAction::Finish.as_only_task_event()),
+    ]
 }
 
 /// Sample and write together, late by this.
 fn late(latency_ns: i64) -> Pattern {
-    [LoopAction::Sample, LoopAction::Finish].map(|act| (latency_ns as f64, act.alone())).into()
+    [LoopAction::Sample, LoopAction::Finish].map(|act| (latency_ns as f64, act.as_only_task_event())).into()
 }
 
 /// Periods with these patterns in proportion to their shares.
-fn periods(closed: &mut Loop, period_ns: i64, patterns: &[(Pattern, f64)]) -> Stretches {
-    let mut stretches = Stretches::new(closed.lasting());
+fn periods(closed: &mut Loop, period_ns: i64, patterns: &[(Pattern, f64)]) -> StretchDistribution {
+    let mut stretches = StretchDistribution::new(closed.lasting_size());
     for (pattern, share) in patterns {
         stretches.add(&closed.passage(pattern, period_ns as f64), period_ns as f64 * 1e-9, *share);
     }
@@ -49,7 +52,7 @@ fn independent(
 ) -> Stationary {
     let controller = plant.design.controller(plant, period_ns, design_delay_ns).unwrap();
     let mut closed = Loop::new(plant, &controller);
-    Chain::independent(&periods(&mut closed, period_ns, patterns), period_ns).stationary()
+    MarkovChain::independent(&periods(&mut closed, period_ns, patterns), period_ns).stationary()
 }
 
 fn uniform(patterns: impl IntoIterator<Item = Pattern>) -> Vec<(Pattern, f64)> {
@@ -152,10 +155,10 @@ fn a_loop_that_starts_late_costs_what_jittertime_computes() {
         [(1, 0.5), (3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
     {
         let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
-        walk.pass(Moment::Cut(0));
+        walk.process(Moment::Cut(0));
         for second in 3..=seconds.max(3) {
-            walk.pass(Moment::At(second.min(seconds) * h, LoopAction::Sample.alone()));
-            walk.pass(Moment::At(second.min(seconds) * h, LoopAction::Finish.alone()));
+            walk.process(Moment::At(second.min(seconds) * h, LoopAction::Sample.as_only_task_event()));
+            walk.process(Moment::At(second.min(seconds) * h, LoopAction::Finish.as_only_task_event()));
         }
         let found = walk.finish();
         close(found.cost * found.time_s, accumulated, 1e-12);
@@ -272,10 +275,10 @@ fn along_a_chain(
     let mut walk =
         CovarianceAlongTrace::new(closed, TimeBase::Nominal, begin.covariance.as_ref(), PERIODS / 50 * h);
     let (mut state, mut random) = (0, 20_011_116_u64);
-    walk.pass(Moment::Cut(0));
+    walk.process(Moment::Cut(0));
     for period in 0..PERIODS {
         for (offset_ns, event) in patterns[state] {
-            walk.pass(Moment::At(period * h + *offset_ns as i64, *event));
+            walk.process(Moment::At(period * h + *offset_ns as i64, *event));
         }
         random = random * 16_807 % 2_147_483_647;
         state = usize::from(random as f64 / 2_147_483_647.0 >= transitions[(state, 0)]);
@@ -289,12 +292,17 @@ fn along_a_chain(
 }
 
 /// Classes of stretches, each followed by the others with these probabilities (from row to column).
-pub fn chain_of(classes: &[Stretches], transitions: &DMatrix<f64>, period_ns: i64) -> Chain {
+pub fn chain_of(classes: &[StretchDistribution], transitions: &DMatrix<f64>, period_ns: i64) -> MarkovChain {
     let numbers = || 0..classes.len();
     let all = numbers().flat_map(|from| numbers().map(move |to| (from, to)));
     let edges = all.map(|(from, to)| Edge { from, to, stretches: from, factor: transitions[(from, to)] });
-    let classes: Vec<Stretches> = classes.iter().map(Stretches::normalised).collect();
-    Chain::new(classes.len(), classes.clone(), edges.filter(|edge| edge.factor > 0.0).collect(), period_ns)
+    let classes: Vec<StretchDistribution> = classes.iter().map(StretchDistribution::normalised).collect();
+    MarkovChain::new(
+        classes.len(),
+        classes.clone(),
+        edges.filter(|edge| edge.factor > 0.0).collect(),
+        period_ns,
+    )
 }
 
 /// Transitions of two classes where the second has a share and a mean length of its bursts.

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_model::Activation;
-use jitterlab_motion::servo::{FollowedReference, LoopUnderRun, Question, Reference, Wishes};
+use jitterlab_motion::servo::{
+    AssessmentOptions, FollowedReference, LoopUnderRun, Reference, SingleTaskLoop,
+};
 use jitterlab_motion::{JudgedRun, catalog};
 
 /// The worst event of punctual jobs without work but one, under `skip`.
@@ -16,9 +18,9 @@ fn worst_event(period_ns: i64, late: f64) -> FollowedReference {
     };
     let run: Vec<Activation> =
         (0..count).filter(|k| *k <= place || k * period_ns > free_ns).map(job).collect();
-    let question = Question::new(catalog::find("dc-servo", None).unwrap(), period_ns);
+    let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), period_ns);
     let name = JudgedRun::assumed("run".into(), period_ns, 0);
-    let found = LoopUnderRun::new(&question, name, run.as_slice(), &Wishes::default()).unwrap().0;
+    let found = LoopUnderRun::new(&question, name, run.as_slice(), &AssessmentOptions::default()).unwrap().0;
     found.assessment.responses.into_iter().next().unwrap()
 }
 

@@ -3,7 +3,7 @@
 
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Plant, Question};
+use jitterlab_motion::servo::{Plant, SingleTaskLoop};
 
 const H: i64 = 4_000_000;
 
@@ -86,7 +86,7 @@ fn run(latencies: &[f64]) -> Vec<Activation> {
 fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
     const RUNS: u64 = 40;
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
-    let question = Question::new(plant, H);
+    let question = SingleTaskLoop::new(plant, H);
     let all: [(&str, Process); 6] = [
         ("white", white),
         ("dependent", dependent),
@@ -104,9 +104,9 @@ fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
             for seed in 1..=RUNS {
                 let short = run(&process(&mut Random(seed * 7_919), count));
                 let found = question.evaluate(short.as_slice()).unwrap();
-                let interval = found.believed().1.unwrap();
-                held += u64::from(interval.holds(loss));
-                wrongly_none += u64::from(interval.holds(0.0) && !interval.holds(loss));
+                let interval = found.loss_with_interval().1.unwrap();
+                held += u64::from(interval.contains(loss));
+                wrongly_none += u64::from(interval.contains(0.0) && !interval.contains(loss));
             }
             println!(
                 "{name}, {count} activations: a loss of {loss:.4}, inside {held} of {RUNS}, wrongly none {wrongly_none}"
@@ -120,5 +120,5 @@ fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
     // Too few for a verdict.
     let few = run(&white(&mut Random(5), 200));
     let found = question.evaluate(few.as_slice()).unwrap();
-    assert!(found.believed().1.is_none());
+    assert!(found.loss_with_interval().1.is_none());
 }

@@ -2,15 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Design, Margins, Plant, Question};
+use jitterlab_motion::servo::{Design, Margins, Plant, SingleTaskLoop};
 
 const PERIOD_NS: i64 = 1_000_000;
 
-fn question(file: &str, controller: &str) -> Question {
+fn question(file: &str, controller: &str) -> SingleTaskLoop {
     let path = format!("{}/tests/data/python-control/{file}", env!("CARGO_MANIFEST_DIR"));
     let mut plant: Plant = catalog::find(&path, None).unwrap();
     plant.design = Design::parse(controller, 1).unwrap();
-    Question::new(plant, PERIOD_NS)
+    SingleTaskLoop::new(plant, PERIOD_NS)
 }
 
 fn figure(key: &str) -> f64 {
@@ -27,7 +27,7 @@ fn near(found: f64, expected: f64, share: f64) {
 fn margins_are_python_control_s_of_a_continuous_and_of_a_sampled_transfer_function() {
     for file in ["motor-tf.json", "motor-sampled-tf.json"] {
         let found = Margins::new(&question(file, "pd:0.12:10ms"), 0, 0).unwrap().channels.remove(0);
-        let nearest = found.punctual.unwrap().nearest().unwrap();
+        let nearest = found.punctual.unwrap().smallest_phase_margin().unwrap();
         near(nearest.degrees, figure("motor degrees"), 1e-6);
         near(nearest.crossover_rad_per_s, figure("motor crossover"), 1e-6);
     }
@@ -45,7 +45,7 @@ fn the_cost_is_python_control_s_of_matrices_in_json_and_in_tables() {
 
 #[test]
 fn a_sampled_plant_s_noise_is_that_of_the_continuous_one_behind_it() {
-    let cost = |file| question(file, "pd:8:30ms").constant(100_000, 300_000).unwrap().cost;
+    let cost = |file| question(file, "pd:8:30ms").with_constant_timing(100_000, 300_000).unwrap().cost;
     near(cost("axis-sampled-ss.json"), cost("axis-ss.json"), 1e-8);
 }
 
@@ -58,7 +58,7 @@ fn a_design_that_is_unstable_is_refused_with_the_reason() {
     );
     let path = format!("{}/tests/data/python-control/axis-ss.json", env!("CARGO_MANIFEST_DIR"));
     let plant: Plant = catalog::find(&path, None).unwrap();
-    let message = Question::new(plant, PERIOD_NS).ideal().unwrap_err().to_string();
+    let message = SingleTaskLoop::new(plant, PERIOD_NS).ideal().unwrap_err().to_string();
     assert!(message.contains("--controller"), "{message}");
 }
 
@@ -100,7 +100,7 @@ fn what_is_no_plant_is_refused_with_the_reason() {
         std::fs::write(&path, text).unwrap();
         let refused = catalog::find(&path, None).and_then(|mut plant: Plant| {
             plant.design = Design::parse("pd:1:1ms", 1)?;
-            Question::new(plant, PERIOD_NS).ideal()
+            SingleTaskLoop::new(plant, PERIOD_NS).ideal()
         });
         let message = refused.unwrap_err().to_string();
         let told: String = text.chars().take(60).collect();

@@ -5,8 +5,8 @@ use jitterlab_model::Activation;
 use jitterlab_motion::JudgedRun;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    AtMost, Execution, Kind, LoopUnderRun, OverrunAction, Plant, Question, Stationary, Step, Steps,
-    StoppingRule, Wishes,
+    AssessmentOptions, Execution, ExecutionKind, LoopUnderRun, OverrunAction, Plant, SingleTaskLoop,
+    Stationary, Step, StepSet, StoppingRule, WeaklyHard,
 };
 use nalgebra::DMatrix;
 
@@ -24,7 +24,7 @@ fn plant(name: &str) -> Plant {
 fn execution(text: &str, period_ns: i64) -> Execution {
     let h = period_ns as f64;
     let number = |t: &str| t.trim().parse::<f64>().unwrap();
-    let kind = |share: f64, low: f64, high: f64| Kind {
+    let kind = |share: f64, low: f64, high: f64| ExecutionKind {
         share,
         low_ns: (low * h).round(),
         high_ns: (high * h).round(),
@@ -55,7 +55,9 @@ fn execution(text: &str, period_ns: i64) -> Execution {
 }
 
 fn solved(plant: &Plant, period_ns: i64, execution: &Execution, action: OverrunAction) -> Stationary {
-    Question { overrun: action, ..Question::new(plant.clone(), period_ns) }.under(execution).unwrap()
+    SingleTaskLoop { overrun: action, ..SingleTaskLoop::new(plant.clone(), period_ns) }
+        .with_execution_times(execution)
+        .unwrap()
 }
 
 /// Cells whose backlog makes a job depend on those before: followed along a drawn sequence.
@@ -107,7 +109,7 @@ fn every_bound_of_the_check_table_under_misses() {
         let (lower, upper): (f64, f64) = (lower.parse().unwrap(), upper.parse().unwrap());
         let pair: Vec<u32> =
             case[1..case.find(')').unwrap()].split(',').map(|n| n.trim().parse().unwrap()).collect();
-        let at_most = AtMost { misses: pair[0], of: pair[1] };
+        let at_most = WeaklyHard { misses: pair[0], of: pair[1] };
         let step = |map: DMatrix<f64>, missed| Step { map, missed: vec![missed] };
         let steps = if name.starts_with("A1") {
             let m = |v: [f64; 4]| DMatrix::from_row_slice(2, 2, &v);
@@ -117,15 +119,16 @@ fn every_bound_of_the_check_table_under_misses() {
             let plant = plant(name);
             let action: OverrunAction = policy.parse().unwrap();
             let map = |x: f64| {
-                let question = Question { overrun: action, ..Question::new(plant.clone(), period_ns) };
-                let task = question.task(Execution::constant((x * period_ns as f64).round()));
-                let mut closed = question.closed().unwrap();
+                let question =
+                    SingleTaskLoop { overrun: action, ..SingleTaskLoop::new(plant.clone(), period_ns) };
+                let task = question.task_with_execution(Execution::constant((x * period_ns as f64).round()));
+                let mut closed = question.closed_loop().unwrap();
                 task.passage(&mut closed, task.execution.longest_ns()).phi
             };
             let (hit, miss) = if case.contains("X=.8h") { (0.8, 1.2) } else { (0.5, 1.5) };
             vec![step(map(hit), false), step(map(miss), true)]
         };
-        let found = Steps::new(steps).under(at_most, StoppingRule::Gap(1e-4));
+        let found = StepSet::new(steps).stability(at_most, StoppingRule::Gap(1e-4));
         let found_upper = found.upper.unwrap();
         assert!(found.lower >= lower - 1e-9 && found.lower <= upper + 1e-9, "{line}: {found:?}");
         assert!(found_upper >= lower - 1e-9 && found_upper <= upper + 2e-4, "{line}: {found:?}");
@@ -165,11 +168,12 @@ fn jitterbug_s_example_of_killed_jobs_and_an_observer_without_data() {
     ];
     for (m, cost) in published {
         let times = (0..=m).map(|k| k as f64 * h as f64 / 20.0);
-        let kinds = times.map(|ns| Kind { share: 1.0, low_ns: ns, high_ns: ns }).collect();
+        let kinds = times.map(|ns| ExecutionKind { share: 1.0, low_ns: ns, high_ns: ns }).collect();
         let design_delay_ns = m * h / 40;
         let overrun = "kill/predict".parse().unwrap();
-        let question = Question { overrun, design_delay_ns, ..Question::new(plant("osc-lqg"), h) };
-        let found = question.under(&Execution::independent(kinds)).unwrap().cost;
+        let question =
+            SingleTaskLoop { overrun, design_delay_ns, ..SingleTaskLoop::new(plant("osc-lqg"), h) };
+        let found = question.with_execution_times(&Execution::independent(kinds)).unwrap().cost;
         assert!(found == cost || (found - cost).abs() < 6e-7, "{m}: {found}");
     }
 }
@@ -193,10 +197,13 @@ fn the_same_run_gives_the_same_figures_each_time() {
             })
         })
         .collect();
-    let question = Question::new(plant("dc-servo"), period_ns);
+    let question = SingleTaskLoop::new(plant("dc-servo"), period_ns);
     let name = JudgedRun::assumed("run".into(), period_ns, 0);
     let judged = || {
-        LoopUnderRun::new(&question, name.clone(), run.as_slice(), &Wishes::default()).unwrap().0.assessment
+        LoopUnderRun::new(&question, name.clone(), run.as_slice(), &AssessmentOptions::default())
+            .unwrap()
+            .0
+            .assessment
     };
     let (first, second) = (judged(), judged());
     assert_eq!(first.misses, second.misses);

@@ -5,18 +5,18 @@
 use jitterlab_analysis::random::Random;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    AtMost, Execution, GivenTask, Guarantee, Judged, MissedJobs, OverrunAction, Plant, Question, ServoResult,
-    Step, Steps, StoppingRule, UnderMisses,
+    Execution, GivenTask, Guarantee, MissedJobs, OverrunAction, Plant, ServoResult, SingleTaskLoop,
+    StabilityUnderMisses, Step, StepSet, StoppingRule, TimingSource, WeaklyHard,
 };
 use nalgebra::DMatrix;
 
 const TWO_MASS: &str = include_str!("../data/two-mass.toml");
 
 struct Cell {
-    question: Question,
+    question: SingleTaskLoop,
     hit: f64,
     late: Vec<f64>,
-    at_most: AtMost,
+    at_most: WeaklyHard,
     lower: f64,
     upper: f64,
     guarantee: Guarantee,
@@ -36,10 +36,13 @@ fn cells() -> Vec<Cell> {
         };
         let period_ns = jitterlab_model::units::parse_duration_ns(period).unwrap();
         Cell {
-            question: Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) },
+            question: SingleTaskLoop {
+                overrun: action.parse().unwrap(),
+                ..SingleTaskLoop::new(plant, period_ns)
+            },
             hit: number(hit),
             late: late.split('+').map(number).collect(),
-            at_most: AtMost { misses: m.parse().unwrap(), of: k.parse().unwrap() },
+            at_most: WeaklyHard { misses: m.parse().unwrap(), of: k.parse().unwrap() },
             lower: number(lower),
             upper: number(upper),
             guarantee: match verdict {
@@ -58,8 +61,8 @@ fn cells() -> Vec<Cell> {
 impl Cell {
     fn maps(&self, ends: &[f64]) -> Vec<DMatrix<f64>> {
         let period_ns = self.question.period_ns as f64;
-        let mut closed = self.question.closed().unwrap();
-        let task = self.question.task(Execution::constant(0.0));
+        let mut closed = self.question.closed_loop().unwrap();
+        let task = self.question.task_with_execution(Execution::constant(0.0));
         ends.iter().map(|x| task.passage(&mut closed, (x * period_ns).round()).phi).collect()
     }
 
@@ -68,7 +71,7 @@ impl Cell {
     }
 
     /// Sequences drawn by chance, with late jobs that end anywhere, stay within the bound of the proof.
-    fn drawn_sequences_grow_no_more(&self, found: &UnderMisses, random: &mut Random) {
+    fn drawn_sequences_grow_no_more(&self, found: &StabilityUnderMisses, random: &mut Random) {
         let (m, k) = (self.at_most.misses as usize, self.at_most.of as usize);
         let hit = self.maps(&[self.hit]).remove(0);
         // Ends anywhere; of each number of periods some.
@@ -111,10 +114,10 @@ impl Cell {
     }
 
     /// Guarantee for any such miss.
-    fn asked(&self) -> (UnderMisses, ServoResult) {
+    fn asked(&self) -> (StabilityUnderMisses, ServoResult) {
         let times = format!("{}h", self.hit);
         let result = ServoResult::under_execution(&self.question, &times, &[self.at_most]).unwrap();
-        let Judged::Execution(under) = &result.judged else { panic!("{times}") };
+        let TimingSource::Execution(under) = &result.judged else { panic!("{times}") };
         (under.misses[0].clone(), result)
     }
 }
@@ -129,7 +132,7 @@ fn every_cell_of_the_table_of_missed_jobs() {
                 if cell.is_killed() { vec![true] } else { (0..=*x as u32).map(|k| k < *x as u32).collect() };
             steps.push(Step { map, missed });
         }
-        let found = Steps::new(steps).under(cell.at_most, StoppingRule::Gap(1e-3));
+        let found = StepSet::new(steps).stability(cell.at_most, StoppingRule::Gap(1e-3));
         let name =
             format!("{} {} {:?}: {found:?}", cell.question.plant.name, cell.question.overrun, cell.at_most);
         assert_eq!(found.guarantee, cell.guarantee, "{name}");
@@ -166,13 +169,13 @@ fn the_miss_is_in_the_proof_though_no_job_misses() {
 fn a_task_that_catches_up_is_not_proved_by_jobs_that_never_miss() {
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
     let overrun: OverrunAction = "catch-up".parse().unwrap();
-    let question = Question { overrun, ..Question::new(plant, 4_000_000) };
-    let at_most = AtMost { misses: 2, of: 3 };
+    let question = SingleTaskLoop { overrun, ..SingleTaskLoop::new(plant, 4_000_000) };
+    let at_most = WeaklyHard { misses: 2, of: 3 };
     let result = ServoResult::under_execution(&question, "0.5h", &[at_most]).unwrap();
     assert_eq!(result.verdict().unwrap().fitness, jitterlab_model::Fitness::CannotTell);
-    let task: GivenTask = question.task(Execution::constant(2e6));
-    let mut closed = question.closed().unwrap();
+    let task: GivenTask = question.task_with_execution(Execution::constant(2e6));
+    let mut closed = question.closed_loop().unwrap();
     let jobs = task.steps(&mut closed).unwrap();
-    let found = task.under_misses(&mut closed, &jobs, at_most, StoppingRule::Decide);
+    let found = task.stability_under_misses(&mut closed, &jobs, at_most, StoppingRule::Decide);
     assert_eq!((found.missed, found.guarantee), (MissedJobs::None, Guarantee::Undecided));
 }

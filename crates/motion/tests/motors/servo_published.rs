@@ -3,8 +3,8 @@
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{
-    Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, LoopAction, LoopMargins, Moment, Plant,
-    Question, Stationary, Stretches, TimeBase, delay_margin,
+    CovarianceAlongTrace, DelayMargin, Execution, ExecutionKind, Loop, LoopAction, LoopMargins, MarkovChain,
+    Moment, Plant, SingleTaskLoop, Stationary, StretchDistribution, TimeBase, delay_margin,
 };
 use nalgebra::DMatrix;
 
@@ -20,14 +20,17 @@ fn plant(text: &str) -> Plant {
 /// The stationary loop under one constant delay, in parts of the period.
 fn delayed(plant: &Plant, period_ns: i64, share: f64) -> Stationary {
     let mut closed = Loop::new(plant, &plant.design.controller(plant, period_ns, 0).unwrap());
-    Chain::independent(&periods(&mut closed, period_ns, share), period_ns).stationary()
+    MarkovChain::independent(&periods(&mut closed, period_ns, share), period_ns).stationary()
 }
 
 /// Periods with this delay, in parts of them.
-fn periods(closed: &mut Loop, period_ns: i64, share: f64) -> Stretches {
+fn periods(closed: &mut Loop, period_ns: i64, share: f64) -> StretchDistribution {
     let h = period_ns as f64;
-    let events = [(0.0, LoopAction::Sample.alone()), ((share * h).round(), LoopAction::Finish.alone())];
-    Stretches::from_flow(&closed.passage(&events, h), h * 1e-9)
+    let events = [
+        (0.0, LoopAction::Sample.as_only_task_event()),
+        ((share * h).round(), LoopAction::Finish.as_only_task_event()),
+    ];
+    StretchDistribution::from_flow(&closed.passage(&events, h), h * 1e-9)
 }
 
 /// Zhang, Branicky and Phillips, "Stability of Networked Control Systems", IEEE Control Systems Magazine 21 (2001):
@@ -100,8 +103,9 @@ fn doyle_and_stein_s_gains_and_margins() {
     for (found, expected) in feedback.d.iter().zip([50.0, 10.0]) {
         assert!((found + expected).abs() < 2e-3 * expected, "{}", feedback.d);
     }
-    let nearest =
-        |plant, controller| LoopMargins::new(plant, controller, h, 0, 0).unwrap().nearest().unwrap();
+    let nearest = |plant, controller| {
+        LoopMargins::new(plant, controller, h, 0, 0).unwrap().smallest_phase_margin().unwrap()
+    };
     let states = nearest(&plant, &feedback);
     assert!(states.degrees > 60.0, "a linear-quadratic loop has at least 60 degrees: {states:?}");
     let (plant, filtered) = of("lqg");
@@ -195,10 +199,10 @@ fn an_integrator_whose_first_outputs_are_missed_costs_what_jittertime_prints() {
     for (end, expected) in [(3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
     {
         let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
-        walk.pass(Moment::Cut(0));
+        walk.process(Moment::Cut(0));
         for period in 3..=end {
-            walk.pass(Moment::At(period * h, LoopAction::Sample.alone()));
-            walk.pass(Moment::At(period * h, LoopAction::Finish.alone()));
+            walk.process(Moment::At(period * h, LoopAction::Sample.as_only_task_event()));
+            walk.process(Moment::At(period * h, LoopAction::Finish.as_only_task_event()));
         }
         let found = walk.finish();
         assert!((found.cost * found.time_s - expected).abs() < 1e-12, "{end}: {found:?}");
@@ -222,11 +226,12 @@ fn an_observer_needs_36_percent_of_its_data() {
     ));
     let h = SECOND_NS;
     let stable = |data: f64| {
-        let kind = |ns: f64, share| Kind { share, low_ns: ns, high_ns: ns };
+        let kind = |ns: f64, share| ExecutionKind { share, low_ns: ns, high_ns: ns };
         let execution = Execution::independent(vec![kind(h - 1.0, data), kind(h, 1.0 - data)]);
         let (overrun, design_delay_ns) = ("kill/predict".parse().unwrap(), h as i64);
-        let question = Question { overrun, design_delay_ns, ..Question::new(plant.clone(), h as i64) };
-        question.under(&execution).unwrap().is_stable()
+        let question =
+            SingleTaskLoop { overrun, design_delay_ns, ..SingleTaskLoop::new(plant.clone(), h as i64) };
+        question.with_execution_times(&execution).unwrap().is_stable()
     };
     assert!(stable(0.361) && !stable(0.359));
 }

@@ -4,10 +4,11 @@
 //! controllers, exponentials and equations are its own.
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
-use crate::second_way::{Asked, Found, Late, Machine, When, ball_screw, dc_servo};
+use crate::second_way::{Asked, Found, Machine, OverrunPolicy, When, ball_screw, dc_servo};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{
-    Actuation, Execution, GivenTask, Kind, OverrunAction, Plant, Question, Sampling, TaskTiming,
+    Actuation, Execution, ExecutionKind, GivenTask, OverrunAction, Plant, Sampling, SingleTaskLoop,
+    TaskTiming,
 };
 use nalgebra::DMatrix;
 
@@ -41,10 +42,10 @@ impl Cell {
     /// Cost, radius per period, and interval in periods by the product.
     fn product(&self, plant: &Plant, h: i64) -> (f64, f64, f64) {
         let ns = |thousandths: i64| (thousandths * h / 1_000 + self.more_ns) as f64;
-        let kinds: Vec<Kind> = self
+        let kinds: Vec<ExecutionKind> = self
             .parts
             .iter()
-            .map(|(low, high, share)| Kind { share: *share, low_ns: ns(*low), high_ns: ns(*high) })
+            .map(|(low, high, share)| ExecutionKind { share: *share, low_ns: ns(*low), high_ns: ns(*high) })
             .collect();
         let execution = match self.rows {
             None => Execution::independent(kinds),
@@ -52,9 +53,10 @@ impl Cell {
         };
         let overrun: OverrunAction = self.action.parse().unwrap();
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation: self.actuation };
-        let question = Question { overrun, timing, ..Question::new(plant.clone(), h) };
-        let task = GivenTask { wait_ns: (self.wait * h / 1_000) as f64, ..question.task(execution) };
-        let found = task.stationary(&mut question.closed().unwrap()).unwrap();
+        let question = SingleTaskLoop { overrun, timing, ..SingleTaskLoop::new(plant.clone(), h) };
+        let task =
+            GivenTask { wait_ns: (self.wait * h / 1_000) as f64, ..question.task_with_execution(execution) };
+        let found = task.stationary(&mut question.closed_loop().unwrap()).unwrap();
         (found.cost, found.radius_per_period, found.interval_periods)
     }
 
@@ -89,10 +91,10 @@ impl Cell {
             );
             let (late, without) = self.action.split_once('/').unwrap_or((self.action, "hold"));
             let late = match late {
-                "skip" => Late::Skip,
-                "re-phase" => Late::RePhase,
-                "kill" => Late::Kill,
-                _ => Late::CatchUp,
+                "skip" => OverrunPolicy::Skip,
+                "re-phase" => OverrunPolicy::RePhase,
+                "kill" => OverrunPolicy::Kill,
+                _ => OverrunPolicy::CatchUp,
             };
             let when = match self.actuation {
                 Actuation::AtEnd => When::End,

@@ -5,9 +5,9 @@ use jitterlab_model::Activation;
 use jitterlab_motion::JudgedRun;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Gains, GivenTimes, Guarantee, LoopAssessment, LoopTask, LoopUnderRun, MissedJobs, OverrunAction,
-    Plant, PlantOfLoops, Question, Redesign, RedesignKind, Schedule, Several, TaskOfLoops, TaskTiming,
-    Wishes,
+    AssessmentOptions, Design, Gains, GivenTimes, Guarantee, LoopAssessment, LoopTask, LoopUnderRun,
+    MissedJobs, MultiTaskLoop, OverrunAction, Plant, PlantResult, Redesign, RedesignKind, Schedule,
+    SingleTaskLoop, TaskSummary, TaskTiming,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -41,13 +41,15 @@ fn ball_and_beam(design_period_s: f64) -> (Plant, [f64; 3], [f64; 3]) {
     (Plant::from_toml("ball and beam", &text).unwrap(), numerator, poles)
 }
 
-fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> Several {
+fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> MultiTaskLoop {
     let there: Vec<LoopTask> = tasks
         .iter()
         .map(|(name, period_ns)| LoopTask::new(*name, *period_ns, OverrunAction::default()))
         .collect();
     let mapping: Vec<String> = mapping.iter().map(|text| (*text).into()).collect();
-    Several::bind(&[(None, plant.clone())], &mapping, Some(&there), TaskTiming::default()).unwrap().remove(0)
+    MultiTaskLoop::from_assignments(&[(None, plant.clone())], &mapping, Some(&there), TaskTiming::default())
+        .unwrap()
+        .remove(0)
 }
 
 /// `examples/multirate.m` of Jitterbug (Lincoln and Cervin): it contains the costs 3.3955, 1.9329 and 1.9910.
@@ -67,9 +69,9 @@ fn activation(index: u64, due_ns: i64, start_ns: i64, end_ns: i64) -> Activation
     Activation { index, due_ns, start_ns, end_ns, ..Activation::default() }
 }
 
-fn judged(several: &Several, records: &[Vec<Activation>]) -> LoopAssessment {
+fn judged(several: &MultiTaskLoop, records: &[Vec<Activation>]) -> LoopAssessment {
     let records: Vec<&[Activation]> = records.iter().map(Vec::as_slice).collect();
-    several.under_run(&records, &Wishes::default()).unwrap().0
+    several.under_run(&records, &AssessmentOptions::default()).unwrap().0
 }
 
 /// A machine of its own for the ball and beam: it knows no controllers' matrices, only sums of samples before, and one exponential a
@@ -266,7 +268,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
         }
         near(found.evaluation.along.cost, cost / 300.0, 2e-2);
         // The loop remembers so long that an interval needs a longer run than this, and none is given.
-        assert!(found.evaluation.cost_interval.is_none_or(|i| i.holds(cost / 300.0)), "{found:?}");
+        assert!(found.evaluation.cost_interval.is_none_or(|i| i.contains(cost / 300.0)), "{found:?}");
     }
 }
 
@@ -309,13 +311,13 @@ fn loops_that_share_a_processor_are_judged_jointly() {
         .map(|(name, period_ns)| LoopTask::new(name, period_ns, OverrunAction::default()))
         .into();
     let asked = [(Some("a".into()), plant.clone()), (Some("b".into()), plant)];
-    let both = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
+    let both = MultiTaskLoop::from_assignments(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
     let of_a = judged(&both[0], &[first.clone(), second.clone()]).evaluation;
     let of_b = judged(&both[1], &[second, first]).evaluation;
     near(of_a.independent.cost, 65.611_723_57, 1e-9);
     near(of_b.independent.cost, 243.335_992_19, 1e-9);
     near(of_b.independent.spectral_radius, 0.732_027_284_8, 1e-8);
-    assert!(of_b.cost_interval.unwrap().holds(243.335_992_19));
+    assert!(of_b.cost_interval.unwrap().contains(243.335_992_19));
 }
 
 /// The same two tasks from their execution times alone, put through a processor of their own making.
@@ -323,18 +325,19 @@ fn loops_that_share_a_processor_are_judged_jointly() {
 fn given_times_on_one_processor_cost_what_enumeration_finds() {
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
     let asked = [(Some("a".into()), plant.clone()), (Some("b".into()), plant)];
-    let judged = |of_a: &str, overrun: &str| -> Vec<(LoopAssessment, Vec<TaskOfLoops>)> {
+    let judged = |of_a: &str, overrun: &str| -> Vec<(LoopAssessment, Vec<TaskSummary>)> {
         let texts = [format!("a@4ms={of_a}"), "b@6ms=2.5ms".into()];
         let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
         let overrun: OverrunAction = overrun.parse().unwrap();
         let of = |g: &GivenTimes| LoopTask::new(&g.name, g.period_ns, overrun);
         let there: Vec<LoopTask> = given.iter().map(of).collect();
-        let both = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
+        let both = MultiTaskLoop::from_assignments(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
         let schedule = Schedule::new(&given).unwrap();
-        let wishes = Wishes { misses: vec!["1/2".parse().unwrap()], ..Wishes::default() };
+        let wishes =
+            AssessmentOptions { misses: vec!["1/2".parse().unwrap()], ..AssessmentOptions::default() };
         both.iter().map(|several| several.under_schedule(&schedule, &wishes).unwrap()).collect()
     };
-    let action = |of: &(LoopAssessment, Vec<TaskOfLoops>), wanted: &str| {
+    let action = |of: &(LoopAssessment, Vec<TaskSummary>), wanted: &str| {
         let wanted: OverrunAction = wanted.parse().unwrap();
         of.0.actions.iter().find(|a| a.action == wanted).unwrap().stationary.cost
     };
@@ -348,7 +351,7 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
     near(random[0].0.evaluation.independent.cost, 65.611_723_57, 0.01);
     near(random[1].0.evaluation.independent.cost, 243.335_992_19, 0.03);
     assert!(
-        random[1].0.evaluation.cost_interval.unwrap().holds(243.335_992_19),
+        random[1].0.evaluation.cost_interval.unwrap().contains(243.335_992_19),
         "{:?}",
         random[1].0.evaluation
     );
@@ -371,17 +374,20 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
 fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
     let plant: Plant = catalog::find("cascaded-axis", None).unwrap();
     let asked = [(None, plant)];
-    let judged = |of_current: &str| -> PlantOfLoops {
+    let judged = |of_current: &str| -> PlantResult {
         let texts = ["position=0.1h", "speed=0.1h", of_current];
         let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
         let of = |g: &GivenTimes| LoopTask::new(&g.name, g.period_ns, OverrunAction::default());
         let there: Vec<LoopTask> = given.iter().map(of).collect();
-        let several = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap().remove(0);
-        let wishes = Wishes { misses: vec!["1/10".parse().unwrap()], ..Wishes::default() };
-        PlantOfLoops::under_schedule(&several, &Schedule::new(&given).unwrap(), &wishes).unwrap()
+        let several = MultiTaskLoop::from_assignments(&asked, &[], Some(&there), TaskTiming::default())
+            .unwrap()
+            .remove(0);
+        let wishes =
+            AssessmentOptions { misses: vec!["1/10".parse().unwrap()], ..AssessmentOptions::default() };
+        PlantResult::under_schedule(&several, &Schedule::new(&given).unwrap(), &wishes).unwrap()
     };
     let missed =
-        |found: &PlantOfLoops| found.tasks.iter().map(|t| t.timing.as_ref().unwrap().missed).sum::<u64>();
+        |found: &PlantResult| found.tasks.iter().map(|t| t.timing.as_ref().unwrap().missed).sum::<u64>();
     let calm = judged("current=0.2h");
     assert_eq!((calm.misses_period_ns, missed(&calm)), (MS, 0));
     let calm = calm.under.unwrap();
@@ -405,7 +411,7 @@ fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
 fn loops_without_their_tasks_and_circles_are_refused() {
     let (plant, ..) = ball_and_beam(0.1);
     let bind = |mapping: &[String], there: Option<&[LoopTask]>| {
-        Several::bind(&[(None, plant.clone())], mapping, there, TaskTiming::default())
+        MultiTaskLoop::from_assignments(&[(None, plant.clone())], mapping, there, TaskTiming::default())
     };
     let there = [LoopTask::new("outer", MS, OverrunAction::default())];
     let message = bind(&[], Some(&there)).unwrap_err().to_string();
@@ -416,10 +422,12 @@ fn loops_without_their_tasks_and_circles_are_refused() {
     assert!(alone.ideal().is_ok());
     // The inner loop continues with the last reference, so that a margin is found for both tasks, of a whole
     // period or less.
-    assert_eq!(alone.stands().unwrap().len(), 2);
+    assert_eq!(alone.tolerated_delays_ns().unwrap().len(), 2);
     let dc: Plant = catalog::find("dc-servo", None).unwrap();
     let two = [(None, dc.clone()), (Some("outer".into()), dc)];
-    let message = Several::bind(&two, &[], Some(&there), TaskTiming::default()).unwrap_err().to_string();
+    let message = MultiTaskLoop::from_assignments(&two, &[], Some(&there), TaskTiming::default())
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("TASK="), "{message}");
     let circle = "name = 'x'\n[transfer_function]\nnumerator = [1]\ndenominator = [1, 1]\n\
          [[loop]]\nname = 'a'\nreads = 'output'\nwrites = 'b'\nperiod = '1 ms'\ncontroller = { kind = 'pd', gain = 1, derivative_time = '0 s' }\n\
@@ -451,10 +459,10 @@ fn controllers_designed_anew_recover_what_they_say() {
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
     let noisy = Plant { measurement_noise: DMatrix::from_element(1, 1, 1e-2), ..plant };
     let run = bursty();
-    let wishes = Wishes { redesign: true, ..Wishes::default() };
-    let judged = |plant: &Plant, wishes: &Wishes| {
+    let wishes = AssessmentOptions { redesign: true, ..AssessmentOptions::default() };
+    let judged = |plant: &Plant, wishes: &AssessmentOptions| {
         let (question, name) =
-            (Question::new(plant.clone(), 4 * MS), JudgedRun::assumed("run".into(), 4 * MS, 0));
+            (SingleTaskLoop::new(plant.clone(), 4 * MS), JudgedRun::assumed("run".into(), 4 * MS, 0));
         LoopUnderRun::new(&question, name, run.as_slice(), wishes).unwrap().0.assessment
     };
     let found = judged(&noisy, &wishes).redesigns;
@@ -464,7 +472,7 @@ fn controllers_designed_anew_recover_what_they_say() {
         let helps = !matches!(redesign.redesign, RedesignKind::MeanDelay { .. });
         assert_eq!(redesign.cost < redesign.instead_of, helps, "{redesign:?}");
         let share = 1.0 - redesign.cost / redesign.instead_of;
-        assert!(redesign.recovered.unwrap().holds(share), "{redesign:?}");
+        assert!(redesign.recovered.unwrap().contains(share), "{redesign:?}");
         // Judged by itself, from the numbers that are given out, it costs the same.
         let design = match (&redesign.gains, redesign.redesign) {
             (Gains::Pid { loops, .. }, _) => {
@@ -485,7 +493,7 @@ fn controllers_designed_anew_recover_what_they_say() {
             }
             other => panic!("{other:?}"),
         };
-        let alone = judged(&Plant { design, ..noisy.clone() }, &Wishes::default());
+        let alone = judged(&Plant { design, ..noisy.clone() }, &AssessmentOptions::default());
         near(alone.evaluation.along.cost, redesign.cost, 1e-3);
     }
     // A plant with a filter already is designed for the mean delay once.

@@ -50,7 +50,7 @@ fn train(full_steps_per_s: f64, lost_steps: f64, burst: bool, stall_s: f64, end_
 
 fn keeps_steps(full_steps_per_s: f64, lost_steps: f64, burst: bool) -> bool {
     let pulses = train(full_steps_per_s, lost_steps, burst, 1.2, 2.0);
-    simulate(&axis(), full_steps_per_s, pulses, 0.8).unwrap().kept_steps()
+    simulate(&axis(), full_steps_per_s, pulses, 0.8).unwrap().lost_no_step()
 }
 
 fn critical_loss(full_steps_per_s: f64, burst: bool, mut high: f64) -> f64 {

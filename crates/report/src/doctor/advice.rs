@@ -9,8 +9,8 @@ use crate::tune::kept_files;
 use crate::why::{cause, remedy};
 use crate::words::list;
 
-/// The same command with something else.
-fn again(result: &DoctorResult, more: &str) -> String {
+/// Command of this examination, with `more` behind it.
+fn command_again(result: &DoctorResult, more: &str) -> String {
     format!("jitterlab doctor {} --by {}{more}", result.asked.job.name, result.asked.way.name)
 }
 
@@ -26,13 +26,13 @@ pub(super) fn as_root(result: &DoctorResult, command: &str) -> String {
 }
 
 /// Title of a check, in the middle of a sentence.
-pub(super) fn title(result: &DoctorResult, id: &str) -> String {
+pub(super) fn check_title(result: &DoctorResult, id: &str) -> String {
     let check = result.found.check.checks.iter().find(|check| check.id == id);
     check.map_or_else(String::new, |check| checks::title(check).to_lowercase())
 }
 
 /// The easiest remedy of a check that can be done here.
-fn remedies(result: &DoctorResult, id: &str) -> String {
+fn easiest_remedy(result: &DoctorResult, id: &str) -> String {
     let check = result.found.check.checks.iter().find(|check| check.id == id);
     let easiest = check.and_then(|check| {
         let of = |kind: RemedyKind| check.remedies.iter().find(move |remedy| remedy.kind == kind);
@@ -46,41 +46,41 @@ fn remedies(result: &DoctorResult, id: &str) -> String {
 }
 
 /// A piece of advice, as a sentence without its full stop.
-pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
+pub(super) fn advice_sentence(result: &DoctorResult, advice: &Advice) -> String {
     match advice {
         Advice::EndOthers => format!(
             "End the other measurement ({}), since each delays the other: {}; then {}",
             list(&result.found.check.machine.measuring.iter().map(|of| of.name.clone()).collect::<Vec<_>>()),
-            as_root(result, &remedies(result, "other-measurements")),
-            again(result, "")
+            as_root(result, &easiest_remedy(result, "other-measurements")),
+            command_again(result, "")
         ),
         Advice::GroupTime => format!(
             "Give this control group real-time time, without which even root gets no real-time priority: {}; then {}",
-            as_root(result, &remedies(result, "rt-group")),
-            again(result, "")
+            as_root(result, &easiest_remedy(result, "rt-group")),
+            command_again(result, "")
         ),
         Advice::WithoutStop => format!(
             "Measure again, since one stop of the whole machine decided this, and find out what stops it if it comes again: {}",
-            again(result, "")
+            command_again(result, "")
         ),
         Advice::Room => format!(
             "Make room on this disk, or call it in a directory that you may write to, since not all that was measured could be kept here: {}",
-            again(result, "")
+            command_again(result, "")
         ),
-        Advice::AsRoot => format!("Let it do what only root may: {}", as_root(result, &again(result, ""))),
+        Advice::AsRoot => format!("Let it do what only root may: {}", as_root(result, &command_again(result, ""))),
         Advice::ContainerRights => format!(
             "Start the container with the right to real-time priorities ({}), then {}",
-            remedies(result, "rtprio"),
-            again(result, "")
+            easiest_remedy(result, "rtprio"),
+            command_again(result, "")
         ),
         Advice::RealMachine => format!(
             "Measure on the computer that will drive the machine, since this one is virtual and its host takes part in every \
              figure: there, {}",
-            again(result, "")
+            command_again(result, "")
         ),
         Advice::OutsideContainer => format!(
             "Do it outside the container, which hides causes and settings: on the machine itself, {}",
-            as_root(result, &again(result, ""))
+            as_root(result, &command_again(result, ""))
         ),
         Advice::Keep => {
             let tuned = result.found.tuned.as_ref();
@@ -94,13 +94,13 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             "Let hardware make the step pulses, such as a Mesa card or box on the network: then the computer has to be in time 1000 times a second only"
                 .into()
         }
-        Advice::RealTimeKernel => format!("Run a real-time kernel: {}, then restart", remedies(result, "preempt-rt")),
+        Advice::RealTimeKernel => format!("Run a real-time kernel: {}, then restart", easiest_remedy(result, "preempt-rt")),
         Advice::Cause { task, cause: of } => {
             let run = result.found.why.as_ref().map_or(&result.found.before.run, |why| &why.run);
             format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
         }
         Advice::FirstSteps { checks } => {
-            let step = |id: &String| format!("{} ({})", title(result, id), remedies(result, id));
+            let step = |id: &String| format!("{} ({})", check_title(result, id), easiest_remedy(result, id));
             let steps: Vec<String> = checks.iter().map(step).collect();
             format!("Do the usual first steps that are not done here, as root: {}", steps.join("; "))
         }
@@ -112,7 +112,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             )
         }
         Advice::Firmware { checks: ids } => {
-            let titles: Vec<String> = ids.iter().map(|id| title(result, id)).collect();
+            let titles: Vec<String> = ids.iter().map(|id| check_title(result, id)).collect();
             let which = if titles.is_empty() {
                 "power saving, turbo, hyper-threading and USB legacy support off".into()
             } else {
@@ -121,7 +121,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             format!("Look into the BIOS: {which} (jitterlab check --details says how)")
         }
         Advice::Longer => {
-            format!("Measure for a night, since rare events need time: {}", again(result, " --budget 8h"))
+            format!("Measure for a night, since rare events need time: {}", command_again(result, " --budget 8h"))
         }
         Advice::OtherComputer => {
             "If nothing of that helps, take another computer: an office PC of its own with an Intel processor, rather than a laptop"
@@ -132,7 +132,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
 }
 
 /// The kind of kernel, in a clause.
-pub(super) fn kernel(result: &DoctorResult) -> &'static str {
+pub(super) fn kernel_clause(result: &DoctorResult) -> &'static str {
     match result.found.check.machine.kernel.preemption {
         Some(Preemption::RealTime) => "a real-time kernel",
         Some(_) => "an ordinary kernel, not one for real time",

@@ -7,7 +7,7 @@ use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::tune::{Figure, LeftOut, TuneResult};
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::{Fitness, RunInfo};
-use jitterlab_motion::doctor::{DoctorResult, DoctorStep, PurposeFound, Since, Skipped};
+use jitterlab_motion::doctor::{ChangesSince, DoctorResult, DoctorStep, PurposeResult, SkipReason};
 
 use crate::document::Present;
 use crate::head::{self, Head};
@@ -21,23 +21,24 @@ impl Present for DoctorResult {
     const KIND: &'static str = "doctor";
 
     fn head(&self) -> Option<Head> {
-        let mut found: Vec<&PurposeFound> = self.purposes.iter().collect();
+        let mut found: Vec<&PurposeResult> = self.purposes.iter().collect();
         // If one purpose is enough, the best is the answer; else the worst.
-        found.sort_by_key(|found| found.last().fitness);
+        found.sort_by_key(|found| found.final_verdict().fitness);
         if !self.asked.way.any {
             found.reverse();
         }
         let each: Vec<String> = found
             .iter()
             .map(|found| {
-                let verdict = found.last();
+                let verdict = found.final_verdict();
                 format!("{} for {}", head::verdict_word(verdict.fitness), purpose::title(&verdict.purpose))
             })
             .collect();
         let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
-        let verdict = format!("{}{}{settings}.", each.join("; "), measured(&self.found.before.run));
-        let mut number = found.first().map_or_else(String::new, |found| decided(found.last()));
-        if let Some(stop) = self.stood_still() {
+        let verdict = format!("{}{}{settings}.", each.join("; "), measurement_clause(&self.found.before.run));
+        let mut number =
+            found.first().map_or_else(String::new, |found| deciding_sentence(found.final_verdict()));
+        if let Some(stop) = self.machine_stop() {
             number += &format!(" {}.", capitalize(&caveats::caveat_clause(&stop)));
         }
         if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
@@ -48,20 +49,20 @@ impl Present for DoctorResult {
                 task.task
             );
         }
-        let next = self
-            .advice
-            .first()
-            .map_or_else(|| "what stands on the page".into(), |first| small(&advice::sentence(self, first)));
+        let next = self.advice.first().map_or_else(
+            || "what stands on the page".into(),
+            |first| with_lowercase_start(&advice::advice_sentence(self, first)),
+        );
         Some(Head { fitness: self.fitness, asked: true, verdict, number, next })
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![fit(self), next(self)];
-        sections.extend(self.since.as_ref().map(|since| again(self, since)));
-        sections.push(changed(self));
-        sections.extend(undo(self));
-        sections.extend(left_out(self));
-        sections.extend(late(self));
+        let mut sections = vec![decision_section(self), next_section(self)];
+        sections.extend(self.since.as_ref().map(|since| since_section(self, since)));
+        sections.push(changes_section(self));
+        sections.extend(undo_section(self));
+        sections.extend(left_out_section(self));
+        sections.extend(lateness_section(self));
         let evidence = [
             self.found.tuned.as_ref().map(|tuned| tuned.sections()),
             self.found.stepper.last().map(|axis| vec![crate::motion::stepper::section(axis)]),
@@ -80,7 +81,7 @@ impl Present for DoctorResult {
     }
 }
 
-fn measured(run: &RunInfo) -> String {
+fn measurement_clause(run: &RunInfo) -> String {
     let length = run.measured_ns().map_or_else(String::new, |ns| format!("in {}", time(ns as f64)));
     let beside =
         if run.loads.is_empty() { "with nothing started beside it" } else { "while it was kept busy" };
@@ -88,7 +89,7 @@ fn measured(run: &RunInfo) -> String {
 }
 
 /// The number that decides about a purpose, or why it is unknown.
-fn decided(verdict: &PurposeVerdict) -> String {
+fn deciding_sentence(verdict: &PurposeVerdict) -> String {
     match (&verdict.decided_by, verdict.untested) {
         (_, Some(Untested::Policy)) => {
             "A real-time priority was refused, without which nothing can be told.".into()
@@ -101,7 +102,7 @@ fn decided(verdict: &PurposeVerdict) -> String {
     }
 }
 
-fn section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Piece>) -> Section {
+fn doctor_section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Piece>) -> Section {
     Section::new(format!("doctor-{id}"), title, lead, pieces)
 }
 
@@ -112,10 +113,11 @@ fn is_tested(result: &DoctorResult) -> bool {
 }
 
 /// Purposes that the computer is fit for, and how fast.
-fn fit(result: &DoctorResult) -> Section {
-    let of =
-        |verdict: &PurposeVerdict| format!("{}. {}", head::verdict_word(verdict.fitness), decided(verdict));
-    let purpose = |found: &PurposeFound| {
+fn decision_section(result: &DoctorResult) -> Section {
+    let of = |verdict: &PurposeVerdict| {
+        format!("{}. {}", head::verdict_word(verdict.fitness), deciding_sentence(verdict))
+    };
+    let purpose = |found: &PurposeResult| {
         let title = capitalize(purpose::title(&found.before.purpose));
         let verdict = match &found.after {
             None => of(&found.before),
@@ -127,7 +129,7 @@ fn fit(result: &DoctorResult) -> Section {
     };
     let mut facts: Vec<(String, String)> = result.purposes.iter().map(purpose).collect();
     let when = ["as it is", "with the settings that helped"];
-    let stop = result.stood_still().is_some();
+    let stop = result.machine_stop().is_some();
     let without = if stop { " What it does without that stop takes another measurement." } else { "" };
     facts.extend(result.found.stepper.iter().zip(when).map(|(axis, when)| {
         let head = stepper_head::head(axis);
@@ -142,21 +144,21 @@ fn fit(result: &DoctorResult) -> Section {
     let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
     let caption = format!(
         "{}, under {}{}.",
-        capitalize(&words::asked(result.asked.job.name, result.asked.way.name)),
-        advice::kernel(result),
+        capitalize(&words::request_text(result.asked.job.name, result.asked.way.name)),
+        advice::kernel_clause(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
     let lead = "Each purpose, and what decides it.";
-    section("decision", "Is this computer fit?", lead, vec![Piece::facts(caption, facts)])
+    doctor_section("decision", "Is this computer fit?", lead, vec![Piece::facts(caption, facts)])
 }
 
-fn small(text: &str) -> String {
+fn with_lowercase_start(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Why it is late, where that was found out.
-fn late(result: &DoctorResult) -> Option<Section> {
+/// Causes of late starts, where they were found.
+fn lateness_section(result: &DoctorResult) -> Option<Section> {
     let run = result.found.why.as_ref()?;
     // A control program may intend that one of its tasks runs before another.
     let own = |of: &&TaskWhy| {
@@ -171,14 +173,14 @@ fn late(result: &DoctorResult) -> Option<Section> {
         said.chain(causes).collect::<Vec<_>>()
     });
     let lead = "What the kernel itself noted while starts were late.";
-    Some(section("why", "Why is it late?", lead, pieces.collect()))
+    Some(doctor_section("why", "Why is it late?", lead, pieces.collect()))
 }
 
 /// Settings that were tried, and their effects.
-fn changed(result: &DoctorResult) -> Section {
-    let said = match (&result.found.tuned, result.skipped(DoctorStep::Tune)) {
-        (Some(tuned), _) => tried(tuned, result.found.after.is_some()),
-        (None, Some(why)) => format!("No setting was tried: {}.", words::left_out(why)),
+fn changes_section(result: &DoctorResult) -> Section {
+    let said = match (&result.found.tuned, result.skip_reason(DoctorStep::Tune)) {
+        (Some(tuned), _) => trials_text(tuned, result.found.after.is_some()),
+        (None, Some(why)) => format!("No setting was tried: {}.", words::skip_reason_text(why)),
         (None, None) => "No setting was tried.".into(),
     };
     let worth = result.found.tuned.iter().flat_map(TuneResult::knobs_worth_keeping).map(|found| {
@@ -194,10 +196,10 @@ fn changed(result: &DoctorResult) -> Section {
         pieces.push(Piece::facts("", facts));
     }
     let lead = "Settings were tried in turns; what helped was proven together.";
-    section("changes", "What was tried, and did it help?", lead, pieces)
+    doctor_section("changes", "What was tried, and did it help?", lead, pieces)
 }
 
-fn tried(tuned: &TuneResult, measured_again: bool) -> String {
+fn trials_text(tuned: &TuneResult, measured_again: bool) -> String {
     let again = if measured_again { " Then all was measured again with it." } else { "" };
     let tried = tuned.knobs.len();
     let found = match &tuned.proven {
@@ -217,12 +219,12 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
         plural(tried as u64, "setting"),
         if tried == 1 { "was" } else { "were" },
         plural(tuned.blocks as u64, "short measurement"),
-        figures(tuned)
+        figures_text(tuned)
     )
 }
 
 /// The figures of the settings, in words without percentiles.
-fn figures(tuned: &TuneResult) -> String {
+fn figures_text(tuned: &TuneResult) -> String {
     let figure = tuned.figure();
     let value = |value: f64| tune::format_value(figure, value);
     let most = if tuned.tail == "p99.9" { "999 of 1000" } else { "99 of 100" };
@@ -269,56 +271,63 @@ fn figures(tuned: &TuneResult) -> String {
 }
 
 /// Changes since the examination that this one continues.
-fn again(result: &DoctorResult, since: &Since) -> Section {
+fn since_section(result: &DoctorResult, since: &ChangesSince) -> Section {
     let restarted = match since.restarted {
         Some(true) => "The computer was restarted since the last examination here.",
         Some(false) => "The computer was not restarted since the last examination here.",
         None => "Whether the computer was restarted since the last examination here is not known.",
     };
-    let of =
-        |verdict: &PurposeVerdict| format!("{}. {}", head::verdict_word(verdict.fitness), decided(verdict));
+    let of = |verdict: &PurposeVerdict| {
+        format!("{}. {}", head::verdict_word(verdict.fitness), deciding_sentence(verdict))
+    };
     let purpose = |before: &PurposeVerdict| {
         let now = result.purposes.iter().find(|found| found.before.purpose == before.purpose)?;
         let (then, now) = (of(before), of(&now.before));
         Some((capitalize(purpose::title(&before.purpose)), format!("then {then} Now {now}")))
     };
     let mut facts: Vec<(String, String)> = since.purposes.iter().filter_map(purpose).collect();
-    let steps = |ids: &[String]| list(&ids.iter().map(|id| advice::title(result, id)).collect::<Vec<_>>());
+    let steps =
+        |ids: &[String]| list(&ids.iter().map(|id| advice::check_title(result, id)).collect::<Vec<_>>());
     let named = [("First steps done since", &since.done), ("Still open", &since.open)];
     facts.extend(
         named.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| (what.into(), steps(ids))),
     );
     let note = "One start of each decides nothing: jitterlab tune --continue compares two ways to start it over several.";
     let pieces = vec![Piece::text(restarted), Piece::facts("", facts), Piece::note(note)];
-    section("since", "What changed since the last time?", "The same examination, before and now.", pieces)
+    doctor_section(
+        "since",
+        "What changed since the last time?",
+        "The same examination, before and now.",
+        pieces,
+    )
 }
 
 /// Advice, the most useful first.
-fn next(result: &DoctorResult) -> Section {
-    let sentence = |advice| Piece::note(format!("{}.", advice::sentence(result, advice)));
+fn next_section(result: &DoctorResult) -> Section {
+    let sentence = |advice| Piece::note(format!("{}.", advice::advice_sentence(result, advice)));
     let pieces = result.advice.iter().map(sentence).collect();
-    section("next", "What to do next", "The most useful first.", pieces)
+    doctor_section("next", "What to do next", "The most useful first.", pieces)
 }
 
-fn undo(result: &DoctorResult) -> Option<Section> {
+fn undo_section(result: &DoctorResult) -> Option<Section> {
     result.found.tuned.as_ref()?;
     let mut said = format!(
         "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program was killed: {}.",
         advice::as_root(result, "jitterlab restore")
     );
-    if result.worth_keeping() {
+    if result.has_setting_worth_keeping() {
         let restore = advice::as_root(result, "jitterlab restore --kept");
         said += &format!(" If you copied the settings below / and want them gone: {restore}, then restart.");
     }
     let lead = "Settings are put back by a journal, after a kill too.";
-    Some(section("undo", "How to undo it", lead, vec![Piece::text(said)]))
+    Some(doctor_section("undo", "How to undo it", lead, vec![Piece::text(said)]))
 }
 
 /// Steps and settings that were left out, and why.
-fn left_out(result: &DoctorResult) -> Option<Section> {
+fn left_out_section(result: &DoctorResult) -> Option<Section> {
     let steps = result.found.steps.iter().filter_map(|taken| match &taken.skipped {
-        None | Some(Skipped::Nothing) => None,
-        Some(why) => Some((words::step(taken.step).to_owned(), words::left_out(why))),
+        None | Some(SkipReason::Nothing) => None,
+        Some(why) => Some((words::step_name(taken.step).to_owned(), words::skip_reason_text(why))),
     });
     let mut facts: Vec<(String, String)> = steps.collect();
     let not_tried = |why: &str, wanted: fn(&LeftOut) -> bool| {
@@ -339,5 +348,5 @@ fn left_out(result: &DoctorResult) -> Option<Section> {
         _ => "Left out; with it the answer may be another:",
     };
     let facts = vec![Piece::facts(caption, facts)];
-    Some(section("left-out", "What was left out", "What could not be done, and why.", facts))
+    Some(doctor_section("left-out", "What was left out", "What could not be done, and why.", facts))
 }

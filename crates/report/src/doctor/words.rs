@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::Human;
-use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNES_FROM_NS};
+use jitterlab_motion::doctor::{DoctorRequest, DoctorStep, JOBS, Job, SkipReason, TUNES_FROM_NS};
 use serde::Deserialize;
 
 use crate::check::words as checks;
@@ -19,7 +19,7 @@ pub enum Question {
     /// Job that the computer drives.
     Job,
     /// Way to do this job.
-    Way(&'static Job),
+    JobMethod(&'static Job),
     /// Do other programs run at the same time?
     Busy,
     /// Time that the examination may take.
@@ -52,24 +52,24 @@ struct StepWords {
 }
 
 /// A job, as help and questions name it.
-pub fn job(name: &str) -> &'static str {
+pub fn job_name(name: &str) -> &'static str {
     WORDS.jobs.get(name).map_or("something that this jitterlab does not know", |job| &job.name)
 }
 
 /// A way of doing a job, as questions and the answer name it.
-pub fn way(job: &str, way: &str) -> &'static str {
+pub fn method_text(job: &str, way: &str) -> &'static str {
     let known = WORDS.jobs.get(job).and_then(|job| job.ways.get(way));
     known.map_or("a way that this jitterlab does not know", String::as_str)
 }
 
 /// A question with its choices; an empty line takes the first one.
-pub fn question(number: usize, question: Question) -> String {
+pub fn question_text(number: usize, question: Question) -> String {
     let (asked, choices): (&str, Vec<String>) = match question {
         Question::Job => {
-            ("What does this computer drive?", JOBS.iter().map(|one| job(one.name).to_owned()).collect())
+            ("What does this computer drive?", JOBS.iter().map(|one| job_name(one.name).to_owned()).collect())
         }
-        Question::Way(of) => {
-            let choices = of.ways.iter().map(|one| way(of.name, one.name).to_owned());
+        Question::JobMethod(of) => {
+            let choices = of.ways.iter().map(|one| method_text(of.name, one.name).to_owned());
             ("How does it do that?", choices.collect())
         }
         Question::Busy => (
@@ -89,14 +89,14 @@ pub fn question(number: usize, question: Question) -> String {
 }
 
 /// The answer was none.
-pub fn again(choices: usize) -> String {
+pub fn retry_text(choices: usize) -> String {
     format!("   Please type a number from 1 to {choices}.")
 }
 
 /// Message before the first step.
-pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
+pub fn introduction(asked: &DoctorRequest, loads: &[String]) -> String {
     let purposes: Vec<String> =
-        asked.way.served().map(|purpose| crate::purpose::title(purpose.name).to_owned()).collect();
+        asked.way.served_purposes().map(|purpose| crate::purpose::title(purpose.name).to_owned()).collect();
     let root = match asked.privileged {
         true => "",
         false => " You are not root: what only root may do is left out, and named at the end.",
@@ -105,7 +105,7 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
         Some(_) => String::new(),
         None => format!(
             " In so little time the answer is a first one, and no setting is tried: that takes {}.",
-            budget()
+            budget_option_text()
         ),
     };
     let busy = match loads {
@@ -115,7 +115,7 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
     wrap(&format!(
         "Examining this computer for {}: {}. It takes up to {}. {busy}Switch the machine's drives off, and do not use the computer. Ctrl-C is safe at any time: everything is put back, and the same command \
          goes on from there.{first}{root}",
-        job(asked.job.name),
+        job_name(asked.job.name),
         list(&purposes),
         Human(asked.plan.budget_ns as f64),
     ))
@@ -124,7 +124,7 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
 }
 
 /// Warning that other programs measure at the same time, by the check that found them.
-pub fn others(report: &CheckReport) -> Option<String> {
+pub fn other_measurements_warning(report: &CheckReport) -> Option<String> {
     let check = report.faults().into_iter().find(|check| check.id == "other-measurements")?;
     let note = format!(
         "{}. Each delays the other: Ctrl-C, end it, and call this again.",
@@ -133,53 +133,53 @@ pub fn others(report: &CheckReport) -> Option<String> {
     Some(wrap(&note).trim_end().to_owned())
 }
 
-pub fn step(step: DoctorStep) -> &'static str {
+pub fn step_name(step: DoctorStep) -> &'static str {
     WORDS.steps.get(&step).map_or("", |step| &step.name)
 }
 
 /// Announcement of a step: its work in a sentence, and its duration.
-pub fn begins(of: DoctorStep, length_ns: i64) -> String {
+pub fn step_announcement(of: DoctorStep, length_ns: i64) -> String {
     let does = WORDS.steps.get(&of).map_or("", |step| &step.does);
     let length = match length_ns {
         0 => "a moment".to_owned(),
         ns => format!("about {}", Human(ns as f64)),
     };
-    format!("{} {}, {length}: {does}", numbered(of), step(of))
+    format!("{} {}, {length}: {does}", step_position(of), step_name(of))
 }
 
 /// Position of a step among all.
-fn numbered(of: DoctorStep) -> String {
+fn step_position(of: DoctorStep) -> String {
     format!("[{}/{}]", of as usize + 1, DoctorStep::ALL.len())
 }
 
 /// A step was left out.
-pub fn skipped(of: DoctorStep, why: &Skipped) -> String {
-    format!("{} {} is left out: {}", numbered(of), step(of), left_out(why))
+pub fn skipped_step_message(of: DoctorStep, why: &SkipReason) -> String {
+    format!("{} {} is left out: {}", step_position(of), step_name(of), skip_reason_text(why))
 }
 
 /// Option that gives every step time.
-fn budget() -> String {
+fn budget_option_text() -> String {
     format!("--budget {}m or more", TUNES_FROM_NS / 60_000_000_000)
 }
 
-/// Why a step was left out.
-pub(super) fn left_out(why: &Skipped) -> String {
+/// Reason for leaving a step out, as a clause.
+pub(super) fn skip_reason_text(why: &SkipReason) -> String {
     match why {
-        Skipped::NoTime => format!("the time is too short for it: {}", budget()),
-        Skipped::NotWanted => "it was not wanted".into(),
-        Skipped::Refused { error } => format!("it was refused ({error})"),
-        Skipped::Failed { error } => format!("it failed: {error}"),
-        Skipped::Nothing => "nothing was proven to help".into(),
+        SkipReason::NoTime => format!("the time is too short for it: {}", budget_option_text()),
+        SkipReason::NotWanted => "it was not wanted".into(),
+        SkipReason::Refused { error } => format!("it was refused ({error})"),
+        SkipReason::Failed { error } => format!("it failed: {error}"),
+        SkipReason::Nothing => "nothing was proven to help".into(),
     }
 }
 
 /// Warning that a setting made by a measurement could not be restored.
-pub fn not_restored(what: &str) -> String {
+pub fn not_restored_warning(what: &str) -> String {
     format!("could not be put back: {what}; run jitterlab restore as root")
 }
 
 /// Places of the page and of the settings.
-pub fn written(page: &Path, settings: Option<&Path>) -> String {
+pub fn files_message(page: &Path, settings: Option<&Path>) -> String {
     let settings = settings.map_or_else(String::new, |folder| {
         let folder = folder.display();
         format!("\nthe settings that helped, as files: {folder} (to keep them, as root: cp -r {folder}/. /, then restart)")
@@ -187,21 +187,21 @@ pub fn written(page: &Path, settings: Option<&Path>) -> String {
     format!("the page: {}{settings}", page.display())
 }
 
-pub(super) fn asked(job_name: &str, way_name: &str) -> String {
-    format!("{} ({})", job(job_name), way(job_name, way_name))
+pub(super) fn request_text(job: &str, method: &str) -> String {
+    format!("{} ({})", job_name(job), method_text(job, method))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_motion::doctor::Way;
+    use jitterlab_motion::doctor::JobMethod;
 
     #[test]
     fn every_job_and_way_has_its_words() {
         for one in JOBS {
-            assert!(!job(one.name).contains("does not know"), "{}", one.name);
-            for Way { name, .. } in one.ways {
-                assert!(!way(one.name, name).contains("does not know"), "{} {name}", one.name);
+            assert!(!job_name(one.name).contains("does not know"), "{}", one.name);
+            for JobMethod { name, .. } in one.ways {
+                assert!(!method_text(one.name, name).contains("does not know"), "{} {name}", one.name);
             }
         }
         assert!(DoctorStep::ALL.iter().all(|step| WORDS.steps.contains_key(step)));

@@ -84,7 +84,7 @@ pub(super) fn write(
 
 /// The thread that makes the steps, or the reason why the run has none.
 fn base_thread(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, Error> {
-    let task = match find_thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
+    let task = match find_thread(run, tasks, BaseThread::is_base_period, words::NO_BASE) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),
     };

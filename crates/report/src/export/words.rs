@@ -1,7 +1,7 @@
 //! Words for export formats and their results.
 
 use jitterlab_model::Warning;
-use jitterlab_motion::stepper::{BaseThread, Drive, NoSteps, StepMode};
+use jitterlab_motion::stepper::{BaseThread, Drive, NoBasePeriod, StepMode};
 use jitterlab_runs::Run;
 
 use super::{ExportSummary, Format, Loss};
@@ -142,17 +142,17 @@ pub(super) fn base_thread_comment(base: &BaseThread, drive: &Drive) -> String {
 }
 
 /// Reason why a task gives no base thread.
-pub(super) fn no_base_thread_reason(task: &str, why: NoSteps) -> String {
+pub(super) fn no_base_thread_reason(task: &str, why: NoBasePeriod) -> String {
     match why {
-        NoSteps::Untold => format!("The source does not say how late {task} came at worst."),
-        NoSteps::Policy => format!("NOT real time: {task} ran under an ordinary policy."),
-        NoSteps::Period { period_ns } => {
+        NoBasePeriod::Untold => format!("The source does not say how late {task} came at worst."),
+        NoBasePeriod::Policy => format!("NOT real time: {task} ran under an ordinary policy."),
+        NoBasePeriod::Period { period_ns } => {
             format!("{task} came every {}, a step generator every 25 to 100 µs.", exact(period_ns))
         }
-        NoSteps::Length { ticks } => {
+        NoBasePeriod::Length { ticks } => {
             format!("The run is too short: it takes {} of {task} to tell.", plural(ticks, "tick"))
         }
-        NoSteps::TooLate { jitter_ns } => format!(
+        NoBasePeriod::TooLate { jitter_ns } => format!(
             "NOT FIT for software stepping: {task} came up to {} late, and above 100 µs LinuxCNC's manual advises against it.",
             time(jitter_ns as f64)
         ),

@@ -18,7 +18,7 @@ impl Present for StepperDevices {
 
     fn sections(&self) -> Vec<Section> {
         let pieces = [MOTORS.pieces(&self.motors), DRIVES.pieces(&self.drives)].concat();
-        vec![section("motors", "Motors and drives", pieces)]
+        vec![devices_section("motors", "Motors and drives", pieces)]
     }
 }
 
@@ -30,7 +30,7 @@ impl Present for Devices<PlantFigures> {
     }
 
     fn sections(&self) -> Vec<Section> {
-        vec![section("plants", "Plants", PLANTS.pieces(self))]
+        vec![devices_section("plants", "Plants", PLANTS.pieces(self))]
     }
 }
 
@@ -100,7 +100,7 @@ impl<D> Table<D> {
     }
 }
 
-fn section(id: &str, title: &str, pieces: Vec<Piece>) -> Section {
+fn devices_section(id: &str, title: &str, pieces: Vec<Piece>) -> Section {
     let lead = "The devices that jitterlab ships, and your own.";
     Section::new(id, title, lead, pieces)
 }

@@ -23,16 +23,16 @@ use crate::warnings::warning_sentence;
 use crate::words;
 
 /// Clauses as paragraphs.
-fn said(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item = Piece> {
+fn paragraphs(clauses: impl IntoIterator<Item = String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::text(words::sentence(&clause)))
 }
 
-fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
+fn note_pieces(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
 
 /// Verdict on the run's timing alone, in a sentence after another one, where one of both is that it is not fit.
-fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
+fn timing_alone_sentence(run: Option<&JudgedRun>, judged: Fitness) -> String {
     let alone = run.and_then(|run| run.timing_alone.as_ref());
     let is_unfit = |fitness| fitness == Fitness::Unfit;
     let told = alone
@@ -47,12 +47,12 @@ fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
     })
 }
 
-fn of_run(run: &JudgedRun) -> Vec<String> {
-    foremost(run).into_iter().chain(further(run)).collect()
+fn run_caveats(run: &JudgedRun) -> Vec<String> {
+    main_caveats(run).into_iter().chain(other_caveats(run)).collect()
 }
 
 /// Caveats about every figure: the default task, its clocks, and gaps of the source.
-fn foremost(run: &JudgedRun) -> Vec<String> {
+fn main_caveats(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
         let others = run.others.join(", ");
         format!(
@@ -65,25 +65,25 @@ fn foremost(run: &JudgedRun) -> Vec<String> {
          (--execution judges times you know or fear)"
             .into()
     });
-    let clocks = run.caveats.iter().filter(|caveat| is_of_clocks(caveat));
-    taken.into_iter().chain(clauses(clocks)).chain(untold).collect()
+    let clocks = run.caveats.iter().filter(|caveat| is_about_clocks(caveat));
+    taken.into_iter().chain(caveat_clauses(clocks)).chain(untold).collect()
 }
 
-fn further(run: &JudgedRun) -> Vec<String> {
-    let others = run.caveats.iter().filter(|caveat| !is_of_clocks(caveat));
-    run.warnings.iter().map(warning_sentence).chain(clauses(others)).collect()
+fn other_caveats(run: &JudgedRun) -> Vec<String> {
+    let others = run.caveats.iter().filter(|caveat| !is_about_clocks(caveat));
+    run.warnings.iter().map(warning_sentence).chain(caveat_clauses(others)).collect()
 }
 
-fn is_of_clocks(caveat: &Caveat) -> bool {
+fn is_about_clocks(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::TwoClocks { .. })
 }
 
-fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
+fn caveat_clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
     caveats.into_iter().map(caveat_clause).collect()
 }
 
 /// A relative change in percent with `decimals` decimals; a change that rounds to zero has no sign.
-fn change(share: f64, decimals: usize) -> String {
+fn change_percent(share: f64, decimals: usize) -> String {
     let percent = share * 100.0;
     if percent.abs() < 0.5 * 0.1f64.powi(decimals as i32) {
         format!("{:.decimals$} %", 0.0)
@@ -106,12 +106,12 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::change;
+    use super::change_percent;
     use crate::chart::Terminal;
     use crate::document::{self, Document, Extent, Present};
     use crate::section::Section;
     use jitterlab_model::Activation;
-    use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
+    use jitterlab_motion::servo::{AssessmentOptions, Plant, ServoResult, SingleTaskLoop};
     use jitterlab_motion::stepper::{Axis, AxisFacts, StepperDevices, StepperQuestion};
     use jitterlab_motion::{JudgedRun, catalog};
 
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn a_change_that_rounds_to_nothing_has_no_sign() {
         assert_eq!(
-            [-1e-9, 0.0, 1.5e-6, -0.25].map(|share| change(share, 4)),
+            [-1e-9, 0.0, 1.5e-6, -0.25].map(|share| change_percent(share, 4)),
             ["0.0000 %", "0.0000 %", "+0.0002 %", "-25.0000 %"]
         );
     }
 
-    fn question() -> Question {
-        Question::new(catalog::find("dc-servo", None).unwrap(), H)
+    fn question() -> SingleTaskLoop {
+        SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), H)
     }
 
     /// A loop under a run that stalls over 30 periods again and again: unstable by its bursts.
@@ -150,7 +150,7 @@ mod tests {
             caveats: Vec::new(),
             timing_alone: None,
         };
-        ServoResult::under_run(&question(), run, trace.as_slice(), &Wishes::default()).unwrap()
+        ServoResult::under_run(&question(), run, trace.as_slice(), &AssessmentOptions::default()).unwrap()
     }
 
     fn section(result: &impl Present) -> Section {
@@ -180,9 +180,9 @@ mod tests {
             is_read_back(&stepper(jitter_ns).unwrap());
         }
         is_read_back(&stalled());
-        is_read_back(&ServoResult::alone(&question()).unwrap());
+        is_read_back(&ServoResult::without_run(&question()).unwrap());
         is_read_back(&ServoResult::under_execution(&question(), "0.5h..1.4h", &[]).unwrap());
-        is_read_back(&StepperDevices::known());
+        is_read_back(&StepperDevices::from_catalog());
         is_read_back(&catalog::devices::<Plant, _>("dc-servo"));
     }
 

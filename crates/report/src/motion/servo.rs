@@ -2,10 +2,10 @@
 
 use jitterlab_model::Gap;
 use jitterlab_motion::servo::{
-    DelayMargin, Judged, Late, LoopDescription, LoopUnderExecution, LoopUnderRun, ServoResult,
+    DelayMargin, LoopDescription, LoopUnderExecution, LoopUnderRun, OverrunPolicy, ServoResult, TimingSource,
 };
 
-use super::servo_tables::{self as tables, described};
+use super::servo_tables::{self as tables, loop_sentence};
 use super::{servo_charts, servo_redesign, servo_verdict};
 use crate::document::Present;
 use crate::head::Head;
@@ -26,20 +26,20 @@ impl Present for ServoResult {
 
 /// The answer of a loop, its figures, and its evidence, folded.
 pub(crate) fn section(result: &ServoResult) -> Section {
-    let figures = servo_charts::all(result).into_iter().map(Piece::Figure);
-    let margins = tables::margins(&result.margins);
+    let figures = servo_charts::servo_charts(result).into_iter().map(Piece::Figure);
+    let margins = tables::margin_pieces(&result.margins);
     let mut pieces = match &result.judged {
-        Judged::Run(under) => of_run(result, under),
-        Judged::Execution(under) => of_execution(result, under),
-        Judged::ConstantDelays { costs } => {
-            vec![Piece::text(margins_sentence(result)), tables::delays(costs)]
+        TimingSource::Run(under) => run_pieces(result, under),
+        TimingSource::Execution(under) => execution_pieces(result, under),
+        TimingSource::ConstantDelays { costs } => {
+            vec![Piece::text(margins_sentence(result)), tables::delay_table(costs)]
         }
     };
     pieces.extend(figures);
     match &result.judged {
-        Judged::Run(under) => pieces.push(Piece::details(
+        TimingSource::Run(under) => pieces.push(Piece::details(
             "Overrun actions, margins and responses",
-            [margins, evidence(under)].concat(),
+            [margins, evidence_pieces(under)].concat(),
         )),
         _ => pieces.extend(margins),
     }
@@ -52,53 +52,53 @@ pub(crate) fn section(result: &ServoResult) -> Section {
     )
 }
 
-fn of_run(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
+fn run_pieces(result: &ServoResult, under: &LoopUnderRun) -> Vec<Piece> {
     let found = &under.assessment;
-    let mut pieces = vec![basis(&result.closed, under)];
-    pieces.extend(tables::costs(&found.evaluation));
-    pieces.extend(tables::misses(&found.misses));
-    pieces.extend(tables::remedies(&under.remedies));
-    pieces.extend(servo_redesign::pieces(&found.redesigns));
-    pieces.extend(super::notes(super::of_run(&under.run)));
+    let mut pieces = vec![basis_piece(&result.closed, under)];
+    pieces.extend(tables::cost_table(&found.evaluation));
+    pieces.extend(tables::miss_sentences(&found.misses));
+    pieces.extend(tables::remedy_table(&under.remedies));
+    pieces.extend(servo_redesign::redesign_pieces(&found.redesigns));
+    pieces.extend(super::note_pieces(super::run_caveats(&under.run)));
     pieces
 }
 
 /// Pieces that a terminal shows under `--details` alone.
-fn evidence(under: &LoopUnderRun) -> Vec<Piece> {
+fn evidence_pieces(under: &LoopUnderRun) -> Vec<Piece> {
     let found = &under.assessment;
-    let mut pieces = tables::actions(&found.actions, found.evaluation.ideal.cost);
-    pieces.extend(tables::misses(&found.misses_seen));
+    let mut pieces = tables::action_table(&found.actions, found.evaluation.ideal.cost);
+    pieces.extend(tables::miss_sentences(&found.misses_seen));
     if found.misses_seen.is_some() || !found.misses.is_empty() {
         let cycles = count(found.shown);
         pieces.push(Piece::text(format!(
             "These jobs: {cycles} cycles of the run, evenly from all of each kind."
         )));
     }
-    pieces.push(tables::velocity(&under.velocity));
+    pieces.push(tables::velocity_piece(&under.velocity));
     let caption = "What the loop is asked to follow, through the worst event of the run";
-    pieces.extend(tables::followed(caption, &found.responses));
+    pieces.extend(tables::reference_table(caption, &found.responses));
     pieces
 }
 
-fn of_execution(result: &ServoResult, under: &LoopUnderExecution) -> Vec<Piece> {
+fn execution_pieces(result: &ServoResult, under: &LoopUnderExecution) -> Vec<Piece> {
     let mut basis = format!(
         "{}; execution {}, overrun {}, {} of its time at work.",
-        described(&result.closed),
+        loop_sentence(&result.closed),
         under.execution,
         under.overrun,
         share(under.utilisation)
     );
-    if under.overrun.late == Late::CatchUp && under.utilisation >= 1.0 {
+    if under.overrun.policy == OverrunPolicy::CatchUp && under.utilisation >= 1.0 {
         basis.push_str(
             " It never catches up: its lateness grows without bound; the figures are of jobs back to back.",
         );
     }
-    let misses = tables::misses(&under.misses);
-    let actions = tables::actions(&under.actions, under.ideal.cost);
-    [vec![Piece::text(basis)], tables::execution(under), actions, misses].concat()
+    let misses = tables::miss_sentences(&under.misses);
+    let actions = tables::action_table(&under.actions, under.ideal.cost);
+    [vec![Piece::text(basis)], tables::execution_pieces(under), actions, misses].concat()
 }
 
-fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
+fn basis_piece(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
     let timing = &under.assessment.evaluation.timing;
     let row = if timing.longest_missed > 1 {
         format!(", at most {} in a row", timing.longest_missed)
@@ -118,7 +118,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
     };
     Piece::text(format!(
         "{} (task {}); {} activations, mean latency {}, {execution}, {missed}.",
-        described(closed),
+        loop_sentence(closed),
         under.run.task,
         count(timing.executed),
         time(timing.latency_ns)
@@ -127,7 +127,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> Piece {
 
 /// Margins of a loop in a sentence, for a loop without a run.
 fn margins_sentence(result: &ServoResult) -> String {
-    let closed = described(&result.closed);
+    let closed = loop_sentence(&result.closed);
     let delay = match result.margins.delay {
         DelayMargin::Never => {
             return format!(
@@ -140,7 +140,7 @@ fn margins_sentence(result: &ServoResult) -> String {
     };
     let jitter = result.margins.jitter_ns;
     let jitter = jitter.map_or(String::new(), |ns| format!(", and with any jitter of up to {}", time(ns)));
-    let poor = tables::peaked(&result.margins).filter(|_| result.margins.design_is_poor());
+    let poor = tables::peak_clause(&result.margins).filter(|_| result.margins.is_poor_design());
     let poor = poor.map_or(String::new(), |peak| format!(" By its design alone, {peak}."));
     format!("{closed} stays stable with {delay}{jitter}.{poor}")
 }
@@ -149,7 +149,7 @@ fn margins_sentence(result: &ServoResult) -> String {
 mod tests {
     use super::*;
     use jitterlab_motion::catalog;
-    use jitterlab_motion::servo::Question;
+    use jitterlab_motion::servo::SingleTaskLoop;
 
     use crate::chart::Terminal;
 
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
-        let question = Question::new(catalog::find("dc-servo", None).unwrap(), 6_000_000);
-        let mut result = ServoResult::alone(&question).unwrap();
+        let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), 6_000_000);
+        let mut result = ServoResult::without_run(&question).unwrap();
         let mut told = |delay, with_delay_ns| {
             (result.margins.delay, result.margins.with_delay_ns) = (delay, with_delay_ns);
             section(&result).text(TERMINAL).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn given_execution_times_are_answered_with_the_action_that_would_be_best() {
-        let question = Question::new(catalog::find("dc-servo", None).unwrap(), 4_000_000);
+        let question = SingleTaskLoop::new(catalog::find("dc-servo", None).unwrap(), 4_000_000);
         let result = ServoResult::under_execution(&question, "0.8h:0.5,1.2h:0.5", &[]).unwrap();
         let head = servo_verdict::head(&result).unwrap();
         let told = head.text(TERMINAL) + &section(&result).text(TERMINAL);

@@ -1,48 +1,48 @@
 //! Figures of a loop: cost of each part of the timing, and responses to references.
 
 use jitterlab_motion::servo::{
-    Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PlantOfLoops, Point, ServoLoops,
-    ServoResult,
+    Evaluation, FollowedReference, LoopAssessment, LoopDescription, PlantResult, ResponsePoint, ServoLoops,
+    ServoResult, TimingSource,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
-pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
+pub(super) fn servo_charts(result: &ServoResult) -> Vec<Chart> {
     let LoopDescription { plant, controller, .. } = &result.closed;
-    let Judged::Run(under) = &result.judged else { return Vec::new() };
-    let cost = cost(&format!("{plant} under {controller}"), &under.assessment.evaluation);
+    let TimingSource::Run(under) = &result.judged else { return Vec::new() };
+    let cost = cost_chart(&format!("{plant} under {controller}"), &under.assessment.evaluation);
     std::iter::once(cost).chain(responses(result)).collect()
 }
 
-pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
-    let of = |(plant, under): (&PlantOfLoops, &LoopAssessment)| {
-        let responses = plant_responses(plant, under);
-        std::iter::once(cost(&plant.plant, &under.evaluation)).chain(responses).collect::<Vec<_>>()
+pub(super) fn loop_charts(result: &ServoLoops) -> Vec<Chart> {
+    let of = |(plant, under): (&PlantResult, &LoopAssessment)| {
+        let responses = plant_response_charts(plant, under);
+        std::iter::once(cost_chart(&plant.plant, &under.evaluation)).chain(responses).collect::<Vec<_>>()
     };
-    result.judged().flat_map(of).collect()
+    result.assessed_plants().flat_map(of).collect()
 }
 
 pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
-    result.judged().flat_map(|(plant, under)| plant_responses(plant, under)).collect()
+    result.assessed_plants().flat_map(|(plant, under)| plant_response_charts(plant, under)).collect()
 }
 
-fn plant_responses(plant: &PlantOfLoops, under: &LoopAssessment) -> Vec<Chart> {
-    under.responses.iter().flat_map(|f| all_outputs(&plant.plant, &plant.outputs, f)).collect()
+fn plant_response_charts(plant: &PlantResult, under: &LoopAssessment) -> Vec<Chart> {
+    under.responses.iter().flat_map(|f| output_charts(&plant.plant, &plant.outputs, f)).collect()
 }
 
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
-    let Judged::Run(under) = &result.judged else { return Vec::new() };
+    let TimingSource::Run(under) = &result.judged else { return Vec::new() };
     let LoopDescription { plant, controller, outputs, .. } = &result.closed;
     let title = format!("{plant} under {controller}");
-    under.assessment.responses.iter().flat_map(|f| all_outputs(&title, outputs, f)).collect()
+    under.assessment.responses.iter().flat_map(|f| output_charts(&title, outputs, f)).collect()
 }
 
-fn all_outputs(title: &str, outputs: &[String], followed: &FollowedReference) -> Vec<Chart> {
-    outputs.iter().enumerate().map(|(i, name)| response(title, (i, name), followed)).collect()
+fn output_charts(title: &str, outputs: &[String], followed: &FollowedReference) -> Vec<Chart> {
+    outputs.iter().enumerate().map(|(i, name)| response_chart(title, (i, name), followed)).collect()
 }
 
 /// Cost of each part of the timing, up to the first with which the loop is no longer stable.
-fn cost(title: &str, found: &Evaluation) -> Chart {
+fn cost_chart(title: &str, found: &Evaluation) -> Chart {
     let loss = found.loss();
     let parts = [
         ("mean latency and execution", loss.mean_delay),
@@ -71,16 +71,16 @@ fn cost(title: &str, found: &Evaluation) -> Chart {
 }
 
 /// Response of an output, given by its number and name, to a reference.
-fn response(title: &str, (output, name): (usize, &str), response: &FollowedReference) -> Chart {
+fn response_chart(title: &str, (output, name): (usize, &str), response: &FollowedReference) -> Chart {
     let points = response.ideal_points.iter().chain(&response.recorded_points);
     let (per, unit) = time_unit(points.map(|p| p.time_s).fold(0.0, f64::max) * 1e9);
-    let at = |p: &Point| p.time_s * 1e9 / per;
-    let line = |points: &[Point], stroke, of: &dyn Fn(&Point) -> Option<f64>| {
+    let at = |p: &ResponsePoint| p.time_s * 1e9 / per;
+    let line = |points: &[ResponsePoint], stroke, of: &dyn Fn(&ResponsePoint) -> Option<f64>| {
         // A loop that ran away leaves all numbers behind.
-        let point = |p: &Point| of(p).filter(|v| v.is_finite()).map(|v| [at(p), v]);
+        let point = |p: &ResponsePoint| of(p).filter(|v| v.is_finite()).map(|v| [at(p), v]);
         Shape::Line { points: points.iter().filter_map(point).collect(), stroke }
     };
-    let value = |p: &Point| p.outputs.get(output).copied();
+    let value = |p: &ResponsePoint| p.outputs.get(output).copied();
     let (ideal, recorded) = (&response.ideal_points, &response.recorded_points);
     Chart {
         name: "step-response".into(),

@@ -1,10 +1,10 @@
 //! A loop closed in real time: tracking errors under each wake-up method and load.
 
 use jitterlab_model::{Compensation, Fitness};
-use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
+use jitterlab_motion::servo::{LiveTrial, LiveTrouble, ServoLive, TrackingError};
 
-use super::change;
-use super::servo_tables::described;
+use super::change_percent;
+use super::servo_tables::loop_sentence;
 use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Piece, Section};
@@ -18,11 +18,11 @@ impl Present for ServoLive {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces = vec![Piece::text(basis(self))];
-        pieces.extend(by_load(self).map(|(load, ways)| table(self, load, ways)));
-        pieces.push(Piece::text(EXPLAINED));
-        pieces.extend(notes(self).into_iter().map(Piece::note));
-        pieces.extend(super::notes(caveats(self)));
+        let mut pieces = vec![Piece::text(basis_sentence(self))];
+        pieces.extend(trials_by_load(self).map(|(load, ways)| load_table(self, load, ways)));
+        pieces.push(Piece::text(COLUMN_EXPLANATION));
+        pieces.extend(trouble_notes(self).into_iter().map(Piece::note));
+        pieces.extend(super::note_pieces(all_caveats(self)));
         vec![Section::new(
             "servo-live",
             "The control loop in real time",
@@ -35,15 +35,15 @@ impl Present for ServoLive {
 /// A tracking error that is off by less than this share is not worth choosing a method for.
 const ALIKE: f64 = 0.01;
 /// Explanation of the columns of the tables.
-const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
+const COLUMN_EXPLANATION: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
 /// Ways that ran as asked for under every load, each with its worst run, the best first.
-fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
-    let ranked = live.ranked();
-    let loads = by_load(live).count();
+fn worst_trial_of_each_method(live: &ServoLive) -> Vec<&LiveTrial> {
+    let ranked = live.ranked_trials();
+    let loads = trials_by_load(live).count();
     // From the worst on, so that the first run of a name is its worst.
-    let mut ways: Vec<&LiveWay> = Vec::new();
+    let mut ways: Vec<&LiveTrial> = Vec::new();
     for way in ranked.iter().rev() {
         let runs = ranked.iter().filter(|other| other.name() == way.name()).count();
         if runs >= loads && ways.iter().all(|known| known.name() != way.name()) {
@@ -56,10 +56,10 @@ fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
 
 /// The three lines: the tracking of the loop with the best way to wait, and with the worst.
 fn head(live: &ServoLive) -> Head {
-    let ways = worst_of_each(live);
-    let named = |way: &LiveWay| {
-        let what = match live.excess(way) {
-            excess if excess.is_finite() => change(excess, 2),
+    let ways = worst_trial_of_each_method(live);
+    let named = |way: &LiveTrial| {
+        let what = match live.rms_excess(way) {
+            excess if excess.is_finite() => change_percent(excess, 2),
             _ => "the loop ran away".into(),
         };
         format!("{} {what} (load {})", way.name(), way.load)
@@ -73,16 +73,19 @@ fn head(live: &ServoLive) -> Head {
             next: "the same with --way wake=nanosleep --policy other, which need no rights".into(),
         };
     };
-    let alike = ways.len() > 1 && live.excess(worst) < ALIKE;
+    let alike = ways.len() > 1 && live.rms_excess(worst) < ALIKE;
     let with = if alike { "every way to wait".into() } else { best.name() };
-    let (fitness, verdict) = match live.excess(best) {
+    let (fitness, verdict) = match live.rms_excess(best) {
         excess if excess < ALIKE => (
             Fitness::Good,
             format!("GOOD with {with}: it tracks as punctual activations do, within {:.0} %.", ALIKE * 100.0),
         ),
         excess if excess.is_finite() => (
             Fitness::Limited,
-            format!("USABLE with {with}, {} tracking error against punctual activations.", change(excess, 2)),
+            format!(
+                "USABLE with {with}, {} tracking error against punctual activations.",
+                change_percent(excess, 2)
+            ),
         ),
         _ => (Fitness::Unfit, "NOT FIT: the loop ran away with every way to wait.".into()),
     };
@@ -104,12 +107,12 @@ fn head(live: &ServoLive) -> Head {
     }
 }
 
-fn basis(live: &ServoLive) -> String {
+fn basis_sentence(live: &ServoLive) -> String {
     let references: Vec<String> = live.references.iter().map(ToString::to_string).collect();
     let due = live.each_ns / live.closed.period_ns;
     format!(
         "{}, simulated in real time; asked to follow {}. Each way {}, {} activations due; overrun skip.",
-        described(&live.closed),
+        loop_sentence(&live.closed),
         references.join(", "),
         time(live.each_ns as f64),
         count(due.unsigned_abs())
@@ -117,7 +120,7 @@ fn basis(live: &ServoLive) -> String {
 }
 
 /// The ways under the same load, and the load.
-fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
+fn trials_by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveTrial])> {
     live.ways.chunk_by(|a, b| a.asked_loads == b.asked_loads).map(|ways| {
         let load = ways.first().map(|way| way.asked_loads.join(", ")).filter(|load| !load.is_empty());
         (format!("load {}; latencies in µs", load.unwrap_or_else(|| "none".into())), ways)
@@ -125,15 +128,15 @@ fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
 }
 
 /// Ways that did not run as asked for, and a note if the latencies are too small for this loop to feel.
-fn notes(live: &ServoLive) -> Vec<String> {
-    let trouble = |way: &LiveWay| {
+fn trouble_notes(live: &ServoLive) -> Vec<String> {
+    let trouble = |way: &LiveTrial| {
         let why = match way.trouble.as_ref()? {
             LiveTrouble::Impossible { why } | LiveTrouble::Stopped { why } => why.clone(),
             LiveTrouble::Refused { why, remedy } => format!("{why}; {remedy}"),
         };
         Some(format!("(!) {}: {why}", way.name()))
     };
-    let small = live.hardly_late_ns().map(|worst| {
+    let small = live.negligible_latency_ns().map(|worst| {
         format!(
             "The largest latency of all was {}, small against the period: this loop cannot feel it.",
             time(worst as f64)
@@ -143,25 +146,27 @@ fn notes(live: &ServoLive) -> Vec<String> {
 }
 
 /// Caveats of all ways, then those of the worst way alone.
-fn caveats(live: &ServoLive) -> Vec<String> {
+fn all_caveats(live: &ServoLive) -> Vec<String> {
     let (all, own) = live.caveats();
-    let worst = live.ranked().last().map_or(String::new(), |w| format!("{} under load {}", w.name(), w.load));
-    let own = super::clauses(own).into_iter().map(|clause| format!("{worst}: {clause}"));
-    super::clauses(all).into_iter().chain(own).collect()
+    let worst =
+        live.ranked_trials().last().map_or(String::new(), |w| format!("{} under load {}", w.name(), w.load));
+    let own = super::caveat_clauses(own).into_iter().map(|clause| format!("{worst}: {clause}"));
+    super::caveat_clauses(all).into_iter().chain(own).collect()
 }
 
 /// The ways under one load next to punctual activations: latencies, errors, and the worst output's excess.
-fn table(live: &ServoLive, load: String, ways: &[LiveWay]) -> Piece {
+fn load_table(live: &ServoLive, load: String, ways: &[LiveTrial]) -> Piece {
     let outputs = 0..live.closed.outputs.len();
     let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| -> Vec<String> {
-        let cell = |o: usize| errors.get(o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error));
+        let cell =
+            |o: usize| errors.get(o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error_text));
         let first = std::iter::once(name).chain(before);
         first.chain(outputs.clone().flat_map(cell)).chain([worse]).collect()
     };
     let mut header: Vec<String> = ["", "mean", "max", "missed"].map(str::to_owned).to_vec();
     header.extend(live.closed.outputs.iter().flat_map(|name| [format!("{name} rms"), "max".into()]));
     header.push("worse".to_owned());
-    let of_way = |way: &LiveWay| {
+    let of_way = |way: &LiveTrial| {
         // A compensated method is listed under its own name, behind its compensation.
         let name = match way.compensation {
             Compensation::None => way.wake.to_string(),
@@ -172,9 +177,9 @@ fn table(live: &ServoLive, load: String, ways: &[LiveWay]) -> Piece {
             way.max_latency_ns.map_or("-".into(), |ns| microseconds(ns as f64)),
             way.missed.map_or("-".into(), count),
         ];
-        let worse = match live.excess(way) {
+        let worse = match live.rms_excess(way) {
             _ if way.trouble.is_some() => "(!)".into(),
-            excess if excess.is_finite() => change(excess, 2),
+            excess if excess.is_finite() => change_percent(excess, 2),
             _ => "ran away".into(),
         };
         row(name, before, &way.errors, worse)
@@ -190,7 +195,7 @@ fn microseconds(ns: f64) -> String {
 }
 
 /// An error, or its order of magnitude where the loop ran away.
-fn error(value: f64) -> String {
+fn error_text(value: f64) -> String {
     if value.abs() < 1e3 { format!("{value:.4}") } else { format!("{value:.0e}") }
 }
 
@@ -204,9 +209,9 @@ mod tests {
 
     const WIDTH: usize = 80;
 
-    fn way(wake: &str, factor: f64, trouble: Option<&str>) -> LiveWay {
+    fn way(wake: &str, factor: f64, trouble: Option<&str>) -> LiveTrial {
         let (method, compensation) = wake.split_once(' ').unwrap_or((wake, "none"));
-        LiveWay {
+        LiveTrial {
             wake: method.parse().unwrap(),
             compensation: compensation.parse().unwrap(),
             asked_loads: vec!["cpu:1".into()],
@@ -225,7 +230,7 @@ mod tests {
         }
     }
 
-    fn shown(outputs: [&str; 2], ways: &[LiveWay]) -> String {
+    fn shown(outputs: [&str; 2], ways: &[LiveTrial]) -> String {
         let live = ServoLive {
             closed: LoopDescription {
                 plant: "Jiwy".into(),
@@ -299,7 +304,7 @@ mod tests {
     #[test]
     fn ways_are_ranked_by_their_worst_load_and_only_where_they_ran_under_all() {
         let loaded =
-            |way: LiveWay| LiveWay { asked_loads: vec!["disk:1".into()], load: "disk:1".into(), ..way };
+            |way: LiveTrial| LiveTrial { asked_loads: vec!["disk:1".into()], load: "disk:1".into(), ..way };
         let ways = [
             way("nanosleep", 1.0, None),
             way("spin", 1.05, None),

@@ -1,8 +1,8 @@
 //! Several loops of one run: the joint effect of each plant's tasks.
 
-use jitterlab_motion::servo::{LoopAssessment, PlantOfLoops, ServoLoops, TaskOfLoops};
+use jitterlab_motion::servo::{LoopAssessment, PlantResult, ServoLoops, TaskSummary};
 
-use super::servo_verdict::{deciding, reason, sentence};
+use super::servo_verdict::{deciding_reason, reason_clause, verdict_sentence};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
 use crate::document::Present;
 use crate::head::Head;
@@ -17,10 +17,10 @@ impl Present for ServoLoops {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = given(self).into_iter().collect();
-        pieces.extend(self.plants.iter().flat_map(of_plant));
-        pieces.extend(self.run.iter().flat_map(|run| super::notes(super::of_run(run))));
-        pieces.extend(servo_charts::of_loops(self).into_iter().map(Piece::Figure));
+        let mut pieces: Vec<Piece> = given_times_piece(self).into_iter().collect();
+        pieces.extend(self.plants.iter().flat_map(plant_pieces));
+        pieces.extend(self.run.iter().flat_map(|run| super::note_pieces(super::run_caveats(run))));
+        pieces.extend(servo_charts::loop_charts(self).into_iter().map(Piece::Figure));
         vec![Section::new(
             "servo",
             "What it does to the control loops",
@@ -30,7 +30,7 @@ impl Present for ServoLoops {
     }
 }
 
-fn loops(task: &TaskOfLoops) -> String {
+fn loop_names(task: &TaskSummary) -> String {
     let named = task.loops.iter().map(|l| match &l.name {
         Some(name) => format!("{name} ({})", l.controller),
         None => l.controller.clone(),
@@ -38,22 +38,23 @@ fn loops(task: &TaskOfLoops) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-fn described(plant: &PlantOfLoops) -> String {
-    let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loops(t), exact(t.period_ns)));
+fn plant_sentence(plant: &PlantResult) -> String {
+    let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loop_names(t), exact(t.period_ns)));
     format!("{}: {}", plant.plant, tasks.collect::<Vec<_>>().join("; "))
 }
 
 /// The three lines; none without a run.
 fn head(result: &ServoLoops) -> Option<Head> {
     use jitterlab_model::Fitness;
-    let (plant, under) = result.worst()?;
+    let (plant, under) = result.worst_plant()?;
     let fitness = under.verdict.fitness;
     let several = if result.plants.len() > 1 { "the worst of the plants" } else { "the plant" };
     let with = if result.run.is_none() { "with these times" } else { "on this machine" };
-    let verdict = sentence(&under.verdict, &plant.plant, ["the loops of ", "its loops", with]);
-    let deciding =
-        deciding(&under.verdict.sides).map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
-    let number = format!("For {several}, {deciding}.{}", super::timing_alone(result.run.as_ref(), fitness));
+    let verdict = verdict_sentence(&under.verdict, &plant.plant, ["the loops of ", "its loops", with]);
+    let deciding = deciding_reason(&under.verdict.sides)
+        .map_or(String::new(), |s| reason_clause(s, Some(&under.evaluation)));
+    let number =
+        format!("For {several}, {deciding}.{}", super::timing_alone_sentence(result.run.as_ref(), fitness));
     let alone = plant.tasks.iter().filter_map(|t| Some((t.alone?, t)));
     let next = match (alone.max_by(|a, b| a.0.total_cmp(&b.0)), fitness) {
         (_, Fitness::Good) if result.run.is_none() => {
@@ -75,36 +76,36 @@ fn head(result: &ServoLoops) -> Option<Head> {
 }
 
 /// A plant: its cost, what its tasks stand, and its evidence, folded.
-fn of_plant(plant: &PlantOfLoops) -> Vec<Piece> {
-    let mut pieces = vec![Piece::text(format!("{}.", described(plant)))];
+fn plant_pieces(plant: &PlantResult) -> Vec<Piece> {
+    let mut pieces = vec![Piece::text(format!("{}.", plant_sentence(plant)))];
     let Some(under) = &plant.under else {
-        let cost = tables::cost(plant.ideal.cost);
+        let cost = tables::cost_text(plant.ideal.cost);
         pieces.push(Piece::text(format!("Punctual and with no work to do it costs {cost}.")));
-        return [pieces, tasks(plant)].concat();
+        return [pieces, task_table(plant)].concat();
     };
-    pieces.extend(tables::costs(&under.evaluation));
-    pieces.extend(tables::misses(&under.misses));
-    pieces.extend(tasks(plant));
-    pieces.extend(servo_redesign::pieces(&under.redesigns));
-    let mut details = actions(under);
-    details.extend(tables::misses(&under.misses_seen));
-    details.extend(shown(plant, under));
+    pieces.extend(tables::cost_table(&under.evaluation));
+    pieces.extend(tables::miss_sentences(&under.misses));
+    pieces.extend(task_table(plant));
+    pieces.extend(servo_redesign::redesign_pieces(&under.redesigns));
+    let mut details = action_table(under);
+    details.extend(tables::miss_sentences(&under.misses_seen));
+    details.extend(proof_basis(plant, under));
     let caption = "What the outer loops are asked to follow, through the worst event";
-    details.extend(tables::followed(caption, &under.responses));
+    details.extend(tables::reference_table(caption, &under.responses));
     pieces.push(Piece::details(format!("{}: overrun actions and responses", plant.plant), details));
     pieces
 }
 
-fn actions(under: &LoopAssessment) -> Vec<Piece> {
+fn action_table(under: &LoopAssessment) -> Vec<Piece> {
     let note = "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after \
                 a late job is not among them: tasks of several periods would never be due together again.";
-    let mut pieces = tables::actions(&under.actions, under.evaluation.ideal.cost);
+    let mut pieces = tables::action_table(&under.actions, under.evaluation.ideal.cost);
     pieces.push(Piece::text(note));
     pieces
 }
 
 /// Jobs that the proofs are about, and the meaning of a missed one.
-fn shown(plant: &PlantOfLoops, under: &LoopAssessment) -> Option<Piece> {
+fn proof_basis(plant: &PlantResult, under: &LoopAssessment) -> Option<Piece> {
     let missed = if plant.tasks.len() > 1 {
         "missed where any of these tasks writes less often than it is due"
     } else {
@@ -120,7 +121,7 @@ fn shown(plant: &PlantOfLoops, under: &LoopAssessment) -> Option<Piece> {
     })
 }
 
-fn given(result: &ServoLoops) -> Option<Piece> {
+fn given_times_piece(result: &ServoLoops) -> Option<Piece> {
     let tasks =
         result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
     let said = format!(
@@ -132,7 +133,7 @@ fn given(result: &ServoLoops) -> Option<Piece> {
 }
 
 /// Each task: its timing, its cost alone, its margin.
-fn tasks(plant: &PlantOfLoops) -> Vec<Piece> {
+fn task_table(plant: &PlantResult) -> Vec<Piece> {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;
     let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, tolerated)| {
@@ -141,7 +142,7 @@ fn tasks(plant: &PlantOfLoops) -> Vec<Piece> {
             row.push(time(timing.latency_ns + timing.execution_ns));
             row.push(time(timing.worst_response_ns as f64));
             row.push(count(timing.missed));
-            row.push(task.alone.map_or("-".into(), |cost| tables::against(cost, ideal)));
+            row.push(task.alone.map_or("-".into(), |cost| tables::change_against(cost, ideal)));
         }
         row.push(tolerated.map_or("its period".into(), |ns| time(ns as f64)));
         row

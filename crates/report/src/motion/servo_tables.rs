@@ -1,20 +1,20 @@
 //! The tables behind a verdict on a loop.
 
 use jitterlab_motion::servo::{
-    ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopMargins, LoopUnderExecution, Margins, MissedJobs, MissedOutput, OverrunAction, POOR_PEAK, Remedy,
-    RemedyKind, Stability, Stationary, UnderMisses, VelocityError,
+    ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, LoopDescription,
+    LoopMargins, LoopUnderExecution, Margins, MissedJobs, MissedOutput, OverrunAction, OverrunPolicy,
+    POOR_PEAK, Remedy, RemedyKind, Stability, StabilityUnderMisses, Stationary, VelocityError,
 };
 
-use super::{change, percent, said};
+use super::{change_percent, paragraphs, percent};
 use crate::section::{Cell, Piece};
 use crate::words::{exact, share, time};
 
-pub(super) fn described(closed: &LoopDescription) -> String {
+pub(super) fn loop_sentence(closed: &LoopDescription) -> String {
     format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
 
-pub(super) fn cost(value: f64) -> String {
+pub(super) fn cost_text(value: f64) -> String {
     match value {
         v if !v.is_finite() => "unstable".into(),
         v if v.abs() < 0.01 => format!("{v:.5e}"),
@@ -22,14 +22,14 @@ pub(super) fn cost(value: f64) -> String {
     }
 }
 
-pub(super) fn against(value: f64, ideal: f64) -> String {
-    if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
+pub(super) fn change_against(value: f64, ideal: f64) -> String {
+    if value.is_finite() { change_percent(value / ideal - 1.0, 4) } else { "-".into() }
 }
 
-pub(super) fn costs(found: &Evaluation) -> Vec<Piece> {
+pub(super) fn cost_table(found: &Evaluation) -> Vec<Piece> {
     let ideal = found.ideal.cost;
     let row = |(name, s): (&str, &Stationary)| {
-        vec![name.to_owned(), cost(s.cost), against(s.cost, ideal), radius(s)]
+        vec![name.to_owned(), cost_text(s.cost), change_against(s.cost, ideal), radius_text(s)]
     };
     let rows = [
         ("ideal timing", &found.ideal),
@@ -45,25 +45,25 @@ pub(super) fn costs(found: &Evaluation) -> Vec<Piece> {
     };
     let mut clauses = vec![
         format!("the run itself is followed event by event; its radius is that of cycles {memory}"),
-        certainty(found),
+        certainty_clause(found),
     ];
     let along = found.along.cost;
-    clauses.extend(found.along.worst().filter(|w| w.cost > 1.5 * along).map(|worst| {
+    clauses.extend(found.along.worst_stretch().filter(|w| w.cost > 1.5 * along).map(|worst| {
         format!("its worst stretch, at {:.2} s, cost {:.1} times the mean", worst.from_s, worst.cost / along)
     }));
     let header = ["mean cost", "cost", "against ideal", "radius"];
     let table = Piece::table(RADIUS, &header, rows.map(row));
-    std::iter::once(table).chain(said(clauses)).collect()
+    std::iter::once(table).chain(paragraphs(clauses)).collect()
 }
 
 /// Caption of tables with a radius.
 const RADIUS: &str = "Mean-square stable while the radius, per period, is below 1";
 
-fn radius(s: &Stationary) -> String {
+fn radius_text(s: &Stationary) -> String {
     format!("{:.5}", s.radius_per_period)
 }
 
-fn certainty(found: &Evaluation) -> String {
+fn certainty_clause(found: &Evaluation) -> String {
     let share = |cost: f64| percent(cost / found.ideal.cost - 1.0);
     match (&found.stability, found.cost_interval) {
         (Stability::Stable, Some(i)) => {
@@ -72,14 +72,14 @@ fn certainty(found: &Evaluation) -> String {
         (Stability::Stable, None) => "the run is too short for an interval of its cost".into(),
         _ => format!(
             "along the run it cost {}, which proves nothing here: a finite run always has a cost, and it grows with the run's length",
-            cost(found.along.cost)
+            cost_text(found.along.cost)
         ),
     }
 }
 
-pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
+pub(super) fn action_table(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
     let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
-        vec![action(*a), a.to_string(), cost(s.cost), against(s.cost, ideal), radius(s)]
+        vec![action_text(*a), a.to_string(), cost_text(s.cost), change_against(s.cost, ideal), radius_text(s)]
     });
     let header = ["when a job overruns its period", "action", "cost", "against ideal", "radius"];
     let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
@@ -87,24 +87,24 @@ pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> Vec<Piece> {
         let sure = percent(half);
         format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence")
     });
-    std::iter::once(Piece::table("", &header, rows)).chain(said(widest)).collect()
+    std::iter::once(Piece::table("", &header, rows)).chain(paragraphs(widest)).collect()
 }
 
-pub(super) fn action(action: OverrunAction) -> String {
-    match (action.late, action.without) {
-        (Late::Skip, MissedOutput::Hold) => "finish it, skip what it missed",
-        (Late::Skip, MissedOutput::Zero) => "the same, output zero meanwhile",
-        (Late::Skip, MissedOutput::Predict) => "the same, output predicted",
-        (Late::CatchUp, _) => "finish it, then serve all",
-        (Late::RePhase, _) => "finish it, restart the grid",
-        (Late::Kill, MissedOutput::Hold) => "kill it, hold the output",
-        (Late::Kill, MissedOutput::Zero) => "kill it, output zero",
-        (Late::Kill, MissedOutput::Predict) => "kill it, predict the output",
+pub(super) fn action_text(action: OverrunAction) -> String {
+    match (action.policy, action.missed_output) {
+        (OverrunPolicy::Skip, MissedOutput::Hold) => "finish it, skip what it missed",
+        (OverrunPolicy::Skip, MissedOutput::Zero) => "the same, output zero meanwhile",
+        (OverrunPolicy::Skip, MissedOutput::Predict) => "the same, output predicted",
+        (OverrunPolicy::CatchUp, _) => "finish it, then serve all",
+        (OverrunPolicy::RePhase, _) => "finish it, restart the grid",
+        (OverrunPolicy::Kill, MissedOutput::Hold) => "kill it, hold the output",
+        (OverrunPolicy::Kill, MissedOutput::Zero) => "kill it, output zero",
+        (OverrunPolicy::Kill, MissedOutput::Predict) => "kill it, predict the output",
     }
     .into()
 }
 
-pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Vec<Piece> {
+pub(super) fn miss_sentences<'a>(all: impl IntoIterator<Item = &'a StabilityUnderMisses>) -> Vec<Piece> {
     let clauses = all.into_iter().map(|under| {
         let (m, k) = (under.at_most.misses, under.at_most.of);
         let missed = match under.missed {
@@ -137,17 +137,17 @@ pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Vec<
             Guarantee::Undecided => format!("undecided under {what} ({between})"),
         }
     });
-    said(clauses).collect()
+    paragraphs(clauses).collect()
 }
 
 /// The margins in a table, and those against delay and jitter.
-pub(super) fn margins(margins: &Margins) -> Vec<Piece> {
+pub(super) fn margin_pieces(margins: &Margins) -> Vec<Piece> {
     let mut rows = Vec::new();
     for channel in &margins.channels {
-        rows.extend(crossed(channel.name.clone(), channel.punctual.as_ref()));
+        rows.extend(crossover_rows(channel.name.clone(), channel.punctual.as_ref()));
         if margins.with_delay_ns > 0 {
             let name = format!("{}, with {}", channel.name, time(margins.with_delay_ns as f64));
-            rows.extend(crossed(name, channel.delayed.as_ref()));
+            rows.extend(crossover_rows(name, channel.delayed.as_ref()));
         }
     }
     let header = ["gain one at", "rad/s", "phase margin", "gain up to", "down to", "peak"];
@@ -166,14 +166,14 @@ pub(super) fn margins(margins: &Margins) -> Vec<Piece> {
         || "only for one input, one output and an output controller".into(),
         |ns| format!("{}, stable for every sequence of delays up to that{on_top}", time(ns)),
     );
-    let peak = peaked(margins).map(|peak| format!("{peak} (the peak of 1/(1 + L))"));
+    let peak = peak_clause(margins).map(|peak| format!("{peak} (the peak of 1/(1 + L))"));
     let facts = [("delay margin", delay), ("jitter margin", jitter)];
     let table = Piece::table("", &header, rows);
-    std::iter::once(table).chain(said(peak)).chain([Piece::facts("", facts)]).collect()
+    std::iter::once(table).chain(paragraphs(peak)).chain([Piece::facts("", facts)]).collect()
 }
 
 /// A row for each crossover of a loop, the first with its other margins.
-fn crossed(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<String>> {
+fn crossover_rows(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<String>> {
     let Some(found) = loop_margins else {
         return vec![[name, "unstable".into()].into_iter().chain(vec![String::new(); 4]).collect()];
     };
@@ -195,10 +195,10 @@ fn crossed(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<String>>
 }
 
 /// Amplification of a loop by its design, with a verdict on it.
-pub(super) fn peaked(margins: &Margins) -> Option<String> {
+pub(super) fn peak_clause(margins: &Margins) -> Option<String> {
     let (name, peak, w) = margins.peak()?;
     let name = if margins.channels.len() > 1 { format!("of {name}, ") } else { String::new() };
-    let bad = if margins.design_is_poor() {
+    let bad = if margins.is_poor_design() {
         format!("above {POOR_PEAK} the design is the problem, not the computer")
     } else {
         "up to 2 is good".into()
@@ -206,7 +206,7 @@ pub(super) fn peaked(margins: &Margins) -> Option<String> {
     Some(format!("{name}a disturbance of {w:.1} rad/s comes through {peak:.2} times as large: {bad}"))
 }
 
-pub(super) fn velocity(error: &VelocityError) -> Piece {
+pub(super) fn velocity_piece(error: &VelocityError) -> Piece {
     Piece::text(format!(
         "A velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
          worst {:.2} %; with the measured interval by nothing.",
@@ -215,19 +215,19 @@ pub(super) fn velocity(error: &VelocityError) -> Piece {
     ))
 }
 
-pub(super) fn remedies(remedies: &[Remedy]) -> Option<Piece> {
+pub(super) fn remedy_table(remedies: &[Remedy]) -> Option<Piece> {
     let rows = remedies.iter().map(|r| {
         let change = match (r.cost.is_finite(), r.instead_of.is_finite()) {
-            (true, true) => change(r.cost / r.instead_of - 1.0, 4),
+            (true, true) => change_percent(r.cost / r.instead_of - 1.0, 4),
             (true, false) => "stable".into(),
             (false, _) => "unstable".into(),
         };
-        vec![remedy(r.remedy), change]
+        vec![remedy_text(r.remedy), change]
     });
     (!remedies.is_empty()).then(|| Piece::table("", &["what would change the cost", "by"], rows))
 }
 
-pub(super) fn remedy(remedy: RemedyKind) -> String {
+pub(super) fn remedy_text(remedy: RemedyKind) -> String {
     match remedy {
         RemedyKind::DesignForDelay { .. } => "design the controller for the mean delay".into(),
         RemedyKind::MeasuredInterval => "compute with the measured interval, not the nominal period".into(),
@@ -239,7 +239,7 @@ pub(super) fn remedy(remedy: RemedyKind) -> String {
     }
 }
 
-pub(super) fn followed(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
+pub(super) fn reference_table(caption: &str, responses: &[FollowedReference]) -> Option<Piece> {
     let number = |value: f64| Cell::Text(format!("{value:.4}"));
     let rows = responses.iter().map(|of| {
         let errors = [of.recorded.rms_error, of.recorded.max_error, of.ideal.rms_error, of.ideal.max_error];
@@ -250,24 +250,24 @@ pub(super) fn followed(caption: &str, responses: &[FollowedReference]) -> Option
 }
 
 /// The cost under constant delays, for a loop without a run; the first is the one compared with.
-pub(super) fn delays(rows: &[DelayCost]) -> Piece {
+pub(super) fn delay_table(rows: &[DelayCost]) -> Piece {
     let ideal = rows.first().map_or(f64::NAN, |r| r.cost);
-    let rows = rows.iter().map(|r| vec![exact(r.delay_ns), cost(r.cost), against(r.cost, ideal)]);
+    let rows = rows.iter().map(|r| vec![exact(r.delay_ns), cost_text(r.cost), change_against(r.cost, ideal)]);
     Piece::table("", &["constant delay", "cost", "against none"], rows)
 }
 
-pub(super) fn execution(under: &LoopUnderExecution) -> Vec<Piece> {
+pub(super) fn execution_pieces(under: &LoopUnderExecution) -> Vec<Piece> {
     let s = &under.stationary;
     let facts = [
-        ("mean cost", cost(s.cost)),
-        ("with no work to do", cost(under.ideal.cost)),
+        ("mean cost", cost_text(s.cost)),
+        ("with no work to do", cost_text(under.ideal.cost)),
         ("spectral radius of a job", format!("{:.9}", s.spectral_radius)),
         ("spectral radius per period", format!("{:.9}", s.radius_per_period)),
         ("mean interval of jobs, periods", format!("{:.6}", s.interval_periods)),
     ];
     let drawn = under.cost_interval.map(|i| {
         let drawn = "a job that catches up depends on those before: times were drawn by their shares, and the loop followed along";
-        format!("{drawn}; its cost is {} to {} with 95 % confidence", cost(i.low), cost(i.high))
+        format!("{drawn}; its cost is {} to {} with 95 % confidence", cost_text(i.low), cost_text(i.high))
     });
-    std::iter::once(Piece::facts("In the mean square", facts)).chain(said(drawn)).collect()
+    std::iter::once(Piece::facts("In the mean square", facts)).chain(paragraphs(drawn)).collect()
 }

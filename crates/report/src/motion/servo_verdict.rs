@@ -3,12 +3,12 @@
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
-    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopUnderExecution, LoopUnderRun, Loss,
-    Reference, ServoResult, Side, Verdict,
+    ActionCost, Evaluation, GradedReason, Guarantee, Interval, LoopUnderExecution, LoopUnderRun, LoopVerdict,
+    Loss, Reference, ServoResult, TimingSource, VerdictReason,
 };
 
-use super::servo_tables::{self as tables, action, described, remedy};
-use super::{percent, timing_alone};
+use super::servo_tables::{self as tables, action_text, loop_sentence, remedy_text};
+use super::{percent, timing_alone_sentence};
 use crate::head::{Head, verdict_word};
 use crate::words::{capitalize, time};
 
@@ -16,7 +16,7 @@ use crate::words::{capitalize, time};
 const WORTHWHILE: f64 = 0.01;
 
 /// `2 to 3 %`, of an interval of shares.
-fn between(interval: Interval) -> String {
+fn interval_text(interval: Interval) -> String {
     let low = percent(interval.low);
     let low = low.trim_end_matches(" %");
     if interval.high.is_finite() {
@@ -28,30 +28,30 @@ fn between(interval: Interval) -> String {
 
 /// The three lines: the verdict on closing the loop, the deciding side, the next step.
 pub(crate) fn head(result: &ServoResult) -> Option<Head> {
-    let closed = described(&result.closed);
+    let closed = loop_sentence(&result.closed);
     let verdict = result.verdict()?;
     let (found, next) = match &result.judged {
-        Judged::Run(under) => {
+        TimingSource::Run(under) => {
             let found = &under.assessment;
-            let next = match tables::peaked(&result.margins) {
-                Some(peak) if result.margins.design_is_poor() && verdict.fitness != Fitness::CannotTell => {
+            let next = match tables::peak_clause(&result.margins) {
+                Some(peak) if result.margins.is_poor_design() && verdict.fitness != Fitness::CannotTell => {
                     format!("--redesign, or other gains: {peak}")
                 }
-                _ => next(under, result.closed.period_ns),
+                _ => next_step(under, result.closed.period_ns),
             };
             (Some(&found.evaluation), next)
         }
-        Judged::Execution(under) => (None, after_execution(under)),
-        Judged::ConstantDelays { .. } => return None,
+        TimingSource::Execution(under) => (None, next_after_execution(under)),
+        TimingSource::ConstantDelays { .. } => return None,
     };
     let with = match &result.judged {
-        Judged::Execution(_) => "with these times",
+        TimingSource::Execution(_) => "with these times",
         _ => "on this machine",
     };
-    let sentence = sentence(verdict, &closed, ["", "this loop", with]);
-    let deciding = deciding(&verdict.sides).map_or(String::new(), |side| reason(side, found));
+    let sentence = verdict_sentence(verdict, &closed, ["", "this loop", with]);
+    let deciding = deciding_reason(&verdict.sides).map_or(String::new(), |side| reason_clause(side, found));
     let run = match &result.judged {
-        Judged::Run(under) => Some(&under.run),
+        TimingSource::Run(under) => Some(&under.run),
         _ => None,
     };
     let only_starts = run.is_some_and(|run| run.unknown.contains(&Gap::Execution));
@@ -61,69 +61,69 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         _ if only_starts => "As far as its starts go (how long its jobs work is unknown), ",
         _ => "",
     };
-    let number = format!("{so_far}{deciding}.{}", timing_alone(run, verdict.fitness));
+    let number = format!("{so_far}{deciding}.{}", timing_alone_sentence(run, verdict.fitness));
     Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capitalize(&number), next })
 }
 
 /// The verdict on a plant in a sentence, with what was asked for; words before and behind its name, and a cause.
-pub(super) fn sentence(verdict: &Verdict, name: &str, [of, loops, with]: [&str; 3]) -> String {
+pub(super) fn verdict_sentence(verdict: &LoopVerdict, name: &str, [of, loops, with]: [&str; 3]) -> String {
     let (fit, sides) = (verdict_word(verdict.fitness), &verdict.sides);
     let sentence = match verdict.fitness {
         Fitness::Good => format!("{fit} for {name}."),
-        _ if is_asked(sides.first()) => format!("{fit} for {name}."),
+        _ if is_about_requested_misses(sides.first()) => format!("{fit} for {name}."),
         Fitness::Limited => format!("{fit}: {of}{name} can be closed, and it costs something."),
-        Fitness::CannotTell => format!("{fit} for {name}: {}.", not_known(sides, loops)),
+        Fitness::CannotTell => format!("{fit} for {name}: {}.", unknown_clause(sides, loops)),
         Fitness::Unfit => format!("{fit}: do not close {of}{name} {with}."),
     };
-    sentence + &asked(sides)
+    sentence + &requested_guarantees(sides)
 }
 
 /// True if a side is about misses that were asked for.
-fn is_asked(side: Option<&Side>) -> bool {
-    side.is_some_and(|side| matches!(side.judgement, Judgement::MissesAskedFor { .. }))
+fn is_about_requested_misses(side: Option<&GradedReason>) -> bool {
+    side.is_some_and(|side| matches!(side.judgement, VerdictReason::MissesAskedFor { .. }))
 }
 
 /// The side that decides about the timing.
-pub(super) fn deciding(sides: &[Side]) -> Option<&Side> {
-    sides.iter().find(|side| !is_asked(Some(side)))
+pub(super) fn deciding_reason(sides: &[GradedReason]) -> Option<&GradedReason> {
+    sides.iter().find(|side| !is_about_requested_misses(Some(side)))
 }
 
 /// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
-fn asked(sides: &[Side]) -> String {
-    let of_asked = sides.iter().filter(|side| is_asked(Some(side)));
-    of_asked.map(|side| format!(" {}.", capitalize(&reason(side, None)))).collect()
+fn requested_guarantees(sides: &[GradedReason]) -> String {
+    let of_asked = sides.iter().filter(|side| is_about_requested_misses(Some(side)));
+    of_asked.map(|side| format!(" {}.", capitalize(&reason_clause(side, None)))).collect()
 }
 
-fn not_known(sides: &[Side], loops: &str) -> String {
+fn unknown_clause(sides: &[GradedReason], loops: &str) -> String {
     match sides.first().map(|side| side.judgement) {
-        Some(Judgement::MissesAskedFor { .. }) => "a guarantee that was asked for is not proved".into(),
-        Some(Judgement::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
+        Some(VerdictReason::MissesAskedFor { .. }) => "a guarantee that was asked for is not proved".into(),
+        Some(VerdictReason::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
         _ => format!("the run is too short for {loops}"),
     }
 }
 
-pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
+pub(super) fn reason_clause(side: &GradedReason, found: Option<&Evaluation>) -> String {
     match side.judgement {
-        Judgement::Unstable { radius_per_period } => {
-            let cause = found.map_or(String::new(), |found| format!("; {}", cause(found)));
+        VerdictReason::Unstable { radius_per_period } => {
+            let cause = found.map_or(String::new(), |found| format!("; {}", instability_cause(found)));
             format!(
                 "with this timing it is NOT stable in the mean square (a disturbance changes by the factor {:.4} in each \
                  period){cause}",
                 radius_per_period.sqrt()
             )
         }
-        Judgement::StabilityUnknown { again: 0, .. } => {
+        VerdictReason::StabilityUnknown { again: 0, .. } => {
             "the more cycles are taken together, the more a disturbance grows".into()
         }
-        Judgement::StabilityUnknown { cycles, came, again } => {
+        VerdictReason::StabilityUnknown { cycles, came, again } => {
             let row = if cycles == 1 { "a late cycle".into() } else { format!("a row of {cycles} cycles") };
             format!(
                 "{row} makes a disturbance grow, and came again at once {again} times of {came}: that it does not come \
                  so for longer is not known"
             )
         }
-        Judgement::Cost { loss, interval } => cost(loss, interval, found.map(Evaluation::loss)),
-        Judgement::Delay { worst_ns, mean_ns, margin_ns } => {
+        VerdictReason::Cost { loss, interval } => cost_clause(loss, interval, found.map(Evaluation::loss)),
+        VerdictReason::Delay { worst_ns, mean_ns, margin_ns } => {
             let margin = margin_ns.map_or("any delay".into(), |ns| format!("a delay of {}", time(ns as f64)));
             let mean = time(mean_ns as f64);
             match side.fitness {
@@ -136,13 +136,13 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 ),
             }
         }
-        Judgement::Jitter { jitter_ns, margin_ns } => format!(
+        VerdictReason::Jitter { jitter_ns, margin_ns } => format!(
             "its outputs vary by {}, and {} {}, whatever their order",
             time(jitter_ns as f64),
             if jitter_ns <= margin_ns { "it is stable with up to" } else { "it is proved stable only up to" },
             time(margin_ns as f64)
         ),
-        Judgement::Misses { seen, guarantee } => format!(
+        VerdictReason::Misses { seen, guarantee } => format!(
             "up to {} of {} periods in a row had no output, and {}",
             seen.misses,
             seen.of,
@@ -154,7 +154,7 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 Guarantee::Undecided => "that it is stable under any such sequence is not proved",
             }
         ),
-        Judgement::MissesAskedFor { at_most, guarantee, growth } => {
+        VerdictReason::MissesAskedFor { at_most, guarantee, growth } => {
             let under = format!("at most {} of any {} periods missed", at_most.misses, at_most.of);
             match guarantee {
                 Guarantee::Stable => format!("it is PROVED stable with {under}"),
@@ -167,31 +167,34 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 Guarantee::Undecided => format!("whether it is stable with {under} is not proved"),
             }
         }
-        Judgement::Event { reference, of_error } => {
+        VerdictReason::Event { reference, of_error } => {
             let how = if of_error.is_finite() { percent(of_error) } else { "any share".into() };
-            format!("the worst event moves it by {how} of the error that {} has anyway", followed(reference))
+            format!(
+                "the worst event moves it by {how} of the error that {} has anyway",
+                reference_name(reference)
+            )
         }
     }
 }
 
-fn followed(reference: Reference) -> String {
+fn reference_name(reference: Reference) -> String {
     match reference {
         Reference::Move { time_ns, .. } => format!("a move of {}", time(time_ns as f64)),
         other => other.to_string(),
     }
 }
 
-fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
-    if interval.is_some_and(|i| i.holds(0.0)) || loss.abs() < 1e-4 {
+fn cost_clause(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
+    if interval.is_some_and(|i| i.contains(0.0)) || loss.abs() < 1e-4 {
         let within = interval.map_or(String::new(), |i| match i.low.abs().max(i.high.abs()) {
             most if most < 1e-4 => " (its cost changes by less than 0.01 %)".into(),
-            _ => format!(" (its cost changes by {})", between(i)),
+            _ => format!(" (its cost changes by {})", interval_text(i)),
         });
         return format!("this timing has no measurable effect on the loop{within}");
     }
     // Constant timing has the same cost in every run.
     let sure = interval.filter(|i| percent(i.low) != percent(i.high));
-    let sure = sure.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
+    let sure = sure.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", interval_text(i)));
     if loss < 0.0 {
         return format!(
             "this timing happens to make the loop {} better than ideal timing{sure}",
@@ -215,7 +218,7 @@ fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
     format!("{text}; {most} is {what}")
 }
 
-fn cause(found: &Evaluation) -> &'static str {
+fn instability_cause(found: &Evaluation) -> &'static str {
     match () {
         () if !found.mean_delay.is_stable() => "its mean delay alone is too much",
         () if !found.jitter.is_stable() => "its jitter is too much",
@@ -224,20 +227,22 @@ fn cause(found: &Evaluation) -> &'static str {
     }
 }
 
-fn next(under: &LoopUnderRun, period_ns: i64) -> String {
+fn next_step(under: &LoopUnderRun, period_ns: i64) -> String {
     let found = &under.assessment;
     let evaluation = &found.evaluation;
-    if found.verdict.fitness == Fitness::CannotTell && !is_asked(found.verdict.sides.first()) {
+    if found.verdict.fitness == Fitness::CannotTell && !is_about_requested_misses(found.verdict.sides.first())
+    {
         let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
         let needed_ns = period_ns as f64 * (remembered * 200.0).max(activations_needed() as f64);
         return format!("measure for {} or longer", time(needed_ns));
     }
     let ideal = evaluation.ideal.cost;
     let now = evaluation.clustered.cost;
-    let remedies = under.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
-    let actions = found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, acted(a)));
+    let remedies = under.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy_text(r.remedy)));
+    let actions =
+        found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, action_clause(a)));
     // Remedies are computed in random order: if order matters, none saves more than the timing costs.
-    let (whole, _) = evaluation.believed();
+    let (whole, _) = evaluation.loss_with_interval();
     let gain = |gain: f64, cost: f64| {
         if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { (gain / ideal).min(whole.max(0.0)) }
     };
@@ -262,18 +267,18 @@ fn next(under: &LoopUnderRun, period_ns: i64) -> String {
     }
 }
 
-fn acted(cost: &ActionCost) -> String {
-    format!("when a job overruns, {}", action(cost.action))
+fn action_clause(cost: &ActionCost) -> String {
+    format!("when a job overruns, {}", action_text(cost.action))
 }
 
-fn after_execution(under: &LoopUnderExecution) -> String {
+fn next_after_execution(under: &LoopUnderExecution) -> String {
     let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
     let now = under.stationary.cost;
     match others.min_by(|a, b| a.stationary.cost.total_cmp(&b.stationary.cost)) {
-        Some(best) if now.is_infinite() => format!("{}; with that it would be stable", acted(best)),
+        Some(best) if now.is_infinite() => format!("{}; with that it would be stable", action_clause(best)),
         Some(best) if now / best.stationary.cost - 1.0 > WORTHWHILE => {
             let saved = percent(1.0 - best.stationary.cost / now);
-            format!("{}; that would take {saved} off the cost", acted(best))
+            format!("{}; that would take {saved} off the cost", action_clause(best))
         }
         _ if under.verdict.fitness == Fitness::Good => "jitterlab run, and the same with its run file".into(),
         _ => "shorter jobs, a longer period, or another controller (--controller)".into(),

@@ -7,8 +7,8 @@ use jitterlab_motion::stepper::{
     StepperCaveat, StepperResult, Ticks, TimingRisk,
 };
 
-use super::stepper_charts::{step_rate, torque};
-use super::stepper_head::{digits, head, three_digits};
+use super::stepper_charts::{step_rate_chart, torque_chart};
+use super::stepper_head::{cut_to_three_digits, head, with_decimals};
 use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Cell, Piece, Section};
@@ -29,20 +29,20 @@ impl Present for StepperResult {
 /// The answer, its figures, and its evidence, folded.
 pub(crate) fn section(result: &StepperResult) -> Section {
     let StepperResult { axis, assessment: found, simulations, .. } = result;
-    let mut pieces = vec![stepconf(result)];
+    let mut pieces = vec![stepconf_facts(result)];
     // Without a verdict, lost steps say nothing.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
-    pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
-    pieces.extend(super::notes(result.run.as_ref().map_or_else(Vec::new, super::foremost)));
+    pieces.extend(told.and_then(|simulations| lost_steps_sentence(axis, simulations)));
+    pieces.extend(super::note_pieces(result.run.as_ref().map_or_else(Vec::new, super::main_caveats)));
     // One speed makes no curve.
     if found.rows.len() > 1 {
-        pieces.extend([torque(result), step_rate(result)].map(Piece::Figure));
+        pieces.extend([torque_chart(result), step_rate_chart(result)].map(Piece::Figure));
     }
-    let mut details = vec![highest_speeds(result), basis(result), speeds(axis, found)];
-    details.push(base_periods(axis, found));
-    details.extend(simulations.as_ref().map(|simulations| simulated(axis, simulations)));
-    details.extend(assumptions(axis));
-    details.extend(super::notes(further(result)));
+    let mut details = vec![highest_speeds(result), basis_facts(result), speed_table(axis, found)];
+    details.push(base_period_table(axis, found));
+    details.extend(simulations.as_ref().map(|simulations| simulation_table(axis, simulations)));
+    details.extend(assumption_facts(axis));
+    details.extend(super::note_pieces(all_caveats(result)));
     pieces.push(Piece::details("Each speed and base period, and what was assumed", details));
     Section::new(
         "stepper",
@@ -59,9 +59,9 @@ fn speed_header(axis: &Axis) -> impl Iterator<Item = &'static str> {
 }
 
 fn speed_cells(axis: &Axis, steps_per_s: f64) -> impl Iterator<Item = Cell> {
-    let cell = |value: f64| match three_digits(value) {
+    let cell = |value: f64| match cut_to_three_digits(value) {
         value if value >= 10.0 => Cell::Count(value as u64),
-        value => Cell::Text(digits(value, 1)),
+        value => Cell::Text(with_decimals(value, 1)),
     };
     let millimetres = axis.mm_per_s(steps_per_s).map(|mm| 60.0 * mm);
     let revolutions = 60.0 * axis.revolutions_per_s(steps_per_s);
@@ -89,12 +89,12 @@ fn highest_speeds(result: &StepperResult) -> Piece {
 }
 
 /// The lines to type into StepConf, and why they will not do where software should not step.
-fn stepconf(result: &StepperResult) -> Piece {
+fn stepconf_facts(result: &StepperResult) -> Piece {
     let StepperResult { axis, verdict, .. } = result;
     let (drive, recommended) = (&axis.drive, &verdict.recommended);
     let velocity = axis.mm_per_s(recommended.steps_per_s).map_or_else(
         || "needs --travel, such as 5mm/rev".into(),
-        |mm| format!("{} mm/s", digits((mm * 10.0).floor() / 10.0, 1)),
+        |mm| format!("{} mm/s", with_decimals((mm * 10.0).floor() / 10.0, 1)),
     );
     let facts = [
         ("Base Period Maximum Jitter", format!("{} ns", recommended.jitter_ns.unsigned_abs())),
@@ -114,18 +114,18 @@ fn stepconf(result: &StepperResult) -> Piece {
 }
 
 /// The steps that the motor lost under the run's own timing, at worst.
-fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
+fn lost_steps_sentence(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     let of_run = simulations.of.iter().filter(|simulated| simulated.ticks == Ticks::Run);
     let worst = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs())?;
-    let at = super::stepper_head::speed(axis, simulations.steps_per_s);
+    let at = super::stepper_head::speed_text(axis, simulations.steps_per_s);
     Some(Piece::text(match (worst.response.lost_steps, worst.response.lost_at_s) {
         (0, None) => format!("Simulated at {at}: no step lost."),
         (lost, _) => format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs()),
     }))
 }
 
-fn further(result: &StepperResult) -> Vec<String> {
-    let mut all = result.run.as_ref().map_or_else(Vec::new, super::further);
+fn all_caveats(result: &StepperResult) -> Vec<String> {
+    let mut all = result.run.as_ref().map_or_else(Vec::new, super::other_caveats);
     all.extend(result.caveats.iter().map(|caveat| match caveat {
         StepperCaveat::IndependentIntervals => "only a histogram of latencies is known: intervals are taken as if each \
             latency were independent of the last"
@@ -145,7 +145,7 @@ fn further(result: &StepperResult) -> Vec<String> {
     all
 }
 
-fn basis(result: &StepperResult) -> Piece {
+fn basis_facts(result: &StepperResult) -> Piece {
     let StepperResult { axis, run, assessment: found, verdict, .. } = result;
     let timing = &found.timing;
     let drive_ns = axis.drive.step_time_ns.max(axis.drive.step_space_ns);
@@ -202,17 +202,17 @@ fn basis(result: &StepperResult) -> Piece {
                 time(drive_ns as f64)
             ),
         ),
-        ("change of direction", reversal(found)),
+        ("change of direction", reversal_clause(found)),
     ];
     Piece::facts("", facts.into_iter().chain(hardware))
 }
 
 /// Revolutions per second with as many decimals as tables of speeds use.
-fn revolutions(axis: &Axis, steps_per_s: f64) -> Cell {
-    Cell::Text(digits(axis.revolutions_per_s(steps_per_s), 2))
+fn revolutions_cell(axis: &Axis, steps_per_s: f64) -> Cell {
+    Cell::Text(with_decimals(axis.revolutions_per_s(steps_per_s), 2))
 }
 
-fn speeds(axis: &Axis, found: &AxisAssessment) -> Piece {
+fn speed_table(axis: &Axis, found: &AxisAssessment) -> Piece {
     let second = if axis.lead_mm.is_some() { "mm/min" } else { "steps/s" };
     let header = ["rev/s", second, "N m", "NIST", "of half", "exact", "lose µs", "grid µs", "beat Hz"];
     let most = found.most_pulses_per_s();
@@ -234,8 +234,8 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<Cell> {
     let too_fast = row.quantisation.too_fast || pulses > most_pulses_per_s;
     let resonant = if row.beat.excites_resonance() { "!" } else { "" };
     vec![
-        revolutions(axis, row.steps_per_s),
-        if second < 10.0 { Cell::Text(digits(second, 0)) } else { Cell::Count(second.round() as u64) },
+        revolutions_cell(axis, row.steps_per_s),
+        if second < 10.0 { Cell::Text(with_decimals(second, 0)) } else { Cell::Count(second.round() as u64) },
         Cell::Text(format!("{:.3}", row.torque_nm)),
         Cell::optional(row.jitter, |jitter| Cell::Text(format!("{:.4}", jitter.linear_nm))),
         lost(row.linear_share),
@@ -247,7 +247,7 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<Cell> {
 }
 
 /// Base periods, their step rates, and how often the run would have broken the drive's timing on each.
-fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
+fn base_period_table(axis: &Axis, found: &AxisAssessment) -> Piece {
     let (conf, other) = (&found.stepconf, &found.stepconf_other);
     let mode = |mode| match mode {
         StepMode::DoubleStep => "StepConf, one period a step",
@@ -302,7 +302,7 @@ fn late_tick_cells(risk: Option<&TimingRisk>) -> [Cell; 4] {
     ]
 }
 
-fn reversal(found: &AxisAssessment) -> String {
+fn reversal_clause(found: &AxisAssessment) -> String {
     let Reversal { hold_ticks, setup_ticks, spare_ns, broken_by_jitter } = found.reversal;
     let verdict = if broken_by_jitter {
         let more = time(found.timing.jitter_ns as f64);
@@ -317,13 +317,13 @@ fn reversal(found: &AxisAssessment) -> String {
     )
 }
 
-fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
+fn simulation_table(axis: &Axis, simulations: &Simulations) -> Piece {
     let length = simulations.of.iter().map(|s| s.response.time_s).fold(0.0, f64::max);
     let caption = format!(
         "The motor driven by the recorded timing, around its worst event, at {} ({length:.1} s simulated){}. Load angles in full \
          steps: beyond 2 the rotor slips. loses from: the slowest speed above, in rev/s, at which steps are lost; - at none that \
          punctual ticks can make",
-        super::stepper_head::speed(axis, simulations.steps_per_s),
+        super::stepper_head::speed_text(axis, simulations.steps_per_s),
         simulations.beside.as_ref().map_or(String::new(), |name| format!(", beside it {name}"))
     );
     let rows = simulations.of.iter().map(|s| {
@@ -343,19 +343,19 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
                 r.lost_at_s
                     .map_or_else(|| r.lost_steps.to_string(), |at| format!("{} at {at:.2} s", r.lost_steps)),
             ),
-            Cell::optional(s.loses_from_steps_per_s, |speed| revolutions(axis, speed)),
+            Cell::optional(s.loses_from_steps_per_s, |speed| revolutions_cell(axis, speed)),
         ]
     });
     Piece::table(caption, &["", "ripple", "largest", "reserve N m", "lost steps", "loses from"], rows)
 }
 
-fn assumptions(axis: &Axis) -> Option<Piece> {
-    let facts = axis.assumed.iter().map(|assumed| assumption(axis, assumed));
+fn assumption_facts(axis: &Axis) -> Option<Piece> {
+    let facts = axis.assumed.iter().map(|assumed| assumption_fact(axis, assumed));
     (!axis.assumed.is_empty()).then(|| Piece::facts("Taken where nothing was given:", facts))
 }
 
 /// A figure that was not given, its default, and the reason for it.
-fn assumption(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, String) {
+fn assumption_fact(axis: &Axis, Assumed { figure, like }: &Assumed) -> (String, String) {
     let (motor, drive) = (&axis.motor, &axis.drive);
     let like = like.as_deref().unwrap_or_default();
     let closest = format!("as the {like}, the closest shipped motor in holding torque");
@@ -422,7 +422,7 @@ mod tests {
     fn axis() -> Axis {
         let (voltage_v, microsteps, lead_mm) = (Some(24.0), Some(8), Some(10.0));
         let known = AxisFacts { voltage_v, microsteps, lead_mm, ..AxisFacts::default() };
-        Axis::new(Motor::of_frame(23, 1.9).unwrap(), None, known).unwrap()
+        Axis::new(Motor::from_frame(23, 1.9).unwrap(), None, known).unwrap()
     }
 
     fn result(jitter_ns: i64) -> StepperResult {
@@ -454,9 +454,9 @@ mod tests {
 
     #[test]
     fn small_speeds_keep_two_digits_that_count() {
-        let texts = [0.01234, 0.5, 4.4321, 120.0].map(|v| digits(v, 1));
+        let texts = [0.01234, 0.5, 4.4321, 120.0].map(|v| with_decimals(v, 1));
         assert_eq!(texts, ["0.012", "0.50", "4.4", "120.0"]);
-        assert_eq!((digits(0.0, 2), digits(0.0123, 2)), ("0.00".into(), "0.012".into()));
+        assert_eq!((with_decimals(0.0, 2), with_decimals(0.0123, 2)), ("0.00".into(), "0.012".into()));
     }
 
     #[test]

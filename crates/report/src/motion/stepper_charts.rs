@@ -6,7 +6,7 @@ use crate::chart::{Axis as ChartAxis, Chart, Layer, Shape, Stroke};
 use crate::words::{count, time};
 
 /// Torque over speed, and what jitter leaves of it.
-pub(super) fn torque(result: &StepperResult) -> Chart {
+pub(super) fn torque_chart(result: &StepperResult) -> Chart {
     let axis = &result.axis;
     let motor =
         format!("{}, release jitter {}", axis.motor.name, time(result.assessment.timing.jitter_ns as f64));
@@ -41,7 +41,7 @@ pub(super) fn torque(result: &StepperResult) -> Chart {
     }
 }
 
-pub(super) fn step_rate(result: &StepperResult) -> Chart {
+pub(super) fn step_rate_chart(result: &StepperResult) -> Chart {
     let found = &result.assessment;
     let conf = &found.stepconf;
     let mut names = vec![format!("StepConf, base {}", time(conf.min_period_ns as f64))];

@@ -6,28 +6,28 @@ use jitterlab_model::Fitness;
 use jitterlab_motion::JudgedRun;
 use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult};
 
-use super::timing_alone;
+use super::timing_alone_sentence;
 use crate::head::{Head, verdict_word};
 use crate::words::{count, exact, plural, time};
 
 pub(crate) fn head(result: &StepperResult) -> Head {
     let fitness = result.verdict.fitness;
-    let number = number(result) + &timing_alone(result.run.as_ref(), fitness);
-    Head { fitness, asked: true, verdict: verdict(result), number, next: next(result) }
+    let number = number_line(result) + &timing_alone_sentence(result.run.as_ref(), fitness);
+    Head { fitness, asked: true, verdict: verdict_line(result), number, next: next_step(result) }
 }
 
-fn verdict(result: &StepperResult) -> String {
+fn verdict_line(result: &StepperResult) -> String {
     let (axis, found) = (&result.axis, &result.verdict);
     let word = verdict_word(found.fitness);
     match found.fitness {
         Fitness::Unfit => format!(
             "{word} for software stepping: at most {} with this computer.",
-            speed(axis, found.recommended.steps_per_s)
+            speed_text(axis, found.recommended.steps_per_s)
         ),
-        Fitness::CannotTell if not_real_time(result) => {
+        Fitness::CannotTell if has_ordinary_policy(result) => {
             format!("{word} about software stepping: NOT real time, the task ran under an ordinary policy.")
         }
-        Fitness::CannotTell if too_few(result) => format!(
+        Fitness::CannotTell if has_too_few_ticks(result) => format!(
             "{word} about software stepping: the run is too short, it takes {} to tell.",
             plural(activations_needed(), "tick")
         ),
@@ -39,17 +39,17 @@ fn verdict(result: &StepperResult) -> String {
         }
         _ => format!(
             "{word} for software stepping: fit up to {}, carrying {:.2} N m.",
-            speed(axis, found.recommended.steps_per_s),
+            speed_text(axis, found.recommended.steps_per_s),
             axis.load_torque_nm
         ),
     }
 }
 
 /// `16 600 steps/s = 2 080 mm/min (208 rev/min)`
-pub(super) fn speed(axis: &Axis, steps_per_s: f64) -> String {
-    let round = |value: f64| match three_digits(value) {
+pub(super) fn speed_text(axis: &Axis, steps_per_s: f64) -> String {
+    let round = |value: f64| match cut_to_three_digits(value) {
         value if value >= 10.0 => count(value as u64),
-        value => digits(value, 1),
+        value => with_decimals(value, 1),
     };
     let pulses = round(axis.pulses_per_s(steps_per_s));
     let revolutions = format!("{} rev/min", round(60.0 * axis.revolutions_per_s(steps_per_s)));
@@ -59,7 +59,7 @@ pub(super) fn speed(axis: &Axis, steps_per_s: f64) -> String {
     }
 }
 
-fn number(result: &StepperResult) -> String {
+fn number_line(result: &StepperResult) -> String {
     let (rate, timing) = (&result.verdict.recommended, &result.assessment.timing);
     let (late, base) = (time(rate.jitter_ns as f64), time(rate.base_period_ns as f64));
     let missed = match timing.missed.at_least() {
@@ -72,7 +72,7 @@ fn number(result: &StepperResult) -> String {
             "Ticks came up to {late} late{missed}; above 100 µs LinuxCNC's manual advises against it."
         ),
         (Fitness::CannotTell, _) => {
-            let at_most = speed(&result.axis, rate.steps_per_s);
+            let at_most = speed_text(&result.axis, rate.steps_per_s);
             format!("As far as it goes, at most {at_most}: ticks came up to {late} late{missed}.")
         }
         (_, StepLimit::Motor) => format!(
@@ -90,30 +90,30 @@ fn number(result: &StepperResult) -> String {
     }
 }
 
-fn caveats(result: &StepperResult) -> impl Iterator<Item = &Caveat> {
+fn run_caveats(result: &StepperResult) -> impl Iterator<Item = &Caveat> {
     result.run.iter().flat_map(|run| &run.caveats)
 }
 
-fn not_real_time(result: &StepperResult) -> bool {
-    caveats(result).any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }))
+fn has_ordinary_policy(result: &StepperResult) -> bool {
+    run_caveats(result).any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }))
 }
 
-fn too_few(result: &StepperResult) -> bool {
+fn has_too_few_ticks(result: &StepperResult) -> bool {
     let counted = result.run.as_ref().is_some_and(JudgedRun::is_counted);
     counted && result.assessment.timing.executed < activations_needed()
 }
 
-fn in_virtual_machine(result: &StepperResult) -> bool {
-    caveats(result).any(|caveat| matches!(caveat, Caveat::VirtualMachine { .. }))
+fn is_in_virtual_machine(result: &StepperResult) -> bool {
+    run_caveats(result).any(|caveat| matches!(caveat, Caveat::VirtualMachine { .. }))
 }
 
-fn next(result: &StepperResult) -> String {
+fn next_step(result: &StepperResult) -> String {
     match result.verdict.fitness {
-        Fitness::CannotTell if not_real_time(result) => {
+        Fitness::CannotTell if has_ordinary_policy(result) => {
             "what `jitterlab run --for step-50us` says about permissions".into()
         }
         Fitness::CannotTell => "jitterlab run --for step-50us, then this again with its file".into(),
-        Fitness::Unfit | Fitness::Limited if in_virtual_machine(result) => {
+        Fitness::Unfit | Fitness::Limited if is_in_virtual_machine(result) => {
             crate::head::MEASURE_ON_TARGET.into()
         }
         _ if result.axis.lead_mm.is_none() => "the same with --travel 5mm/rev (or yours), for mm/min".into(),
@@ -126,7 +126,7 @@ fn next(result: &StepperResult) -> String {
 }
 
 /// A value from 10 on cut down to three digits that count, none of them behind the point.
-pub(super) fn three_digits(value: f64) -> f64 {
+pub(super) fn cut_to_three_digits(value: f64) -> f64 {
     if value < 10.0 {
         return value;
     }
@@ -135,7 +135,7 @@ pub(super) fn three_digits(value: f64) -> f64 {
 }
 
 /// A number with `least` decimals, or with more if two significant digits need them.
-pub(super) fn digits(value: f64, least: usize) -> String {
+pub(super) fn with_decimals(value: f64, least: usize) -> String {
     let needed = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
     format!("{value:.0$}", least.max(needed))
 }

@@ -55,7 +55,7 @@ fn sections_appear_when_their_data_exist() {
         "What is left.",
         vec![Piece::table("Torque", &["rate", "torque"], [vec!["1 kHz", "0.5 Nm"]])],
     );
-    let document = Document { sections: vec![torque], ..Document::new(&StepperDevices::known()) };
+    let document = Document { sections: vec![torque], ..Document::new(&StepperDevices::from_catalog()) };
     let without = render(&[run("a.parquet")], &[]).unwrap();
     let with = render(&[run("a.parquet"), run("b.parquet")], &[document]).unwrap();
     assert!(!without.contains("id=\"torque\"") && with.contains("id=\"torque\"") && with.contains("0.5 Nm"));
@@ -113,7 +113,7 @@ fn many_runs_are_rows_the_worst_first() {
 
 #[test]
 fn two_results_of_one_kind_are_told_apart() {
-    let devices = || Document::new(&StepperDevices::known());
+    let devices = || Document::new(&StepperDevices::from_catalog());
     let name = devices().sections[0].id.clone();
     let html = render(&[run("a.parquet")], &[devices(), devices()]).unwrap();
     for wanted in [format!("section id=\"{name}\""), format!("section id=\"{name}-2\"")] {

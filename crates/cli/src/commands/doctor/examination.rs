@@ -7,7 +7,7 @@ use jitterlab_analysis::tune::{ApplicableKnob, TuneResult};
 use jitterlab_host::check::{check, cpus_to_check};
 use jitterlab_host::{Experiment, KeptParts};
 use jitterlab_model::{Error, LoadSpec, SystemFacts, TaskSpec};
-use jitterlab_motion::doctor::{DoctorAsked, DoctorFindings, DoctorStep, Skipped, StepTaken};
+use jitterlab_motion::doctor::{DoctorFindings, DoctorRequest, DoctorStep, SkipReason, StepOutcome};
 use jitterlab_report::doctor::words;
 
 use super::{Args, judging};
@@ -16,24 +16,24 @@ use crate::output;
 /// An examination in progress.
 pub struct Examination<'a> {
     pub(super) args: &'a Args,
-    pub(super) asked: &'a DoctorAsked,
+    pub(super) asked: &'a DoctorRequest,
     pub(super) loads: Vec<LoadSpec>,
     pub(super) folder: &'a Path,
     pub(super) interrupted: &'a AtomicBool,
     pub(super) tasks: Vec<TaskSpec>,
     /// Parts of `tune`, kept as long as those of the examination.
     pub(super) kept: Option<KeptParts>,
-    steps: Vec<StepTaken>,
+    steps: Vec<StepOutcome>,
 }
 
 /// Result of a step, or the reason that it was left out.
-pub type Taken<T> = Result<T, Skipped>;
+pub type StepResult<T> = Result<T, SkipReason>;
 
 impl<'a> Examination<'a> {
     /// Before the first step.
     pub fn begin(
         args: &'a Args,
-        asked: &'a DoctorAsked,
+        asked: &'a DoctorRequest,
         loads: Vec<LoadSpec>,
         folder: &'a Path,
         interrupted: &'a AtomicBool,
@@ -48,35 +48,37 @@ impl<'a> Examination<'a> {
         facts: &SystemFacts,
         experiment: &mut Experiment<'_>,
     ) -> Result<Option<DoctorFindings>, Error> {
-        self.begins(DoctorStep::Check);
+        self.announce_step(DoctorStep::Check);
         let cpus = cpus_to_check(facts);
         // All tasks share a processor, as those of a control program do, and the others are for the rest.
         self.tasks.iter_mut().for_each(|task| task.cpu = cpus.iter().next());
         let check = check(facts, &cpus);
-        words::others(&check).iter().for_each(|note| output::print_note(note));
-        let Some(before) = self.measurement(experiment, DoctorStep::Measure, &[])? else { return Ok(None) };
-        let Some(why) = self.run(experiment, &mut Self::explained)? else { return Ok(None) };
-        let why = self.taken(DoctorStep::Why, why);
-        self.begins(DoctorStep::Judge);
-        let mut judged = vec![judging::judge(self.asked.way, &self.args.axis, &before)];
-        let tuned = self.tuned(why.as_ref());
+        words::other_measurements_warning(&check).iter().for_each(|note| output::print_note(note));
+        let Some(before) = self.measure_unless_kept(experiment, DoctorStep::Measure, &[])? else {
+            return Ok(None);
+        };
+        let Some(why) = self.run(experiment, &mut Self::trace_causes)? else { return Ok(None) };
+        let why = self.record_outcome(DoctorStep::Why, why);
+        self.announce_step(DoctorStep::Judge);
+        let mut judged = vec![judging::effects_of_run(self.asked.way, &self.args.axis, &before)];
+        let tuned = self.try_settings(why.as_ref());
         if experiment.is_interrupted() {
             return Ok(None);
         }
-        let tuned = self.taken(DoctorStep::Tune, tuned);
+        let tuned = self.record_outcome(DoctorStep::Tune, tuned);
         let worth =
             |tuned: &TuneResult| tuned.knobs_worth_keeping().map(|found| found.offered.clone()).collect();
         let worth: Vec<ApplicableKnob> = tuned.as_ref().map(worth).unwrap_or_default();
         let mut after = None;
         if worth.is_empty() {
-            self.skip(DoctorStep::Prove, Skipped::Nothing);
+            self.record_skip(DoctorStep::Prove, SkipReason::Nothing);
         } else {
-            let after_them = self.measurement(experiment, DoctorStep::Prove, &worth)?;
+            let after_them = self.measure_unless_kept(experiment, DoctorStep::Prove, &worth)?;
             let Some(run) = after_them else { return Ok(None) };
-            judged.push(judging::judge(self.asked.way, &self.args.axis, &run));
+            judged.push(judging::effects_of_run(self.asked.way, &self.args.axis, &run));
             after = Some(run);
         }
-        self.begins(DoctorStep::Page);
+        self.announce_step(DoctorStep::Page);
         let (mut stepper, mut servo) = (Vec::new(), Vec::new());
         for outcome in judged {
             match outcome {
@@ -84,7 +86,9 @@ impl<'a> Examination<'a> {
                     stepper.extend(steps);
                     servo.extend(turns);
                 }
-                Err(failure) => self.skip(DoctorStep::Judge, Skipped::Failed { error: failure.to_string() }),
+                Err(failure) => {
+                    self.record_skip(DoctorStep::Judge, SkipReason::Failed { error: failure.to_string() });
+                }
             }
         }
         let steps = std::mem::take(&mut self.steps);
@@ -92,29 +96,29 @@ impl<'a> Examination<'a> {
     }
 
     /// Announces a step.
-    pub(super) fn begins(&mut self, step: DoctorStep) {
-        output::print_note(&words::begins(step, self.asked.plan.step_ns(step)));
-        self.steps.push(StepTaken { step, skipped: None });
+    pub(super) fn announce_step(&mut self, step: DoctorStep) {
+        output::print_note(&words::step_announcement(step, self.asked.plan.step_ns(step)));
+        self.steps.push(StepOutcome { step, skipped: None });
     }
 
     /// Notes that a step was left out, or failed.
-    fn skip(&mut self, step: DoctorStep, why: Skipped) {
-        output::print_note(&words::skipped(step, &why));
+    fn record_skip(&mut self, step: DoctorStep, why: SkipReason) {
+        output::print_note(&words::skipped_step_message(step, &why));
         self.steps.retain(|taken| taken.step != step);
-        self.steps.push(StepTaken { step, skipped: Some(why) });
+        self.steps.push(StepOutcome { step, skipped: Some(why) });
         self.steps.sort_by_key(|taken| taken.step);
     }
 
     /// Notes the outcome of a step that may be left out, and returns its result.
-    pub(super) fn taken<T>(&mut self, step: DoctorStep, outcome: Taken<T>) -> Option<T> {
+    pub(super) fn record_outcome<T>(&mut self, step: DoctorStep, outcome: StepResult<T>) -> Option<T> {
         match outcome {
             Err(why) => {
-                self.skip(step, why);
+                self.record_skip(step, why);
                 None
             }
             Ok(result) => {
                 if self.steps.iter().all(|taken| taken.step != step) {
-                    self.steps.push(StepTaken { step, skipped: None });
+                    self.steps.push(StepOutcome { step, skipped: None });
                 }
                 Some(result)
             }

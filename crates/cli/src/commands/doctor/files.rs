@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::Error;
-use jitterlab_motion::doctor::{DoctorResult, Earlier};
+use jitterlab_motion::doctor::{DoctorResult, SavedExamination};
 use jitterlab_report::document::Document;
 use jitterlab_report::page::render;
 use jitterlab_report::tune;
@@ -17,7 +17,7 @@ use jitterlab_trace::atomic_file;
 use crate::{kept_files, run_args};
 
 /// Folder for the files: the current one if something `can_be_kept`, or else a new temporary one.
-pub fn folder(can_be_kept: bool) -> Result<PathBuf, Error> {
+pub fn create_folder(can_be_kept: bool) -> Result<PathBuf, Error> {
     if can_be_kept {
         return Ok(PathBuf::new());
     }
@@ -28,8 +28,10 @@ pub fn folder(can_be_kept: bool) -> Result<PathBuf, Error> {
 
 /// Writes the settings that are worth keeping next to the page, as files to look at and to copy; returns
 /// their directory.
-pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
-    let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
+pub fn write_settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
+    let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.has_setting_worth_keeping()) else {
+        return Ok(None);
+    };
     let folder = page.with_extension("settings");
     let files = tune::kept_files::files(tuned);
     kept_files::write_settings(&folder, &files)?;
@@ -40,7 +42,7 @@ pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, E
 const FILE: &str = "jitterlab-doctor.json";
 
 /// Reads the results that the last examination left in this directory.
-pub fn earlier() -> Result<Earlier, Error> {
+pub fn read_saved_examination() -> Result<SavedExamination, Error> {
     kept_files::read_earlier_results(FILE)?.ok_or_else(|| {
         Error::bad_use(format!("there is no {FILE} here, so nothing was examined to go on from"))
             .remedy("go to its directory, or run jitterlab doctor without --continue")
@@ -48,7 +50,7 @@ pub fn earlier() -> Result<Earlier, Error> {
 }
 
 /// Keeps the data that the next examination continues from.
-pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
+pub fn save_examination(folder: &Path, left: &SavedExamination) -> Result<(), Error> {
     kept_files::save_results(&folder.join(FILE), left)
 }
 
@@ -61,7 +63,7 @@ pub fn run(file: &Path) -> Result<MeasuredRun, Error> {
 }
 
 /// Writes the page.
-pub fn page(page: &Path, force: bool, result: &DoctorResult) -> Result<(), Error> {
+pub fn write_page(page: &Path, force: bool, result: &DoctorResult) -> Result<(), Error> {
     let files = [Some(&result.found.before), result.found.after.as_ref()]
         .into_iter()
         .flatten()

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::Error;
-use jitterlab_motion::doctor::Way;
-use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
+use jitterlab_motion::doctor::JobMethod;
+use jitterlab_motion::servo::{AssessmentOptions, Plant, ServoResult, SingleTaskLoop};
 use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, StepperQuestion, StepperResult};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_runs::{Hints, OneTask, Run};
@@ -21,26 +21,26 @@ const TRAVEL_MM: f64 = 5.0;
 const SIMULATE_NS: i64 = 1_000_000_000;
 
 /// Computes the effect of a run on the motor and the loop of a job, as far as it has them.
-pub fn judge(
-    way: &Way,
+pub fn effects_of_run(
+    way: &JobMethod,
     axis: &AxisArgs,
     run: &MeasuredRun,
 ) -> Result<(Option<StepperResult>, Option<ServoResult>), Error> {
     let (mut steps, mut turns) = (None, None);
     let Some(file) = &run.file else { return Ok((None, None)) };
-    for purpose in way.served() {
-        let task = Way::task(purpose).name;
+    for purpose in way.served_purposes() {
+        let task = JobMethod::task_for(purpose).name;
         let open = |path: &Path| OneTask::new(Run::open(path, &Hints::default())?, Some(&task), |_| 0);
         if purpose.name.starts_with("step-") && steps.is_none() {
-            let question = StepperQuestion::new(usual(axis)?, None, None)?;
+            let question = StepperQuestion::new(axis_or_default(axis)?, None, None)?;
             steps = Some(stepper::under_run(question, &open, (file, None), SIMULATE_NS)?);
         }
         if purpose.name.starts_with("robot-") && turns.is_none() {
             let run: OneTask = open(file)?;
             let plant: Plant = catalog::known("dc-servo")?;
-            let question = Question::new(plant, run.stats.period_ns());
-            let question = Question { overrun: run.spec().overrun.into(), ..question };
-            let wishes = Wishes::default();
+            let question = SingleTaskLoop::new(plant, run.stats.period_ns());
+            let question = SingleTaskLoop { overrun: run.spec().overrun.into(), ..question };
+            let wishes = AssessmentOptions::default();
             turns = Some(ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &wishes)?);
         }
     }
@@ -48,10 +48,10 @@ pub fn judge(
 }
 
 /// The axis that options describe, or a usual one.
-fn usual(axis: &AxisArgs) -> Result<Axis, Error> {
+fn axis_or_default(axis: &AxisArgs) -> Result<Axis, Error> {
     if axis.names_a_motor() {
         return axis.axis();
     }
-    let motor = Motor::of_frame(FRAME, TORQUE_NM)?;
+    let motor = Motor::from_frame(FRAME, TORQUE_NM)?;
     Axis::new(motor, None, AxisFacts { lead_mm: Some(TRAVEL_MM), ..AxisFacts::default() })
 }

@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::tune::boot_id;
-use jitterlab_motion::doctor::{DoctorAsked, DoctorResult, Earlier, JOBS, Job};
+use jitterlab_motion::doctor::{DoctorRequest, DoctorResult, JOBS, Job, SavedExamination};
 use jitterlab_report::doctor::words;
 
 use self::examination::Examination;
@@ -22,7 +22,7 @@ use crate::experiment::run_experiment;
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{kept_parts, mistakes};
 
-/// Where every distribution has it.
+/// Path of sudo in every distribution.
 const SUDO: &str = "/usr/bin/sudo";
 
 /// Find out whether this computer is fit to drive your machine, and make it so
@@ -67,24 +67,24 @@ pub struct Args {
 }
 
 fn jobs() -> impl TypedValueParser<Value = &'static Job> {
-    let each = JOBS.iter().map(|job| PossibleValue::new(job.name).help(words::job(job.name)));
+    let each = JOBS.iter().map(|job| PossibleValue::new(job.name).help(words::job_name(job.name)));
     PossibleValuesParser::new(each)
-        .try_map(|name| Job::named(&name).ok_or_else(|| format!("there is no job {name}")))
+        .try_map(|name| Job::by_name(&name).ok_or_else(|| format!("there is no job {name}")))
 }
 
 /// Goes through all steps, decides, and writes the page.
 pub fn execute(args: &Args) -> CommandResult {
-    questions::check(args)?;
-    let earlier = if args.again { Some(files::earlier()?) } else { None };
+    questions::check_options(args)?;
+    let earlier = if args.again { Some(files::read_saved_examination()?) } else { None };
     let measure = |experiment: &mut Experiment<'_>| {
-        let answers = questions::answers(args, earlier.as_ref(), experiment)?;
+        let answers = questions::collect_answers(args, earlier.as_ref(), experiment)?;
         let Some(answers) = answers else { return Ok(None) };
-        let folder = files::folder(experiment.is_kept())?;
+        let folder = files::create_folder(experiment.is_kept())?;
         let facts = facts::read(&Root::system());
         // Root of a container may lack the right.
         let privileged =
             facts.process.user_id == Some(0) && facts.process.can_use_any_priority() != Some(false);
-        let asked = DoctorAsked {
+        let asked = DoctorRequest {
             job: answers.job,
             way: answers.way,
             plan: answers.plan,
@@ -93,7 +93,7 @@ pub fn execute(args: &Args) -> CommandResult {
             kept: experiment.is_kept(),
         };
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
-        output::print_note(&words::outset(&asked, &loads));
+        output::print_note(&words::introduction(&asked, &loads));
         let interrupted = experiment.interrupted();
         let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
         let found = examination.examine(&facts, experiment)?;
@@ -101,7 +101,7 @@ pub fn execute(args: &Args) -> CommandResult {
         let result =
             found.map(|found| DoctorResult::new(asked, found).since(earlier.as_ref(), boot.as_ref()));
         let kept = examination.kept.take();
-        Ok(result.map(|result| (Earlier::new(&result, boot, loads), result, folder, kept)))
+        Ok(result.map(|result| (SavedExamination::new(&result, boot, loads), result, folder, kept)))
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());
@@ -109,11 +109,11 @@ pub fn execute(args: &Args) -> CommandResult {
         let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
         // The answer is not lost where a disk is full.
         let status = Status::from_fitness(args.show.show(&result)?);
-        let settings = files::settings(&page, &result)?;
-        files::page(&page, args.force.force, &result)?;
-        files::keep(&folder, &left)?;
+        let settings = files::write_settings(&page, &result)?;
+        files::write_page(&page, args.force.force, &result)?;
+        files::save_examination(&folder, &left)?;
         if !args.show.is_json() {
-            output::print_note(&words::written(&page, settings.as_deref()));
+            output::print_note(&words::files_message(&page, settings.as_deref()));
         }
         if let Some(kept) = kept {
             kept_parts::close(true, |complete| kept.close(complete));

@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use jitterlab_host::Experiment;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, LoadSpec};
-use jitterlab_motion::doctor::{DoctorPlan, Earlier, JOBS, Job, LEAST_NS, Way};
+use jitterlab_motion::doctor::{DoctorPlan, JOBS, Job, JobMethod, LEAST_NS, SavedExamination};
 use jitterlab_report::doctor::words::{self, Question};
 
 use super::Args;
@@ -13,7 +13,7 @@ use crate::{measure_args, output};
 /// Answers to the questions.
 pub struct Answers {
     pub job: &'static Job,
-    pub way: &'static Way,
+    pub way: &'static JobMethod,
     pub loads: Vec<LoadSpec>,
     pub plan: DoctorPlan,
 }
@@ -25,15 +25,17 @@ const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
 /// The answers by options, by an earlier call, by a person, or by default, in this order; `None` when it was interrupted.
-pub fn answers(
+pub fn collect_answers(
     args: &Args,
-    earlier: Option<&Earlier>,
+    earlier: Option<&SavedExamination>,
     experiment: &mut Experiment<'_>,
 ) -> Result<Option<Answers>, Error> {
     if let Some(earlier) = earlier {
-        return same(earlier).map(Some);
+        return answers_of_saved(earlier).map(Some);
     }
-    let Some([job, way, busy, time]) = experiment.next_part(|| choices(args))? else { return Ok(None) };
+    let Some([job, way, busy, time]) = experiment.next_part(|| chosen_numbers(args))? else {
+        return Ok(None);
+    };
     let job = JOBS.get(job).unwrap_or(&JOBS[0]);
     let loads: Vec<String> = match args.load.as_slice() {
         [] => LOADS[busy.min(1)].iter().map(|load| (*load).to_owned()).collect(),
@@ -43,13 +45,13 @@ pub fn answers(
         job,
         way: job.ways.get(way).unwrap_or(&job.ways[0]),
         loads: measure_args::parse_loads(&loads)?,
-        plan: plan(args, time)?,
+        plan: plan_of_options(args, time)?,
     }))
 }
 
 /// The answers of an earlier examination.
-fn same(earlier: &Earlier) -> Result<Answers, Error> {
-    let way = Job::named(&earlier.job).and_then(|job| Some((job, job.way(&earlier.way)?)));
+fn answers_of_saved(earlier: &SavedExamination) -> Result<Answers, Error> {
+    let way = Job::by_name(&earlier.job).and_then(|job| Some((job, job.method(&earlier.way)?)));
     let (job, way) = way.ok_or_else(|| {
         Error::damaged(format!(
             "the earlier examination was of {} by {}, which there is not",
@@ -61,10 +63,10 @@ fn same(earlier: &Earlier) -> Result<Answers, Error> {
 }
 
 /// The chosen job, way, load and time, by their numbers.
-fn choices(args: &Args) -> Result<[usize; 4], Error> {
+fn chosen_numbers(args: &Args) -> Result<[usize; 4], Error> {
     let given = |text: &String| {
         let job = args.job.unwrap_or(&JOBS[0]);
-        job.way(text).ok_or_else(|| {
+        job.method(text).ok_or_else(|| {
             Error::bad_use(format!(
                 "--by {text:?} is no way for {}: {}",
                 job.name,
@@ -77,27 +79,27 @@ fn choices(args: &Args) -> Result<[usize; 4], Error> {
     let mut number = 0;
     let mut choose = |given: Option<usize>, question: Question, choices: usize| {
         number += 1;
-        given.or_else(|| asks.then(|| ask(number, question, choices))).unwrap_or(0)
+        given.or_else(|| asks.then(|| ask_until_answered(number, question, choices))).unwrap_or(0)
     };
     let given = args.job.and_then(|job| JOBS.iter().position(|one| one == job));
     let at = choose(given, Question::Job, JOBS.len());
     let job = JOBS.get(at).unwrap_or(&JOBS[0]);
     let given = by.and_then(|by| job.ways.iter().position(|way| way == by));
     let only = (job.ways.len() == 1).then_some(0);
-    let way = choose(given.or(only), Question::Way(job), job.ways.len());
+    let way = choose(given.or(only), Question::JobMethod(job), job.ways.len());
     let busy = choose((!args.load.is_empty()).then_some(0), Question::Busy, LOADS.len());
     let time = choose(args.budget.map(|_| 0), Question::Time, BUDGETS.len());
     Ok([at, way, busy, time])
 }
 
 /// Refuses a time that is too short for any answer, and loads that there are not, before anything is asked or kept.
-pub(super) fn check(args: &Args) -> Result<(), Error> {
+pub(super) fn check_options(args: &Args) -> Result<(), Error> {
     measure_args::parse_loads(&args.load)?;
-    plan(args, 0).map(|_| ())
+    plan_of_options(args, 0).map(|_| ())
 }
 
 /// Divides the given time among the steps, or else the chosen one.
-fn plan(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
+fn plan_of_options(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
     DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short(budget_ns))
 }
@@ -108,8 +110,8 @@ fn too_short(budget_ns: i64) -> Error {
 }
 
 /// Asks until one of the choices is named; an empty line is the first one.
-fn ask(number: usize, question: Question, choices: usize) -> usize {
-    output::print_note(&words::question(number, question));
+fn ask_until_answered(number: usize, question: Question, choices: usize) -> usize {
+    output::print_note(&words::question_text(number, question));
     loop {
         let mut line = String::new();
         match io::stdin().lock().read_line(&mut line) {
@@ -119,7 +121,7 @@ fn ask(number: usize, question: Question, choices: usize) -> usize {
         }
         match line.trim().parse::<usize>() {
             Ok(chosen) if (1..=choices).contains(&chosen) => return chosen - 1,
-            _ => output::print_note(&words::again(choices)),
+            _ => output::print_note(&words::retry_text(choices)),
         }
     }
 }

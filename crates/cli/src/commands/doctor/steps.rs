@@ -5,11 +5,11 @@ use jitterlab_analysis::tune::{ApplicableKnob, TuneResult};
 use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with_settings};
 use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
-use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
+use jitterlab_motion::doctor::{DoctorStep, JobMethod, SkipReason};
 use jitterlab_report::doctor::words;
 use jitterlab_trace::RunWriter;
 
-use super::examination::{Examination, Taken};
+use super::examination::{Examination, StepResult};
 use super::files;
 use crate::record_args::Progress;
 use crate::status_line::StatusLine;
@@ -17,14 +17,14 @@ use crate::{experiment, kept_parts, output};
 
 impl Examination<'_> {
     /// Measures next to the load with these settings on.
-    pub(super) fn measurement(
+    pub(super) fn measure_unless_kept(
         &mut self,
         experiment: &mut Experiment<'_>,
         step: DoctorStep,
         settings: &[ApplicableKnob],
     ) -> Result<Option<MeasuredRun>, Error> {
-        let run = self.run(experiment, &mut |examination| examination.measured(step, settings).map(Ok))?;
-        Ok(run.and_then(|run| self.taken(step, run)))
+        let run = self.run(experiment, &mut |examination| examination.measure(step, settings).map(Ok))?;
+        Ok(run.and_then(|run| self.record_outcome(step, run)))
     }
 
     /// Run of a step: that of an earlier call, if its file is still there, or else one that is recorded now. `None` if it
@@ -32,8 +32,8 @@ impl Examination<'_> {
     pub(super) fn run(
         &mut self,
         experiment: &mut Experiment<'_>,
-        record: &mut dyn FnMut(&mut Self) -> Result<Taken<MeasuredRun>, Error>,
-    ) -> Result<Option<Taken<MeasuredRun>>, Error> {
+        record: &mut dyn FnMut(&mut Self) -> Result<StepResult<MeasuredRun>, Error>,
+    ) -> Result<Option<StepResult<MeasuredRun>>, Error> {
         let mut recorded = None;
         let kept = experiment.next_part(|| {
             let run = record(self)?;
@@ -69,9 +69,9 @@ impl Examination<'_> {
         RunWriter::create_numbered(self.folder.join(name), info).ok()
     }
 
-    fn measured(&mut self, step: DoctorStep, settings: &[ApplicableKnob]) -> Result<MeasuredRun, Error> {
+    fn measure(&mut self, step: DoctorStep, settings: &[ApplicableKnob]) -> Result<MeasuredRun, Error> {
         let interrupted = self.interrupted;
-        self.begins(step);
+        self.announce_step(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };
         let request = self.request(self.asked.plan.measure_ns);
         let mut writer = |info: &RunInfo| self.writer(what, info);
@@ -79,20 +79,20 @@ impl Examination<'_> {
         let recording =
             Recording { writer: &mut writer, watch: &mut |now| progress.update(now), interrupted };
         let (run, problems) = record_with_settings(settings, request, recording)?;
-        problems.iter().for_each(|what| output::print_note(&words::not_restored(what)));
+        problems.iter().for_each(|what| output::print_note(&words::not_restored_warning(what)));
         Ok(run)
     }
 
     /// Records the kernel's events, if that is permitted.
-    pub(super) fn explained(&mut self) -> Result<Taken<MeasuredRun>, Error> {
-        let Some(why_ns) = self.asked.plan.why_ns else { return Ok(Err(Skipped::NoTime)) };
+    pub(super) fn trace_causes(&mut self) -> Result<StepResult<MeasuredRun>, Error> {
+        let Some(why_ns) = self.asked.plan.why_ns else { return Ok(Err(SkipReason::NoTime)) };
         let measurement = Measurement::prepare(Request { why: true, ..self.request(why_ns) })?;
         if !measurement.explains() {
             let refusal = measurement.info().refused.last();
             let error = refusal.map_or_else(String::new, |refusal| refusal.why.clone());
-            return Ok(Err(Skipped::Refused { error }));
+            return Ok(Err(SkipReason::Refused { error }));
         }
-        self.begins(DoctorStep::Why);
+        self.announce_step(DoctorStep::Why);
         let writer = self.writer("why", measurement.info());
         let mut progress = Progress::for_people(self.args.show, why_ns);
         let recorded = host::record(measurement, writer, &mut |now| progress.update(now), self.interrupted)?;
@@ -101,13 +101,14 @@ impl Examination<'_> {
 
     /// Tries settings for the most demanding purpose, if there is time. What was measured is kept until the examination
     /// ends, which goes on from it.
-    pub(super) fn tuned(&mut self, why: Option<&MeasuredRun>) -> Taken<TuneResult> {
+    pub(super) fn try_settings(&mut self, why: Option<&MeasuredRun>) -> StepResult<TuneResult> {
         if self.args.no_tune {
-            return Err(Skipped::NotWanted);
+            return Err(SkipReason::NotWanted);
         }
-        let budget_ns = self.asked.plan.tune_ns.ok_or(Skipped::NoTime)?;
-        let purpose = self.asked.way.served().next();
-        let task = TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(Way::task).unwrap_or_default() };
+        let budget_ns = self.asked.plan.tune_ns.ok_or(SkipReason::NoTime)?;
+        let purpose = self.asked.way.served_purposes().next();
+        let task =
+            TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(JobMethod::task_for).unwrap_or_default() };
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
         let request = TuneRequest {
             task,
@@ -121,14 +122,14 @@ impl Examination<'_> {
             purpose,
         };
         self.tune(request).map_err(|error| match error.is(TooShort) {
-            true => Skipped::NoTime,
-            false => Skipped::Failed { error: error.to_string() },
+            true => SkipReason::NoTime,
+            false => SkipReason::Failed { error: error.to_string() },
         })
     }
 
     fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, Error> {
         let mut tuning = Tuning::prepare(request, self.interrupted)?;
-        self.begins(DoctorStep::Tune);
+        self.announce_step(DoctorStep::Tune);
         let parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
         let measure = |experiment: &mut Experiment<'_>| {
             tuning.plan(experiment)?;

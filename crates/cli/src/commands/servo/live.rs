@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_host::wakeups::wake_up_variants;
 use jitterlab_host::{Measurement, Request, record};
 use jitterlab_model::{Error, LoadSpec, TaskSpec};
-use jitterlab_motion::servo::{LiveLoop, LiveTrouble, LiveWay, LiveWork, Question, Reference, ServoLive};
+use jitterlab_motion::servo::{
+    LiveLoop, LiveTrial, LiveTrouble, LiveWork, Reference, ServoLive, SingleTaskLoop,
+};
 use jitterlab_report::progress;
 use jitterlab_trace::FinishedParts;
 
@@ -44,7 +46,7 @@ impl LiveArgs {
     /// run.
     pub fn execute(
         &self,
-        question: &Question,
+        question: &SingleTaskLoop,
         references: &[Reference],
     ) -> Result<(ServoLive, FinishedParts), Error> {
         let overrun = question.overrun.try_into()?;
@@ -53,7 +55,7 @@ impl LiveArgs {
         let ways = wake_up_variants(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?;
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
         let loads = parse_loads(&self.load)?;
-        let (mut seen, closed) = ServoLive::begin(question, references, self.duration)?;
+        let (mut seen, closed) = ServoLive::prepare(question, references, self.duration)?;
         let refused =
             |task: &TaskSpec, loads: &[LoadSpec]| Measurement::prepare(self.request(task, loads)).err();
         let mut impossible = Vec::new();
@@ -78,15 +80,15 @@ impl LiveArgs {
                 if interrupted.load(Ordering::Relaxed) {
                     break;
                 }
-                let never = LiveWay::never(task.wake, task.compensate, written);
+                let never = LiveTrial::not_run(task.wake, task.compensate, written);
                 let way = if let Some(why) = impossible {
-                    LiveWay { trouble: Some(LiveTrouble::Impossible { why: why.clone() }), ..never }
+                    LiveTrial { trouble: Some(LiveTrouble::Impossible { why: why.clone() }), ..never }
                 } else if let Some((way, _)) = parts.next_kept() {
                     way
                 } else {
                     let left_ns = left as f64 * self.duration as f64;
                     output::print_note(&progress::wait_method_line(&never.name(), &never.load, left_ns));
-                    let way = one(never, closed.clone(), self.request(task, loads), &interrupted)?;
+                    let way = run_method(never, closed.clone(), self.request(task, loads), &interrupted)?;
                     if !interrupted.load(Ordering::Relaxed) {
                         kept_parts::keep(&mut parts, &way);
                     }
@@ -106,12 +108,17 @@ impl LiveArgs {
 }
 
 /// Runs a way to wait.
-fn one(way: LiveWay, closed: LiveLoop, request: Request, interrupted: &AtomicBool) -> Result<LiveWay, Error> {
+fn run_method(
+    way: LiveTrial,
+    closed: LiveLoop,
+    request: Request,
+    interrupted: &AtomicBool,
+) -> Result<LiveTrial, Error> {
     let (work, loops) = LiveWork::new(closed);
     let measurement = Measurement::prepare_with(request, Some(Box::new(work)))?;
     let run = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
     let lost = |_| Error::not_measured("the task that closed the loop ended without a result");
-    Ok(way.with_run(loops.recv().map_err(lost)?.errors(), &run))
+    Ok(way.with_run(loops.recv().map_err(lost)?.tracking_errors(), &run))
 }
 
 /// The plant of `--live` where none is named.

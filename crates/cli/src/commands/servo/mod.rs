@@ -1,7 +1,7 @@
 //! `jitterlab servo`: the effect of a run's timing on a control loop.
 
 mod live;
-mod several;
+mod multi_task;
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
-    Actuation, AtMost, Design, Judged, OverrunAction, Plant, Question, Redesign, Reference, Sampling,
-    ServoResult, TaskTiming, Wishes,
+    Actuation, AssessmentOptions, Design, OverrunAction, Plant, Redesign, Reference, Sampling, ServoResult,
+    SingleTaskLoop, TaskTiming, TimingSource, WeaklyHard,
 };
 use jitterlab_motion::{JudgedRun, catalog, error};
 use jitterlab_report::chart::{Chart, Drawing};
@@ -64,7 +64,7 @@ pub struct Args {
     /// Prove that the loop is stable with at most so many missed periods in so many in a row, as 2/10, in any order;
     /// may be given several times
     #[arg(long = "misses", value_name = "M/K", conflicts_with_all = ["live", "jitter"])]
-    misses: Vec<AtMost>,
+    misses: Vec<WeaklyHard>,
     /// When the sensors are read: at the start of the task, or by hardware when it is due
     #[arg(long, default_value = "start", value_name = "start|due", conflicts_with = "live")]
     sampling: Sampling,
@@ -111,15 +111,15 @@ pub fn execute(args: &Args) -> CommandResult {
     if let Some(file) = &args.figure {
         output::check_figure_name(file, "--figure")?;
     }
-    if let Some(plants) = several::asked(args)? {
-        let result = several::judged(args, &plants)?;
+    if let Some(plants) = multi_task::requested_plants(args)? {
+        let result = multi_task::assess_plants(args, &plants)?;
         args.draw(&motion::servo_charts::responses_of_loops(&result))?;
         let under = result.plants.iter().filter_map(|plant| plant.under.as_ref());
         args.write_gains(&under.map(|under| under.redesigns.as_slice()).collect::<Vec<_>>())?;
         return Ok(Status::from_fitness(args.output.show(&result)?));
     }
     if args.live.live {
-        let question = args.question(args.read.period()?.unwrap_or(live::PERIOD_NS), None)?;
+        let question = args.requested_loop(args.read.period()?.unwrap_or(live::PERIOD_NS), None)?;
         let (seen, parts) = args.live.execute(&question, &args.references)?;
         args.output.show(&seen)?;
         kept_parts::close(true, |complete| parts.close(complete));
@@ -127,26 +127,32 @@ pub fn execute(args: &Args) -> CommandResult {
     }
     let result = match (&args.run, args.execution.as_slice()) {
         (Some(path), _) => args.under_run(path)?,
-        (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
+        (None, [times]) => ServoResult::under_execution(&args.loop_without_run()?, times, &args.misses)?,
         // Jobs that are punctual and have nothing to do, but for the missed ones.
         (None, []) if !args.misses.is_empty() => {
-            ServoResult::under_execution(&args.alone()?, "0ns", &args.misses)?
+            ServoResult::under_execution(&args.loop_without_run()?, "0ns", &args.misses)?
         }
         (None, []) => match args.jitter {
-            Some(jitter_ns) => ServoResult::under_jitter(&args.alone()?, jitter_ns, &args.wishes())?,
-            None => ServoResult::alone(&args.alone()?)?,
+            Some(jitter_ns) => {
+                ServoResult::under_jitter(&args.loop_without_run()?, jitter_ns, &args.assessment_options())?
+            }
+            None => ServoResult::without_run(&args.loop_without_run()?)?,
         },
         (None, [_, more, ..]) => return Err(error::not_given_times(more)),
     };
     args.draw(&motion::servo_charts::responses(&result))?;
-    if let Judged::Run(under) = &result.judged {
+    if let TimingSource::Run(under) = &result.judged {
         args.write_gains(&[&under.assessment.redesigns])?;
     }
     Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
 impl Args {
-    fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, Error> {
+    fn requested_loop(
+        &self,
+        period_ns: i64,
+        measured: Option<OverrunAction>,
+    ) -> Result<SingleTaskLoop, Error> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
         let mut plant: Plant = catalog::known(self.plant.first().map_or(usual, String::as_str))?;
         match self.controllers.as_slice() {
@@ -154,11 +160,11 @@ impl Args {
             [text] => plant.design = Design::parse(text, plant.outputs.len())?,
             [_, more, ..] => return Err(error::not_a_controller(more)),
         }
-        let question = Question {
+        let question = SingleTaskLoop {
             timing: self.timing(),
             overrun: self.overrun.or(measured).unwrap_or_default(),
             design_delay_ns: self.design_delay,
-            ..Question::new(plant, period_ns)
+            ..SingleTaskLoop::new(plant, period_ns)
         };
         question.ideal()?;
         Ok(question)
@@ -172,8 +178,8 @@ impl Args {
     fn under_run(&self, path: &Path) -> Result<ServoResult, Error> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
-        let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
-        ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.wishes())
+        let question = self.requested_loop(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
+        ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.assessment_options())
     }
 
     /// Draws responses where that is asked for.
@@ -191,7 +197,7 @@ impl Args {
     fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Error> {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
-        let text = motion::servo_redesign::file(of_plants, &extension);
+        let text = motion::servo_redesign::gains_file(of_plants, &extension);
         let text = text.ok_or_else(|| {
             Error::bad_use(format!(
                 "no redesign fits into a file .{extension}: take .json (all of them), .toml (the best, as a plant's [controller]) or \
@@ -201,13 +207,13 @@ impl Args {
         output::write_file(file, text.as_bytes())
     }
 
-    fn wishes(&self) -> Wishes {
+    fn assessment_options(&self) -> AssessmentOptions {
         let (references, misses) = (self.references.clone(), self.misses.clone());
-        Wishes { references, misses, redesign: self.redesign }
+        AssessmentOptions { references, misses, redesign: self.redesign }
     }
 
     /// A loop without a run.
-    fn alone(&self) -> Result<Question, Error> {
-        self.question(self.read.period()?.ok_or_else(error::no_period)?, None)
+    fn loop_without_run(&self) -> Result<SingleTaskLoop, Error> {
+        self.requested_loop(self.read.period()?.ok_or_else(error::no_period)?, None)
     }
 }

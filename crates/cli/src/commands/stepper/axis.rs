@@ -3,7 +3,7 @@
 use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::quantity::{self, Dimension};
-use jitterlab_motion::stepper::{Axis, AxisAsked, AxisFacts};
+use jitterlab_motion::stepper::{Axis, AxisFacts, AxisRequest};
 
 use crate::values;
 
@@ -92,7 +92,7 @@ impl AxisArgs {
             friction: None,
             lead_mm: self.travel,
         };
-        AxisAsked {
+        AxisRequest {
             motor: self.motor.clone(),
             frame: self.frame,
             torque_nm: self.torque,

@@ -59,7 +59,7 @@ pub struct Args {
 /// Judges the axis, and prints the result.
 pub fn execute(args: &Args) -> CommandResult {
     if args.list {
-        args.output.show(&StepperDevices::known())?;
+        args.output.show(&StepperDevices::from_catalog())?;
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;

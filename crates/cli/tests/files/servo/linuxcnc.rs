@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Design, DrivenLoop, LoopAction, Plant, Question, Reference};
+use jitterlab_motion::servo::{Design, DrivenLoop, LoopAction, Plant, Reference, SingleTaskLoop};
 use tempfile::TempDir;
 
 use crate::shared::known;
@@ -82,16 +82,16 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
         let integral_s = (i > 0.0).then(|| vec![p / i]);
         let design = Design::Pid { gain: vec![p], integral_s, derivative_s: vec![d / p] };
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
-        let question = Question::new(Plant { design, ..plant }, H);
-        let mut drive = DrivenLoop::new(&question.closed().unwrap(), Reference::Step(1.0));
+        let question = SingleTaskLoop::new(Plant { design, ..plant }, H);
+        let mut drive = DrivenLoop::new(&question.closed_loop().unwrap(), Reference::Step(1.0));
         let step = "setp pid.0.FF1 0\nsetp pid.0.FF2 0\nsetp pid.0.command 1\n";
         let mut apart: f64 = 0.0;
         for (k, [y, u]) in in_linuxcnc(folder, step).into_iter().enumerate() {
             drive.advance_to(k as i64 * H);
-            apart = apart.max((drive.point().outputs[0] - y).abs());
-            drive.pass(LoopAction::Sample.alone());
-            drive.pass(LoopAction::Finish.alone());
-            apart = apart.max((drive.point().inputs[0] - u).abs());
+            apart = apart.max((drive.current_point().outputs[0] - y).abs());
+            drive.apply(LoopAction::Sample.as_only_task_event());
+            drive.apply(LoopAction::Finish.as_only_task_event());
+            apart = apart.max((drive.current_point().inputs[0] - u).abs());
         }
         println!("{controller}: at most {apart:e} apart in {CYCLES} cycles\n{hal}");
         // The samples have six decimals.

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 
 use nalgebra::DMatrix;
 
-use crate::servo::misses::AtMost;
+use crate::servo::misses::WeaklyHard;
 
 /// One way the loop can go on: a job, a killed job, or several periods with one late output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Effect on the state.
     pub map: DMatrix<f64>,
-    /// Of each period it covers, whether it is missed.
+    /// True for each period that it covers and misses.
     pub missed: Vec<bool>,
 }
 
 /// A step from one memory of misses to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arc {
+pub struct Transition {
     pub from: usize,
     pub to: usize,
     pub step: usize,
@@ -25,20 +25,20 @@ pub struct Arc {
 
 /// All sequences of steps that are allowed: the walks of a graph.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Graph {
+pub struct StepGraph {
     /// Number of memories of misses.
     pub nodes: usize,
     /// The steps between them, by the node they begin in.
-    pub arcs: Vec<Arc>,
+    pub arcs: Vec<Transition>,
     pub steps: Vec<Step>,
 }
 
 const MOST_NODES: usize = 600;
 
-impl Graph {
+impl StepGraph {
     /// The sequences of these steps that keep the requirement; `None` with too many memories.
-    pub fn new(at_most: AtMost, steps: Vec<Step>) -> Option<Graph> {
-        let AtMost { misses, of } = at_most;
+    pub fn new(at_most: WeaklyHard, steps: Vec<Step>) -> Option<StepGraph> {
+        let WeaklyHard { misses, of } = at_most;
         if of > 63 {
             return None;
         }
@@ -66,14 +66,16 @@ impl Graph {
                 return None;
             }
         }
-        let arcs: Vec<Arc> =
-            next.into_iter().map(|(memory, step, to)| Arc { from: known[&memory], to, step }).collect();
-        let graph = Graph { nodes: known.len(), arcs, steps }.merge_equivalent();
+        let arcs: Vec<Transition> = next
+            .into_iter()
+            .map(|(memory, step, to)| Transition { from: known[&memory], to, step })
+            .collect();
+        let graph = StepGraph { nodes: known.len(), arcs, steps }.merge_equivalent();
         (graph.nodes <= MOST_NODES).then_some(graph)
     }
 
-    /// The same with memories that allow the same futures as one (Moore 1956).
-    fn merge_equivalent(self) -> Graph {
+    /// Graph in which memories that allow the same futures are one (Moore 1956).
+    fn merge_equivalent(self) -> StepGraph {
         let mut class = vec![0usize; self.nodes];
         let mut count = 1;
         loop {
@@ -97,20 +99,21 @@ impl Graph {
             }
             count = more;
         }
-        let merged = |arc: &Arc| Arc { from: class[arc.from], to: class[arc.to], step: arc.step };
-        let mut arcs: Vec<Arc> = self.arcs.iter().map(merged).collect();
+        let merged =
+            |arc: &Transition| Transition { from: class[arc.from], to: class[arc.to], step: arc.step };
+        let mut arcs: Vec<Transition> = self.arcs.iter().map(merged).collect();
         arcs.sort_unstable_by_key(|arc| (arc.from, arc.step, arc.to));
         arcs.dedup();
-        Graph { nodes: count, arcs, steps: self.steps }
+        StepGraph { nodes: count, arcs, steps: self.steps }
     }
 
     /// The arcs that begin in a node, with their numbers.
-    pub fn arcs_from(&self, node: usize) -> impl Iterator<Item = (usize, &Arc)> {
+    pub fn arcs_from(&self, node: usize) -> impl Iterator<Item = (usize, &Transition)> {
         let first = self.arcs.partition_point(|arc| arc.from < node);
         (first..).zip(&self.arcs[first..]).take_while(move |(_, arc)| arc.from == node)
     }
 
-    pub fn periods(&self, step: usize) -> usize {
+    pub fn step_periods(&self, step: usize) -> usize {
         self.steps[step].missed.len()
     }
 }
@@ -119,13 +122,13 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn graph(misses: u32, of: u32) -> Graph {
+    fn graph(misses: u32, of: u32) -> StepGraph {
         let step = |missed: &[bool]| Step { map: DMatrix::identity(1, 1), missed: missed.to_vec() };
-        Graph::new(AtMost { misses, of }, vec![step(&[false]), step(&[true])]).unwrap()
+        StepGraph::new(WeaklyHard { misses, of }, vec![step(&[false]), step(&[true])]).unwrap()
     }
 
     /// Number of words of a length that the graph allows, from its first node.
-    fn words(graph: &Graph, length: usize) -> f64 {
+    fn words(graph: &StepGraph, length: usize) -> f64 {
         let mut counts = vec![0.0; graph.nodes];
         let begin = graph.arcs.iter().map(|a| a.from).max().unwrap();
         // From the node with the most freedom: no miss yet.
@@ -161,9 +164,10 @@ mod tests {
     fn a_late_output_covers_several_periods() {
         let step = |missed: &[bool]| Step { map: DMatrix::identity(1, 1), missed: missed.to_vec() };
         let graph =
-            Graph::new(AtMost { misses: 1, of: 3 }, vec![step(&[false]), step(&[true, false])]).unwrap();
+            StepGraph::new(WeaklyHard { misses: 1, of: 3 }, vec![step(&[false]), step(&[true, false])])
+                .unwrap();
         // After a late one there is one more period of the window to pass.
         assert_eq!((graph.nodes, graph.arcs.len()), (2, 3));
-        assert!(Graph::new(AtMost { misses: 30, of: 63 }, graph.steps).is_none());
+        assert!(StepGraph::new(WeaklyHard { misses: 30, of: 63 }, graph.steps).is_none());
     }
 }

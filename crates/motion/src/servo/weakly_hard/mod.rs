@@ -1,10 +1,10 @@
 //! Stability under any sequence of missed periods that a weakly hard requirement allows (Bernat, Burns and Llamosi 2001).
 
-mod bounds;
 mod graph;
+mod guarantee;
 mod norms;
-mod of_loop;
+mod step_set;
 
-pub use bounds::{Certificate, Growth, Guarantee, StoppingRule, growth};
-pub use graph::{Arc, Graph, Step};
-pub use of_loop::{MissedJobs, Steps, UnderMisses};
+pub use graph::{Step, StepGraph, Transition};
+pub use guarantee::{Certificate, GrowthBounds, Guarantee, StoppingRule, growth_bounds};
+pub use step_set::{MissedJobs, StabilityUnderMisses, StepSet};

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::graph::{Arc, Graph, Step};
+use super::graph::{Step, StepGraph, Transition};
 
 /// The factors L_v of each node.
 pub(super) type Factors = Vec<DMatrix<f64>>;
 
-pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
+pub(super) fn largest_singular_value(g: &DMatrix<f64>) -> f64 {
     if g.iter().any(|v| !v.is_finite()) {
         return f64::INFINITY;
     }
@@ -23,18 +23,20 @@ pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
 }
 
 /// The bound that these factors prove.
-pub(super) fn growth_bound(graph: &Graph, factors: &Factors) -> f64 {
+pub(super) fn growth_bound(graph: &StepGraph, factors: &Factors) -> f64 {
     let inverses: Vec<Option<DMatrix<f64>>> = factors.iter().map(|l| l.clone().try_inverse()).collect();
-    let of = |arc: &Arc| {
+    let of = |arc: &Transition| {
         let inverse = inverses[arc.from].as_ref();
         let turned = inverse.map(|inverse| &factors[arc.to] * &graph.steps[arc.step].map * inverse);
-        turned.map_or(f64::INFINITY, |g| largest_singular(&g).powf(1.0 / graph.periods(arc.step) as f64))
+        turned.map_or(f64::INFINITY, |g| {
+            largest_singular_value(&g).powf(1.0 / graph.step_periods(arc.step) as f64)
+        })
     };
     graph.arcs.iter().map(of).fold(0.0, f64::max)
 }
 
 /// Factors by joins of quadratic forms: each node's form is at least the image of those it can go to.
-pub(super) fn by_joins(graph: &Graph) -> Factors {
+pub(super) fn norms_by_joins(graph: &StepGraph) -> Factors {
     const ROUNDS: usize = 150;
     let n = graph.steps.first().map_or(0, |step| step.map.nrows());
     let mut forms = vec![DMatrix::<f64>::identity(n, n); graph.nodes];
@@ -45,7 +47,7 @@ pub(super) fn by_joins(graph: &Graph) -> Factors {
             let image = map.transpose() * &forms[arc.to] * map;
             let together = match joined[arc.from].take() {
                 None => image,
-                Some(other) => join(&other, &image).unwrap_or(other),
+                Some(other) => joined_form(&other, &image).unwrap_or(other),
             };
             joined[arc.from] = Some(together);
         }
@@ -57,7 +59,7 @@ pub(super) fn by_joins(graph: &Graph) -> Factors {
             if let Some(joined) = joined {
                 // Half the way, and never flat.
                 let next = &*form * 0.5 + joined * (0.5 / size);
-                *form = lifted((&next + next.transpose()) * 0.5, 1e-6);
+                *form = regularized((&next + next.transpose()) * 0.5, 1e-6);
             }
         }
         let size = forms.iter().map(DMatrix::norm).fold(0.0, f64::max);
@@ -69,8 +71,8 @@ pub(super) fn by_joins(graph: &Graph) -> Factors {
     forms.iter().map(factor).collect()
 }
 
-/// A form with a little more in the direction of each coordinate, so that it is flat in none.
-fn lifted(mut form: DMatrix<f64>, share: f64) -> DMatrix<f64> {
+/// Quadratic form with a little more in the direction of each coordinate, so that it is not singular.
+fn regularized(mut form: DMatrix<f64>, share: f64) -> DMatrix<f64> {
     let largest = form.diagonal().max();
     for i in 0..form.nrows() {
         form[(i, i)] += share * form[(i, i)].max(1e-12 * largest);
@@ -78,9 +80,9 @@ fn lifted(mut form: DMatrix<f64>, share: f64) -> DMatrix<f64> {
     form
 }
 
-/// A form at least as large as both: in coordinates that make one the unit and the other diagonal, the larger of each.
-fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
-    let lower = lifted(a.clone(), 1e-9).cholesky()?.l();
+/// Quadratic form at least as large as both: in coordinates that make one the unit and the other diagonal, the larger of each.
+fn joined_form(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let lower = regularized(a.clone(), 1e-9).cholesky()?.l();
     let inverse = lower.clone().try_inverse()?;
     let inner = &inverse * b * inverse.transpose();
     let inner = (&inner + inner.transpose()) * 0.5;
@@ -94,7 +96,7 @@ fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
 const MOST_PRODUCTS: usize = 100_000_000;
 
 /// Descends from these factors; stops early once they prove a bound below `goal`.
-pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
+pub(super) fn minimise_growth_bound(graph: &StepGraph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = growth_bound(graph, &kept);
     // Limit on the computations of a bound: one that is not reached soon is not reached.
@@ -107,10 +109,12 @@ pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
         // In coordinates in which the first node's norm is the usual length, the others' are nearly so: a descent is quick there.
         let Some(back) = kept[0].clone().try_inverse() else { break };
         let turned = |step: &Step| Step { map: &kept[0] * &step.map * &back, missed: step.missed.clone() };
-        let inner = Graph { steps: graph.steps.iter().map(turned).collect(), ..graph.clone() };
+        let inner = StepGraph { steps: graph.steps.iter().map(turned).collect(), ..graph.clone() };
         let begin = kept.iter().map(|factor| factor * &back).collect();
-        let found: Factors =
-            minimise(&inner, begin, power, goal, &mut tries).iter().map(|factor| factor * &kept[0]).collect();
+        let found: Factors = minimise_by_lbfgs(&inner, begin, power, goal, &mut tries)
+            .iter()
+            .map(|factor| factor * &kept[0])
+            .collect();
         let reached = growth_bound(graph, &found);
         if reached < best {
             (best, kept) = (reached, found);
@@ -121,7 +125,7 @@ pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
 
 /// (1/2p) log of the sum of tr (G'G)^p over the arcs, G = L_to F L_from^-1 with F scaled to the growth per period, and its slope
 /// in the factors.
-fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f64, Factors)> {
+fn smooth_bound(graph: &StepGraph, factors: &Factors, power: u32, scale: f64) -> Option<(f64, Factors)> {
     let n = factors.first()?.nrows();
     let inverses = factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()?;
     let turned: Factors = inverses.iter().map(DMatrix::transpose).collect();
@@ -131,7 +135,7 @@ fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f
         .arcs
         .iter()
         .map(|arc| {
-            let shrink = scale.powi(-(graph.periods(arc.step) as i32));
+            let shrink = scale.powi(-(graph.step_periods(arc.step) as i32));
             &graph.steps[arc.step].map * &inverses[arc.from] * shrink
         })
         .collect();
@@ -169,8 +173,14 @@ fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f
     Some((sum.ln() / f64::from(2 * power) + size.ln(), slopes))
 }
 
-/// L-BFGS with a backtracking search; stops early as [`descend`] does, or when no `tries` are left.
-fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut usize) -> Factors {
+/// L-BFGS with a backtracking search; stops early as [`minimise_growth_bound`] does, or when no `tries` are left.
+fn minimise_by_lbfgs(
+    graph: &StepGraph,
+    factors: Factors,
+    power: u32,
+    goal: f64,
+    tries: &mut usize,
+) -> Factors {
     const STEPS: usize = 400;
     const MEMORY: usize = 12;
     let scale = growth_bound(graph, &factors);
@@ -178,7 +188,7 @@ fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut 
     let plus =
         |a: &Factors, b: &Factors, by: f64| -> Factors { a.iter().zip(b).map(|(a, b)| a + b * by).collect() };
     let mut at = factors;
-    let Some((mut value, mut slope)) = smooth(graph, &at, power, scale) else { return at };
+    let Some((mut value, mut slope)) = smooth_bound(graph, &at, power, scale) else { return at };
     let mut past: VecDeque<(Factors, Factors, f64)> = VecDeque::new();
     for step in 0..STEPS {
         if step % 20 == 19 && goal > 0.0 && growth_bound(graph, &at) < goal {
@@ -207,7 +217,7 @@ fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut 
         let found = loop {
             let next = plus(&at, &direction, by);
             *tries = tries.saturating_sub(1);
-            match smooth(graph, &next, power, scale) {
+            match smooth_bound(graph, &next, power, scale) {
                 Some((lower, turned)) if lower <= value + 1e-4 * by * steep => {
                     break Some((next, lower, turned));
                 }
@@ -236,14 +246,14 @@ fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servo::misses::AtMost;
+    use crate::servo::misses::WeaklyHard;
     use crate::servo::weakly_hard::graph::Step;
 
-    fn shears() -> Graph {
+    fn shears() -> StepGraph {
         let step =
             |m: [f64; 4], missed| Step { map: DMatrix::from_row_slice(2, 2, &m), missed: vec![missed] };
         let steps = vec![step([1.0, 1.0, 0.0, 1.0], false), step([1.0, 0.0, 1.0, 1.0], true)];
-        Graph::new(AtMost { misses: 1, of: 2 }, steps).unwrap()
+        StepGraph::new(WeaklyHard { misses: 1, of: 2 }, steps).unwrap()
     }
 
     #[test]
@@ -252,12 +262,12 @@ mod tests {
         let factors: Factors =
             (0..2).map(|k| DMatrix::from_row_slice(2, 2, &[1.0 + f64::from(k), 0.3, -0.2, 1.5])).collect();
         for power in [2, 8] {
-            let (_, slope) = smooth(&graph, &factors, power, 1.2).unwrap();
+            let (_, slope) = smooth_bound(&graph, &factors, power, 1.2).unwrap();
             for (node, i, j) in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)] {
                 let value = |by: f64| {
                     let mut moved = factors.clone();
                     moved[node][(i, j)] += by;
-                    smooth(&graph, &moved, power, 1.2).unwrap().0
+                    smooth_bound(&graph, &moved, power, 1.2).unwrap().0
                 };
                 let numeric = (value(1e-6) - value(-1e-6)) / 2e-6;
                 assert!((numeric - slope[node][(i, j)]).abs() < 1e-7, "{numeric} {}", slope[node][(i, j)]);
@@ -268,10 +278,12 @@ mod tests {
     #[test]
     fn the_golden_ratio_is_nearly_proved_by_norms_alone() {
         let graph = shears();
-        let joined = by_joins(&graph);
+        let joined = norms_by_joins(&graph);
         let golden = 0.5 * (1.0 + 5f64.sqrt());
-        let (coarse, fine) =
-            (growth_bound(&graph, &joined), growth_bound(&graph, &descend(&graph, joined.clone(), 0.0)));
+        let (coarse, fine) = (
+            growth_bound(&graph, &joined),
+            growth_bound(&graph, &minimise_growth_bound(&graph, joined.clone(), 0.0)),
+        );
         assert!(coarse >= golden - 1e-9 && fine <= coarse && fine < golden + 1e-4, "{coarse} {fine}");
     }
 }

@@ -15,7 +15,7 @@ type Matrix<const N: usize> = SMatrix<f64, N, N>;
 
 /// Action for a job that is not finished when its task is due again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Late {
+pub enum OverrunPolicy {
     Skip,
     CatchUp,
     RePhase,
@@ -37,7 +37,7 @@ pub enum When {
 pub struct Asked {
     pub kinds: Vec<i64>,
     pub rows: Vec<Vec<f64>>,
-    pub late: Late,
+    pub late: OverrunPolicy,
     pub zeroes: bool,
     pub wait: i64,
     pub when: When,
@@ -208,7 +208,7 @@ impl<const N: usize> Machine<N> {
     ) -> f64 {
         let act = |e: &Matrix<N>, p: &mut Matrix<N>| *p = e * *p * e.transpose();
         let (is_due, was_at_work) = (now.due == 0, now.left >= 0);
-        let is_killed = is_due && asked.late == Late::Kill && (was_at_work || now.begins >= 0);
+        let is_killed = is_due && asked.late == OverrunPolicy::Kill && (was_at_work || now.begins >= 0);
         let is_done = now.left == 0 && !is_killed;
         if is_killed {
             (now.left, now.begins) = (-1, -1);
@@ -227,11 +227,11 @@ impl<const N: usize> Machine<N> {
         if is_due {
             now.due = self.period;
             let is_missed = was_at_work || now.begins >= 0;
-            let begins_anew = asked.late == Late::RePhase && is_missed;
-            served = matches!(asked.late, Late::CatchUp | Late::Kill) || !is_missed;
+            let begins_anew = asked.late == OverrunPolicy::RePhase && is_missed;
+            served = matches!(asked.late, OverrunPolicy::CatchUp | OverrunPolicy::Kill) || !is_missed;
             // An output that comes just then stays.
             let has_output = is_done && asked.when == When::End;
-            if asked.zeroes && !has_output && (is_killed || is_missed && asked.late == Late::Skip) {
+            if asked.zeroes && !has_output && (is_killed || is_missed && asked.late == OverrunPolicy::Skip) {
                 act(&self.zero, &mut p);
             }
             if begins_anew && !is_done {
@@ -241,7 +241,7 @@ impl<const N: usize> Machine<N> {
                 act(&self.write, &mut p);
                 now.pending = false;
             }
-        } else if is_done && now.due < 0 && asked.late == Late::RePhase {
+        } else if is_done && now.due < 0 && asked.late == OverrunPolicy::RePhase {
             now.due = self.period;
         }
         if served {
@@ -252,7 +252,7 @@ impl<const N: usize> Machine<N> {
             now.begins = -1;
             starts = true;
         }
-        if asked.late == Late::CatchUp {
+        if asked.late == OverrunPolicy::CatchUp {
             now.waiting += u32::from(starts && now.waiting < ENDLESS);
             starts = now.left < 0 && now.waiting > 0;
             now.waiting -= u32::from(starts && now.waiting < ENDLESS);
@@ -313,12 +313,13 @@ impl<const N: usize> Machine<N> {
         let longest = asked.kinds.iter().copied().fold(0, i64::max);
         let mut length = h;
         let mut begin = Processor { due: 0, left: -1, begins: -1, waiting: 0, kind: 0, pending: false };
-        if asked.late == Late::CatchUp && self.mean_work(asked) >= h as f64 - 1e-6 {
+        if asked.late == OverrunPolicy::CatchUp && self.mean_work(asked) >= h as f64 - 1e-6 {
             // It is never done: jobs back to back, for ever.
             let due = if asked.when == When::NextDue { (h - asked.wait) % h } else { -1 };
             begin = Processor { due, left: 0, waiting: ENDLESS, ..begin };
             length = if asked.kinds.len() == 1 && due < 0 { longest } else { h };
-        } else if asked.late == Late::RePhase && asked.kinds.len() == 1 && longest + asked.wait >= h {
+        } else if asked.late == OverrunPolicy::RePhase && asked.kinds.len() == 1 && longest + asked.wait >= h
+        {
             length = asked.wait + longest + h;
         }
         let reached = self.reached(asked, length, begin);

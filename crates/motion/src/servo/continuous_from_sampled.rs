@@ -16,7 +16,7 @@ const AGREES: f64 = 1e-8;
 /// `gamma`: the logarithm of [[phi, gamma], [0, 1]] (Franklin, Powell and Workman, *Digital Control of
 /// Dynamic Systems*, 4.3, backwards). `None` with a pole at zero or on the negative real axis, which no
 /// sampled continuous plant of this order has.
-pub(super) fn continuous(
+pub(super) fn continuous_from_sampled(
     phi: &DMatrix<f64>,
     gamma: &DMatrix<f64>,
     period_s: f64,
@@ -96,7 +96,7 @@ mod tests {
         let a = DMatrix::from_row_slice(3, 3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, -2_000.0]);
         let b = DMatrix::from_row_slice(3, 1, &[0.0, 0.0, 1.0]);
         let (phi, gamma) = sampled(&a, &b, 1e-3);
-        let (back_a, back_b) = continuous(&phi, &gamma, 1e-3).unwrap();
+        let (back_a, back_b) = continuous_from_sampled(&phi, &gamma, 1e-3).unwrap();
         assert!((back_a - &a).amax() < 1e-6 * a.amax() && (back_b - b).amax() < 1e-6);
     }
 
@@ -104,7 +104,7 @@ mod tests {
     fn what_no_continuous_plant_does_is_refused() {
         let one = DMatrix::from_element(1, 1, 1.0);
         for pole in [0.0, -0.5, f64::NAN, f64::INFINITY] {
-            assert_eq!(continuous(&(&one * pole), &one, 1e-3), None, "{pole}");
+            assert_eq!(continuous_from_sampled(&(&one * pole), &one, 1e-3), None, "{pole}");
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
         ) {
             let (a, b) = (DMatrix::from_row_slice(3, 3, &a), DMatrix::from_row_slice(3, 2, &b));
             let (phi, gamma) = sampled(&a, &b, period_s);
-            let (back_a, back_b) = continuous(&phi, &gamma, period_s).unwrap();
+            let (back_a, back_b) = continuous_from_sampled(&phi, &gamma, period_s).unwrap();
             prop_assert!((back_a - &a).amax() < 1e-7 * a.amax().max(1.0));
             prop_assert!((back_b - &b).amax() < 1e-7 * b.amax().max(1.0));
         }

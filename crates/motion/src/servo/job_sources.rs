@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::job_sequence::Jobs;
-use super::overrun::Late;
+use super::overrun::OverrunPolicy;
 use super::record::Record;
 use super::replay::Replay;
 use super::timing::Job;
@@ -12,11 +12,11 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{Activation, Error};
 
 /// The jobs of one task in order, which can be read any number of times.
-pub(super) trait Source {
-    /// All of them, one by one.
+pub(super) trait JobSource {
+    /// Iterator over all jobs.
     fn jobs(&self) -> Jobs<'_>;
 
-    /// Goes through all of them.
+    /// Calls `give` with each job.
     fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
         for job in self.jobs() {
             give(&job?);
@@ -25,7 +25,7 @@ pub(super) trait Source {
     }
 
     /// Largest time by which a job starts before its due time, in ns.
-    fn early_ns(&self) -> i64;
+    fn max_early_ns(&self) -> i64;
 }
 
 /// Rows that are read at once: as many as a run file keeps together.
@@ -33,13 +33,13 @@ const CHUNK: u64 = 1 << 18;
 /// Most periods that a loop is followed while nothing serves it (33 s at 2 kHz): each is an event to compute and to keep.
 const LONGEST_OUTAGE: i64 = 1 << 16;
 
-/// As they were recorded, by a task of this period.
-pub(super) struct Recorded<'a, R: ?Sized> {
+/// Jobs as they were recorded, by a task of this period.
+pub(super) struct RecordedJobs<'a, R: ?Sized> {
     pub record: &'a R,
     pub period_ns: i64,
 }
 
-impl<R: ?Sized> Recorded<'_, R> {
+impl<R: ?Sized> RecordedJobs<'_, R> {
     /// The job of an activation, if the loop is not left alone for too long before it is done.
     fn job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, Error> {
         let job = Job::from(a);
@@ -58,7 +58,7 @@ impl<R: ?Sized> Recorded<'_, R> {
     }
 }
 
-impl<R: Record + ?Sized> Source for Recorded<'_, R> {
+impl<R: Record + ?Sized> JobSource for RecordedJobs<'_, R> {
     fn jobs(&self) -> Jobs<'_> {
         let mut next = 0;
         let mut rows = Vec::new().into_iter();
@@ -91,72 +91,73 @@ impl<R: Record + ?Sized> Source for Recorded<'_, R> {
         outage.map_or(Ok(()), Err)
     }
 
-    fn early_ns(&self) -> i64 {
+    fn max_early_ns(&self) -> i64 {
         -self.record.least_latency_ns()
     }
 }
 
-/// As a schedule made them.
-pub(super) struct Made(pub Vec<Job>);
+/// Jobs as a schedule made them.
+pub(super) struct ScheduledJobs(pub Vec<Job>);
 
-impl Source for Made {
+impl JobSource for ScheduledJobs {
     fn jobs(&self) -> Jobs<'_> {
         Box::new(self.0.iter().copied().map(Ok))
     }
 
-    fn early_ns(&self) -> i64 {
+    fn max_early_ns(&self) -> i64 {
         0
     }
 }
 
-/// As they would have been under another overrun action (none: as they were). A job waits and works like the one that was due when
+/// Jobs as they would have been under another overrun policy (none: as they were). A job waits and works like the one that was due when
 /// it is, or the first after that: so that tasks replayed side by side stay side by side.
-pub(super) struct Replayed<'a, S> {
+pub(super) struct ReplayedJobs<'a, S> {
     pub source: &'a S,
-    pub late: Option<Late>,
+    pub policy: Option<OverrunPolicy>,
     pub period_ns: i64,
 }
 
-struct Replaying {
-    late: Late,
+struct ReplayState {
+    policy: OverrunPolicy,
     period_ns: i64,
     replay: Option<Replay>,
     free_ns: Option<i64>,
 }
 
-impl Replaying {
+impl ReplayState {
     /// Takes the next recorded job; gives the replayed jobs with its wait and execution time.
-    fn job(&mut self, job: &Job, give: &mut dyn FnMut(&Job)) {
+    fn replay_job(&mut self, job: &Job, give: &mut dyn FnMut(&Job)) {
         let mut after_gap = job.after_gap || self.replay.is_none();
         if after_gap {
-            (self.replay, self.free_ns) = (Some(Replay::from(self.late, self.period_ns, job.due_ns)), None);
+            (self.replay, self.free_ns) =
+                (Some(Replay::with_first_due(self.policy, self.period_ns, job.due_ns)), None);
         }
         let ready_ns = self.free_ns.map_or(job.due_ns, |free| free.max(job.due_ns));
         self.free_ns = Some(job.end_ns);
         let (wait_ns, work_ns) = (job.start_ns - ready_ns, job.end_ns - job.start_ns);
         let Some(replay) = &mut self.replay else { return };
         while job.due_ns >= replay.due_ns() - self.period_ns / 2 {
-            give(&replay.job(wait_ns, work_ns, std::mem::take(&mut after_gap)));
+            give(&replay.next_job(wait_ns, work_ns, std::mem::take(&mut after_gap)));
         }
     }
 }
 
-impl<S: Source> Replayed<'_, S> {
-    fn replaying(&self) -> Option<Replaying> {
+impl<S: JobSource> ReplayedJobs<'_, S> {
+    fn replay_state(&self) -> Option<ReplayState> {
         let (period_ns, replay, free_ns) = (self.period_ns, None, None);
-        Some(Replaying { late: self.late?, period_ns, replay, free_ns })
+        Some(ReplayState { policy: self.policy?, period_ns, replay, free_ns })
     }
 }
 
-impl<S: Source> Source for Replayed<'_, S> {
+impl<S: JobSource> JobSource for ReplayedJobs<'_, S> {
     fn jobs(&self) -> Jobs<'_> {
         let mut recorded = self.source.jobs();
-        let Some(mut replaying) = self.replaying() else { return recorded };
+        let Some(mut replaying) = self.replay_state() else { return recorded };
         let mut ready = VecDeque::new();
         Box::new(std::iter::from_fn(move || {
             while ready.is_empty() {
                 match recorded.next()? {
-                    Ok(job) => replaying.job(&job, &mut |job| ready.push_back(*job)),
+                    Ok(job) => replaying.replay_job(&job, &mut |job| ready.push_back(*job)),
                     Err(error) => return Some(Err(error)),
                 }
             }
@@ -165,14 +166,14 @@ impl<S: Source> Source for Replayed<'_, S> {
     }
 
     fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), Error> {
-        match self.replaying() {
-            Some(mut replaying) => self.source.visit(&mut |job| replaying.job(job, give)),
+        match self.replay_state() {
+            Some(mut replaying) => self.source.visit(&mut |job| replaying.replay_job(job, give)),
             None => self.source.visit(give),
         }
     }
 
-    fn early_ns(&self) -> i64 {
-        self.source.early_ns()
+    fn max_early_ns(&self) -> i64 {
+        self.source.max_early_ns()
     }
 }
 
@@ -186,9 +187,9 @@ mod tests {
         Job { due_ns, start_ns, end_ns, killed: false, after_gap: false }
     }
 
-    fn replayed(late: Late, jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {
-        let made = Made(jobs.to_vec());
-        let source = Replayed { source: &made, late: Some(late), period_ns: H };
+    fn replayed(policy: OverrunPolicy, jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {
+        let made = ScheduledJobs(jobs.to_vec());
+        let source = ReplayedJobs { source: &made, policy: Some(policy), period_ns: H };
         source.jobs().flatten().map(|j| (j.due_ns, j.start_ns, j.end_ns, j.killed)).collect()
     }
 
@@ -199,11 +200,11 @@ mod tests {
         let skipped = [job(5_000, 5_000, 6_300), job(7_000, 7_010, 7_200), job(8_000, 8_020, 8_100)];
         let of = |due, start, end| (due, start, end, false);
         assert_eq!(
-            replayed(Late::Skip, &skipped),
+            replayed(OverrunPolicy::Skip, &skipped),
             [of(5_000, 5_000, 6_300), of(7_000, 7_010, 7_200), of(8_000, 8_020, 8_100)]
         );
         assert_eq!(
-            replayed(Late::Kill, &skipped),
+            replayed(OverrunPolicy::Kill, &skipped),
             [
                 (5_000, 5_000, 6_000, true),
                 of(6_000, 6_010, 6_200),
@@ -212,18 +213,18 @@ mod tests {
             ]
         );
         assert_eq!(
-            replayed(Late::CatchUp, &skipped)[1..3],
+            replayed(OverrunPolicy::CatchUp, &skipped)[1..3],
             [of(6_000, 6_310, 6_500), of(7_000, 7_010, 7_200)]
         );
         // From a run that served all, the job of the missed due time is left out.
         let served = [job(0, 0, 1_300), job(1_000, 1_300, 1_400), job(2_000, 2_050, 2_100)];
-        assert_eq!(replayed(Late::Skip, &served), [of(0, 0, 1_300), of(2_000, 2_050, 2_100)]);
+        assert_eq!(replayed(OverrunPolicy::Skip, &served), [of(0, 0, 1_300), of(2_000, 2_050, 2_100)]);
     }
 
     #[test]
     fn lost_records_begin_the_replay_anew() {
         let gap = Job { after_gap: true, ..job(90_500, 90_510, 90_600) };
-        let found = replayed(Late::Kill, &[job(0, 0, 100), gap]);
+        let found = replayed(OverrunPolicy::Kill, &[job(0, 0, 100), gap]);
         assert_eq!(found, [(0, 0, 100, false), (90_500, 90_510, 90_600, false)]);
     }
 }

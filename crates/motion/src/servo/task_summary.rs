@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::mean_timing::MeanTiming;
+use super::multi_task_loop::{LoopTask, MultiTaskLoop};
 use super::plant_loop::PlantLoop;
-use super::several::{LoopTask, Several};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LoopOfPlant {
+pub struct LoopSummary {
     /// Its name; `None` where the plant has one controller.
     pub name: Option<String>,
     /// Its controller: `pd`, `pid`, `state-feedback`, `lqg` or `discrete`.
@@ -15,29 +15,29 @@ pub struct LoopOfPlant {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TaskOfLoops {
+pub struct TaskSummary {
     pub name: String,
     pub period_ns: i64,
     /// The loops, the outer ones first.
-    pub loops: Vec<LoopOfPlant>,
+    pub loops: Vec<LoopSummary>,
     pub timing: Option<MeanTiming>,
     /// The cost along the run if the plant's other tasks were punctual; `None` where there are none.
     pub alone: Option<f64>,
 }
 
-impl Several {
-    pub(super) fn described(&self, task: &LoopTask, timing: Option<MeanTiming>) -> TaskOfLoops {
-        let loops: Vec<LoopOfPlant> = if self.plant.loops.is_empty() {
+impl MultiTaskLoop {
+    pub(super) fn task_summary(&self, task: &LoopTask, timing: Option<MeanTiming>) -> TaskSummary {
+        let loops: Vec<LoopSummary> = if self.plant.loops.is_empty() {
             let design = self.plant.design.name().into();
-            vec![LoopOfPlant { name: None, controller: design }]
+            vec![LoopSummary { name: None, controller: design }]
         } else {
             let of = |i: &usize| self.plant.loops.get(*i);
-            let named = |l: &PlantLoop| LoopOfPlant {
+            let named = |l: &PlantLoop| LoopSummary {
                 name: Some(l.name.clone()),
                 controller: l.design.name().into(),
             };
             task.loops.iter().filter_map(of).map(named).collect()
         };
-        TaskOfLoops { name: task.name.clone(), period_ns: task.period_ns, loops, timing, alone: None }
+        TaskSummary { name: task.name.clone(), period_ns: task.period_ns, loops, timing, alone: None }
     }
 }

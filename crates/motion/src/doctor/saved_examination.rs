@@ -10,7 +10,7 @@ const KERNEL: &str = "preempt-rt";
 
 /// An examination of before, as its file keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
+pub struct SavedExamination {
     /// The kernel's number of the start that it was made in.
     pub boot: Option<String>,
     pub job: String,
@@ -23,9 +23,9 @@ pub struct Earlier {
     pub open: Vec<String>,
 }
 
-impl Earlier {
-    pub fn new(found: &DoctorResult, boot: Option<String>, loads: Vec<String>) -> Earlier {
-        Earlier {
+impl SavedExamination {
+    pub fn new(found: &DoctorResult, boot: Option<String>, loads: Vec<String>) -> SavedExamination {
+        SavedExamination {
             boot,
             job: found.asked.job.name.into(),
             way: found.asked.way.name.into(),
@@ -39,7 +39,7 @@ impl Earlier {
 
 /// Changes since an earlier examination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Since {
+pub struct ChangesSince {
     /// True if the computer was restarted in between; `None` if unknown.
     pub restarted: Option<bool>,
     pub purposes: Vec<PurposeVerdict>,
@@ -48,12 +48,16 @@ pub struct Since {
     pub open: Vec<String>,
 }
 
-impl Since {
-    pub(super) fn new(earlier: &Earlier, found: &DoctorResult, boot: Option<&String>) -> Since {
+impl ChangesSince {
+    pub(super) fn new(
+        earlier: &SavedExamination,
+        found: &DoctorResult,
+        boot: Option<&String>,
+    ) -> ChangesSince {
         let open = open_steps(found);
         let done = earlier.open.iter().filter(|id| !open.contains(id)).cloned().collect();
         let restarted = earlier.boot.as_ref().zip(boot).map(|(then, now)| then != now);
-        Since { restarted, purposes: earlier.purposes.clone(), done, open }
+        ChangesSince { restarted, purposes: earlier.purposes.clone(), done, open }
     }
 }
 

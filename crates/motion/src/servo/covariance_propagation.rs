@@ -1,8 +1,8 @@
-//! A loop followed through the course of its tasks: its covariance is carried along it, and its cycles are counted.
+//! The covariance of a loop along the moments of its tasks, with the cycles counted.
 
 use super::along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
 use super::closed_loop::Loop;
-use super::cycles::{Cycles, IdleInstant, JudgedCycles};
+use super::cycles::{CycleAnalysis, Cycles, IdleInstant};
 use super::markov_chain::Stationary;
 use super::timing::Moment;
 
@@ -17,18 +17,18 @@ const WARM: f64 = 60.0;
 const LEAST_WARM: f64 = 300.0;
 const MOST_WARM: f64 = 60_000.0;
 
-/// A covariance along a course, from the one at the end of the course's own first part.
-pub(super) struct Warmed {
+/// A covariance along moments whose first part is passed twice: to warm up, then for the cost.
+pub(super) struct WarmedUpCovariance {
     walk: CovarianceAlongTrace,
     first: Vec<Moment>,
     most: usize,
 }
 
-impl Warmed {
-    /// From the covariance of another stationary loop, which is forgotten in the first part.
-    pub fn new(closed: &Loop, begin: &Stationary, period_ns: i64) -> Warmed {
+impl WarmedUpCovariance {
+    /// Starts from the covariance of another stationary loop, which is forgotten in the warm-up.
+    pub fn new(closed: &Loop, begin: &Stationary, period_ns: i64) -> WarmedUpCovariance {
         let memory = 1.0 / (1.0 - begin.radius_per_period).max(f64::MIN_POSITIVE);
-        Warmed {
+        WarmedUpCovariance {
             walk: CovarianceAlongTrace::new(
                 closed,
                 TimeBase::Nominal,
@@ -40,15 +40,15 @@ impl Warmed {
         }
     }
 
-    pub fn pass(&mut self, moment: Moment) {
+    pub fn process(&mut self, moment: Moment) {
         if self.most == 0 {
-            return self.walk.pass(moment);
+            return self.walk.process(moment);
         }
         self.first.push(moment);
     }
 
-    /// Takes a time at which all tasks are together: a course begins with the covariance at such a time.
-    pub fn turn(&mut self, time_ns: i64) {
+    /// Notes a time at which all tasks are idle; the warm-up ends at such a time.
+    pub fn mark_idle(&mut self, time_ns: i64) {
         if self.most > 0 {
             self.first.push(Moment::Turn(time_ns));
             if self.first.len() >= self.most {
@@ -57,19 +57,19 @@ impl Warmed {
         }
     }
 
-    /// Time passes from one time to another at this cost, without a change of the covariance.
-    pub fn rest(&mut self, from_ns: i64, to_ns: i64, cost: f64) {
+    /// Adds a stretch of time at a constant cost rate, without a change of the covariance.
+    pub fn add_constant_cost(&mut self, from_ns: i64, to_ns: i64, cost: f64) {
         if self.most > 0 {
             self.warm_up();
         }
-        self.walk.rest(from_ns, to_ns, cost);
+        self.walk.add_constant_cost(from_ns, to_ns, cost);
     }
 
     fn warm_up(&mut self) {
         self.most = 0;
-        self.first.iter().for_each(|moment| self.walk.pass(*moment));
+        self.first.iter().for_each(|moment| self.walk.process(*moment));
         self.walk.restart();
-        self.first.drain(..).for_each(|moment| self.walk.pass(moment));
+        self.first.drain(..).for_each(|moment| self.walk.process(moment));
     }
 
     pub fn finish(mut self) -> AlongTrace {
@@ -80,11 +80,12 @@ impl Warmed {
     }
 }
 
-pub(super) struct Course {
+/// The covariance of a loop along the moments of its tasks, with the cycles counted.
+pub(super) struct CovariancePropagation {
     closed: Loop,
     period_ns: i64,
     pub cycles: Cycles,
-    warmed: Warmed,
+    warmed: WarmedUpCovariance,
     /// Moments since all tasks were last idle together: the course ends with a whole cycle.
     held: Vec<Moment>,
     together_ns: Option<i64>,
@@ -95,9 +96,10 @@ const STRETCH: i64 = 8;
 /// Moments since all tasks were together after which they are not waited for.
 const MOST_HELD: usize = 1 << 12;
 
-pub(super) struct Followed {
+/// Cost, cycles and stability of a loop along the moments of its tasks.
+pub(super) struct PropagationResult {
     pub cycles: Cycles,
-    pub judged: JudgedCycles,
+    pub judged: CycleAnalysis,
     /// The loop as its cycles follow each other: its cost is that along the course.
     pub stationary: Stationary,
     pub along: AlongTrace,
@@ -105,44 +107,51 @@ pub(super) struct Followed {
     pub interval: Option<Interval>,
 }
 
-impl Course {
-    /// At its begin, from the covariance of another stationary loop.
-    pub fn new(closed: &Loop, period_ns: i64, cycles: Cycles, begin: &Stationary) -> Course {
-        let warmed = Warmed::new(closed, begin, period_ns);
-        Course { closed: closed.clone(), period_ns, cycles, warmed, held: Vec::new(), together_ns: None }
+impl CovariancePropagation {
+    /// Starts from the covariance of another stationary loop.
+    pub fn new(closed: &Loop, period_ns: i64, cycles: Cycles, begin: &Stationary) -> CovariancePropagation {
+        let warmed = WarmedUpCovariance::new(closed, begin, period_ns);
+        CovariancePropagation {
+            closed: closed.clone(),
+            period_ns,
+            cycles,
+            warmed,
+            held: Vec::new(),
+            together_ns: None,
+        }
     }
 
-    /// The next moment, or a time at which all tasks are together.
-    pub fn pass(&mut self, moment: Result<Moment, IdleInstant>) {
-        self.cycles.pass(moment);
+    /// Processes a moment, or a time at which all tasks are idle.
+    pub fn process(&mut self, moment: Result<Moment, IdleInstant>) {
+        self.cycles.process(moment);
         match moment {
             Ok(moment) => self.held.push(moment),
             Err(together) => self.together_ns = Some(together.time_ns),
         }
         if moment.is_err() || self.held.len() > MOST_HELD {
-            self.held.drain(..).for_each(|moment| self.warmed.pass(moment));
+            self.held.drain(..).for_each(|moment| self.warmed.process(moment));
         }
         if let Err(together) = moment {
-            self.warmed.turn(together.time_ns);
+            self.warmed.mark_idle(together.time_ns);
         }
     }
 
-    pub fn finish(mut self) -> Followed {
-        let judged = self.cycles.judged(&mut self.closed);
+    pub fn finish(mut self) -> PropagationResult {
+        let judged = self.cycles.analysis(&mut self.closed);
         if let Some(time_ns) = self.together_ns {
-            self.warmed.pass(Moment::Turn(time_ns));
+            self.warmed.process(Moment::Turn(time_ns));
         }
         let along = self.warmed.finish();
         let periods = along.time_s * 1e9 / self.period_ns as f64;
-        let stationary = along_cycles(&judged.stability, &judged.rates, along.cost);
+        let stationary = stationary_of_cycles(&judged.stability, &judged.rates, along.cost);
         let is_long = is_long_enough(periods, stationary.radius_per_period);
-        let interval = if is_long { by_parts(&along) } else { None };
-        Followed { cycles: self.cycles, judged, stationary, along, interval }
+        let interval = if is_long { interval_by_parts(&along) } else { None };
+        PropagationResult { cycles: self.cycles, judged, stationary, along, interval }
     }
 }
 
-/// The loop of these rates with this cost, if it can be stable at all.
-pub(super) fn along_cycles(
+/// Stationary loop of these spectral radii and this cost; an infinite cost if it is unstable.
+pub(super) fn stationary_of_cycles(
     stability: &super::burst_stability::Stability,
     rates: &Stationary,
     cost: f64,
@@ -162,14 +171,15 @@ pub(super) fn is_long_enough(periods: f64, radius_per_period: f64) -> bool {
     periods / PARTS as f64 * (1.0 - radius_per_period) > MEMORIES
 }
 
-pub(super) fn parts_of(along: &AlongTrace) -> Option<Vec<f64>> {
+/// Mean costs of equal parts of a trace; `None` if it is too short.
+pub(super) fn part_costs(along: &AlongTrace) -> Option<Vec<f64>> {
     let length = along.curve.len() / PARTS;
     let mean = |part: &[CostStretch]| part.iter().map(|stretch| stretch.cost).sum::<f64>() / length as f64;
     (length > 0).then(|| along.curve.chunks_exact(length).take(PARTS).map(mean).collect())
 }
 
-/// Half the interval of the mean of parts of a course; `None` of parts that have none.
-pub(super) fn spread(parts: &[f64]) -> Option<f64> {
+/// Half the 95 % confidence interval of the mean of these parts; `None` if it is not finite.
+pub(super) fn half_confidence_interval(parts: &[f64]) -> Option<f64> {
     let count = parts.len() as f64;
     let mean = parts.iter().sum::<f64>() / count;
     let squares: f64 = parts.iter().map(|m| (m - mean).powi(2)).sum();
@@ -177,11 +187,11 @@ pub(super) fn spread(parts: &[f64]) -> Option<f64> {
     half.is_finite().then_some(half)
 }
 
-/// The interval of the mean cost along a course by the means of its parts. A few bad parts make these skewed: Student's statistic is
+/// Confidence interval of the mean cost along a trace by the means of its parts. A few bad parts make these skewed: Student's statistic is
 /// transformed for that (Hall 1992).
-fn by_parts(along: &AlongTrace) -> Option<Interval> {
-    let parts = parts_of(along)?;
-    let (half, count) = (spread(&parts)?, parts.len() as f64);
+fn interval_by_parts(along: &AlongTrace) -> Option<Interval> {
+    let parts = part_costs(along)?;
+    let (half, count) = (half_confidence_interval(&parts)?, parts.len() as f64);
     let deviation = half / STUDENT * count.sqrt();
     let mean = parts.iter().sum::<f64>() / count;
     let cubes = parts.iter().map(|m| (m - mean).powi(3)).sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! Several loops of one run: a plant for each task, or one plant that tasks of several rates close together (a cascade).
+//! Loops closed by several tasks of one run: a plant for each task, or one plant that tasks of several rates close together (a cascade).
 //!
 //! The unit is the common multiple of all periods: one cycle lasts from a time at which every task is due and
 //! none is at work to the next such time. The joint events of all tasks in between give one map, which is
@@ -7,20 +7,20 @@
 
 use jitterlab_model::Error;
 
-use super::cascade::closings;
-use super::closed_loop::{Closing, Loop, LoopAction};
-use super::covariance_course::Course;
+use super::cascade::task_wirings;
+use super::closed_loop::{ControllerWiring, Loop, LoopAction};
+use super::covariance_propagation::CovariancePropagation;
 use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
 use super::execution::Execution;
-use super::job_sequence::{Merged, common_multiple};
-use super::jobs::GivenTask;
-use super::markov_chain::{Chain, Stationary, Stretches};
-use super::mean_timing::Timings;
-use super::overrun::{Late, MissedOutput, OverrunAction};
+use super::given_task::GivenTask;
+use super::job_sequence::{MergedTasks, common_multiple};
+use super::job_sources::JobSource;
+use super::markov_chain::{MarkovChain, Stationary, StretchDistribution};
+use super::mean_timing::TimingCollector;
+use super::overrun::{MissedOutput, OverrunAction, OverrunPolicy};
 use super::plant::Plant;
 use super::replay::Replay;
-use super::sources::Source;
-use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
+use super::timing::{Actuation, Job, Moment, MomentGenerator, TaskTiming, effective_event};
 use crate::error;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl LoopTask {
 
 /// A plant and the tasks that close it, among other tasks that run at the same time.
 #[derive(Debug, Clone)]
-pub struct Several {
+pub struct MultiTaskLoop {
     pub plant: Plant,
     /// The tasks that close it; those of outer loops first.
     pub tasks: Vec<LoopTask>,
@@ -57,7 +57,7 @@ const LONGEST_CYCLE: i64 = 1_000;
 /// Steps in which a loop's delay is looked for before it is found by halving.
 const SCAN: i64 = 32;
 
-impl Several {
+impl MultiTaskLoop {
     /// All tasks, those of the plant first.
     pub fn all_tasks(&self) -> impl Iterator<Item = &LoopTask> {
         self.tasks.iter().chain(&self.others)
@@ -72,49 +72,54 @@ impl Several {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
-    /// The periods in which misses are counted: the common multiple of the plant's tasks.
-    pub(super) fn owed(&self) -> Result<OutputsPerPeriod, Error> {
+    /// Outputs due in each period in which misses are counted: the common multiple of the plant's tasks.
+    pub(super) fn outputs_per_period(&self) -> Result<OutputsPerPeriod, Error> {
         let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
             .ok_or_else(error::never_together)?;
         let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
         Ok(OutputsPerPeriod { period_ns, outputs })
     }
 
-    pub fn closed(&self) -> Result<Loop, Error> {
+    pub fn closed_loop(&self) -> Result<Loop, Error> {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
-        let closings = if self.plant.loops.is_empty() {
+        let wirings = if self.plant.loops.is_empty() {
             let design = &self.plant.design;
             let controller = design.controller(&self.plant, self.period_ns(), self.design_delay_ns)?;
-            vec![Closing::whole(&self.plant, &controller)]
+            vec![ControllerWiring::for_all_signals(&self.plant, &controller)]
         } else {
             let tasks: Vec<(i64, Vec<usize>)> =
                 self.tasks.iter().map(|task| (task.period_ns, task.loops.clone())).collect();
-            closings(&self.plant, &tasks)?
+            task_wirings(&self.plant, &tasks)?
         };
-        Ok(Loop::with_closings(&self.plant, closings, defers))
+        Ok(Loop::with_controllers(&self.plant, wirings, defers))
     }
 
-    /// No cycles yet. Long bursts of one task are cut where its jobs start.
+    /// Collector of cycles, still empty. Long bursts of one task are cut where its jobs start.
     pub(super) fn cycles(&self) -> Result<Cycles, Error> {
         const WHOLE: usize = 8;
         let is_alone = self.tasks.len() == 1 && self.others.is_empty();
-        Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
+        Ok(Cycles::new(
+            self.period_ns(),
+            self.outputs_per_period()?,
+            if is_alone { WHOLE } else { usize::MAX },
+        ))
     }
 
     /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing.
-    pub(super) fn follow<S: Source>(
+    pub(super) fn for_each_moment<S: JobSource>(
         &self,
         sources: &[S],
         mut give: impl FnMut(Result<Moment, IdleInstant>),
-    ) -> Result<Vec<Timings>, Error> {
-        let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
+    ) -> Result<Vec<TimingCollector>, Error> {
+        let early_ns = sources.iter().map(JobSource::max_early_ns).max().unwrap_or(0);
         // One task alone needs no merging, which takes nearly twice as long.
         if let ([task], [], [source]) = (self.tasks.as_slice(), self.others.as_slice(), sources) {
-            let (mut moments, mut timings) = (self.moments(task, early_ns), Timings::new(task.period_ns));
+            let (mut moments, mut timings) =
+                (self.moment_generator(task, early_ns), TimingCollector::new(task.period_ns));
             let mut last = None;
             source.visit(&mut |job| {
                 timings.add(job);
-                moments.job(job, |moment| match moment {
+                moments.add_job(job, |moment| match moment {
                     Moment::Turn(time_ns) => {
                         let in_time = last.replace(time_ns).is_some_and(|last| {
                             let length_ns: i64 = time_ns - last;
@@ -132,72 +137,73 @@ impl Several {
             })?;
             return Ok(vec![timings]);
         }
-        let mut merged = Merged::new(self.common_ns()?);
+        let mut merged = MergedTasks::new(self.common_ns()?);
         for (task, source) in self.all_tasks().zip(sources) {
-            merged.add(task.period_ns, self.moments(task, early_ns), source.jobs());
+            merged.add(task.period_ns, self.moment_generator(task, early_ns), source.jobs());
         }
-        merged.run(|moment| {
+        merged.for_each_moment(|moment| {
             give(moment);
             true
         })
     }
 
-    /// The moments of a task, with a mark where a due time is missed or a job killed.
-    pub(super) fn moments(&self, task: &LoopTask, early_ns: i64) -> Moments {
-        let marks = matches!(task.overrun.late, Late::Skip | Late::Kill).then_some(LoopAction::Zero);
-        Moments::new(self.timing, task.period_ns, early_ns).without(marks)
+    /// Generator of a task's moments, with a mark where a due time is missed or a job killed.
+    pub(super) fn moment_generator(&self, task: &LoopTask, early_ns: i64) -> MomentGenerator {
+        let marks = matches!(task.overrun.policy, OverrunPolicy::Skip | OverrunPolicy::Kill)
+            .then_some(LoopAction::Zero);
+        MomentGenerator::new(self.timing, task.period_ns, early_ns).with_missed_action(marks)
     }
 
-    /// Adds a moment to this plant's course; at a missed due time the output follows `without`, else its task.
-    pub(super) fn pass(
+    /// Passes a moment on; at a missed due time the output follows `missed_output`, or without one its task's action.
+    pub(super) fn process_moment(
         &self,
         moment: Result<Moment, IdleInstant>,
-        without: Option<MissedOutput>,
-        course: &mut Course,
+        missed_output: Option<MissedOutput>,
+        course: &mut CovariancePropagation,
     ) {
-        let Ok(Moment::At(time, event)) = moment else { return course.pass(moment) };
+        let Ok(Moment::At(time, event)) = moment else { return course.process(moment) };
         let Some(task) = self.tasks.get(usize::from(event.by)) else { return };
         if event.act == LoopAction::Zero {
-            course.cycles.missed();
+            course.cycles.mark_missed();
         }
-        if let Some(event) = done(event, without.unwrap_or(task.overrun.without)) {
-            course.pass(Ok(Moment::At(time, event)));
+        if let Some(event) = effective_event(event, missed_output.unwrap_or(task.overrun.missed_output)) {
+            course.process(Ok(Moment::At(time, event)));
         }
     }
 
     /// Names of the outputs that follow a reference from outside.
     pub(super) fn followed_outputs(&self) -> Result<Vec<String>, Error> {
         let name = |output: usize| self.plant.outputs.get(output).cloned();
-        Ok(self.closed()?.followed().into_iter().filter_map(name).collect())
+        Ok(self.closed_loop()?.followed_outputs().into_iter().filter_map(name).collect())
     }
 
     /// The stationary loop whose tasks always have these waits and execution times.
     ///
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
-    pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
+    pub fn with_constant_timing(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, Error> {
         if let [(wait_ns, execution_ns)] = waits_and_works
-            && let Some(task) = self.one_task(*wait_ns as f64, *execution_ns as f64)
+            && let Some(task) = self.only_task(*wait_ns as f64, *execution_ns as f64)
         {
-            return task.stationary(&mut self.closed()?);
+            return task.stationary(&mut self.closed_loop()?);
         }
         let common_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
             .ok_or_else(error::never_together)?;
-        let mut closed = self.closed()?;
-        let mut merged = Merged::new(common_ns);
+        let mut closed = self.closed_loop()?;
+        let mut merged = MergedTasks::new(common_ns);
         for (task, (wait, work)) in self.tasks.iter().zip(waits_and_works) {
-            let jobs = Box::new(steady(task, 0, (*wait, *work)).map(Ok));
-            merged.add(task.period_ns, Moments::new(self.timing, task.period_ns, 0), jobs);
+            let jobs = Box::new(steady_jobs(task, 0, (*wait, *work)).map(Ok));
+            merged.add(task.period_ns, MomentGenerator::new(self.timing, task.period_ns, 0), jobs);
         }
         // From one time to the next at which all are idle; the same for ever.
         let (mut begin, mut events, mut found) = (None::<i64>, Vec::new(), None);
         let given_up_ns = common_ns.saturating_mul(LONGEST_CYCLE);
-        merged.run(|moment| match moment {
+        merged.for_each_moment(|moment| match moment {
             Err(together) => match begin.replace(together.time_ns) {
                 Some(begin) => {
                     let length = (together.time_ns - begin) as f64;
                     let passage = closed.passage(&events, length);
-                    found = Some(Stretches::from_flow(&passage, length * 1e-9));
+                    found = Some(StretchDistribution::from_flow(&passage, length * 1e-9));
                     false
                 }
                 None => true,
@@ -210,12 +216,12 @@ impl Several {
             }
             Ok(_) => true,
         })?;
-        let found: Stretches = found.ok_or_else(error::never_together)?;
-        Ok(Chain::independent(&found, self.period_ns()).stationary())
+        let found: StretchDistribution = found.ok_or_else(error::never_together)?;
+        Ok(MarkovChain::independent(&found, self.period_ns()).stationary())
     }
 
     /// The one task that closes the plant, always with this wait and execution time; `None` where several do.
-    pub(super) fn one_task(&self, wait_ns: f64, execution_ns: f64) -> Option<GivenTask> {
+    pub(super) fn only_task(&self, wait_ns: f64, execution_ns: f64) -> Option<GivenTask> {
         let [LoopTask { period_ns, overrun, .. }] = *self.tasks.as_slice() else { return None };
         let (execution, wait_ns) = (Execution::constant(execution_ns.max(0.0)), wait_ns.max(0.0));
         Some(GivenTask { period_ns, execution, wait_ns, action: overrun, timing: self.timing })
@@ -223,7 +229,7 @@ impl Several {
 
     /// The stationary loop with every task punctual and no work to do.
     pub fn ideal(&self) -> Result<Stationary, Error> {
-        let ideal = self.constant(&vec![(0, 0); self.tasks.len()])?;
+        let ideal = self.with_constant_timing(&vec![(0, 0); self.tasks.len()])?;
         if ideal.is_stable() {
             return Ok(ideal);
         }
@@ -232,15 +238,15 @@ impl Several {
 
     /// Longest constant delay of each task's outputs with which the plant is stable, as it is for every
     /// shorter one, with all other tasks punctual; `None` if its whole period is.
-    pub fn stands(&self) -> Result<Vec<Option<i64>>, Error> {
-        (0..self.tasks.len()).map(|i| self.stands_of(i)).collect()
+    pub fn tolerated_delays_ns(&self) -> Result<Vec<Option<i64>>, Error> {
+        (0..self.tasks.len()).map(|i| self.tolerated_delay_ns(i)).collect()
     }
 
-    fn stands_of(&self, i: usize) -> Result<Option<i64>, Error> {
+    fn tolerated_delay_ns(&self, i: usize) -> Result<Option<i64>, Error> {
         let longest_ns = self.tasks[i].period_ns - 1;
         let is_stable = |delay_ns: i64| -> Result<bool, Error> {
             let of = |other: usize| (0, if other == i { delay_ns } else { 0 });
-            Ok(self.constant(&(0..self.tasks.len()).map(of).collect::<Vec<_>>())?.is_stable())
+            Ok(self.with_constant_timing(&(0..self.tasks.len()).map(of).collect::<Vec<_>>())?.is_stable())
         };
         let mut good = 0;
         for step in 1..=SCAN {
@@ -264,11 +270,11 @@ impl Several {
 }
 
 /// An endless sequence of jobs with this wait and execution time.
-pub(super) fn steady(
+pub(super) fn steady_jobs(
     task: &LoopTask,
     first_ns: i64,
     (wait, work): (i64, i64),
 ) -> impl Iterator<Item = Job> + use<> {
-    let mut replay = Replay::from(task.overrun.late, task.period_ns, first_ns);
-    std::iter::repeat_with(move || replay.job(wait, work, false))
+    let mut replay = Replay::with_first_due(task.overrun.policy, task.period_ns, first_ns);
+    std::iter::repeat_with(move || replay.next_job(wait, work, false))
 }

@@ -2,19 +2,19 @@
 
 use jitterlab_model::Error;
 
-use super::closed_loop::{Closing, Loop};
+use super::closed_loop::{ControllerWiring, Loop};
 use super::controller::Controller;
 use super::execution::Execution;
-use super::jobs::GivenTask;
+use super::given_task::GivenTask;
 use super::markov_chain::Stationary;
-use super::overrun::{Late, OverrunAction};
+use super::multi_task_loop::{LoopTask, MultiTaskLoop};
+use super::overrun::{OverrunAction, OverrunPolicy};
 use super::plant::Plant;
-use super::several::{LoopTask, Several};
 use super::timing::{Actuation, Sampling, TaskTiming};
 use crate::error;
 
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct SingleTaskLoop {
     /// The plant; its design is the controller's.
     pub plant: Plant,
     /// The period the controller is designed for: the task's.
@@ -25,55 +25,59 @@ pub struct Question {
     pub design_delay_ns: i64,
 }
 
-impl Question {
+impl SingleTaskLoop {
     /// A plant under its own design, sampled at the start of a task that skips, and written at its end.
-    pub fn new(plant: Plant, period_ns: i64) -> Question {
+    pub fn new(plant: Plant, period_ns: i64) -> SingleTaskLoop {
         let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
-        Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
+        SingleTaskLoop { plant, period_ns, timing, overrun, design_delay_ns: 0 }
     }
 
     pub fn controller(&self) -> Result<Controller, Error> {
         self.plant.design.controller(&self.plant, self.period_ns, self.design_delay_ns)
     }
 
-    pub fn closed(&self) -> Result<Loop, Error> {
-        Ok(self.closed_by(&self.controller()?))
+    pub fn closed_loop(&self) -> Result<Loop, Error> {
+        Ok(self.loop_with_controller(&self.controller()?))
     }
 
-    pub fn closed_by(&self, controller: &Controller) -> Loop {
+    pub fn loop_with_controller(&self, controller: &Controller) -> Loop {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
-        Loop::with_closings(&self.plant, vec![Closing::whole(&self.plant, controller)], defers)
+        Loop::with_controllers(
+            &self.plant,
+            vec![ControllerWiring::for_all_signals(&self.plant, controller)],
+            defers,
+        )
     }
 
     /// The stationary loop of a task with these execution times, under the question's overrun action.
-    pub fn under(&self, execution: &Execution) -> Result<Stationary, Error> {
-        self.task(execution.clone()).stationary(&mut self.closed()?)
+    pub fn with_execution_times(&self, execution: &Execution) -> Result<Stationary, Error> {
+        self.task_with_execution(execution.clone()).stationary(&mut self.closed_loop()?)
     }
 
-    /// The same as a plant that one task closes.
-    pub(super) fn alone(&self) -> Several {
+    /// This loop as a plant with one task and no others.
+    pub(super) fn to_multi_task_loop(&self) -> MultiTaskLoop {
         // A recorded job is as it was; the output's action at missed due times is unknown, so it holds.
-        let task = LoopTask::new("", self.period_ns, OverrunAction::holding(self.overrun.late));
+        let task = LoopTask::new("", self.period_ns, OverrunAction::with_held_output(self.overrun.policy));
         let (plant, timing, design_delay_ns) = (self.plant.clone(), self.timing, self.design_delay_ns);
-        Several { plant, tasks: vec![task], others: Vec::new(), timing, design_delay_ns }
+        MultiTaskLoop { plant, tasks: vec![task], others: Vec::new(), timing, design_delay_ns }
     }
 
     /// The stationary loop of a task that always has this wait and execution time.
-    pub fn constant(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, Error> {
-        let task = self.task(Execution::constant(execution_ns.max(0) as f64));
-        GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed()?)
+    pub fn with_constant_timing(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, Error> {
+        let task = self.task_with_execution(Execution::constant(execution_ns.max(0) as f64));
+        GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed_loop()?)
     }
 
     /// The stationary loop under a constant delay from sampling to the output, up to a period.
-    pub fn delayed(&self, delay_ns: i64) -> Result<Stationary, Error> {
+    pub fn with_constant_delay(&self, delay_ns: i64) -> Result<Stationary, Error> {
         // A task that catches up works all the period and is no later for it.
-        let overrun = OverrunAction::holding(Late::CatchUp);
-        let ended = Question { timing: TaskTiming::default(), overrun, ..self.clone() };
-        ended.under(&Execution::constant(delay_ns.max(0) as f64))
+        let overrun = OverrunAction::with_held_output(OverrunPolicy::CatchUp);
+        let ended = SingleTaskLoop { timing: TaskTiming::default(), overrun, ..self.clone() };
+        ended.with_execution_times(&Execution::constant(delay_ns.max(0) as f64))
     }
 
     /// The task with these execution times, which starts whenever it is due.
-    pub fn task(&self, execution: Execution) -> GivenTask {
+    pub fn task_with_execution(&self, execution: Execution) -> GivenTask {
         let (period_ns, action, timing) = (self.period_ns, self.overrun, self.timing);
         GivenTask { period_ns, execution, wait_ns: 0.0, action, timing }
     }
@@ -95,7 +99,7 @@ impl Question {
 
     /// The stationary loop with every activation punctual and no work to do.
     pub fn ideal(&self) -> Result<Stationary, Error> {
-        let ideal = self.constant(0, 0)?;
+        let ideal = self.with_constant_timing(0, 0)?;
         if ideal.is_stable() {
             return Ok(ideal);
         }

@@ -3,44 +3,53 @@
 use jitterlab_model::Error;
 
 use super::along_trace::{CovarianceAlongTrace, TimeBase};
-use super::assessment::{LoopAssessment, LoopFacts, Wishes};
+use super::assessment::{AssessmentOptions, LoopAssessment, LoopFacts};
 use super::closed_loop::Loop;
-use super::evaluate::Evaluated;
-use super::job_sequence::{Jobs, Merged};
-use super::loops_judged::TaskOfLoops;
+use super::evaluate::EvaluationWithCycles;
+use super::job_sequence::{Jobs, MergedTasks};
+use super::job_sources::{JobSource, RecordedJobs, ReplayedJobs, ScheduledJobs};
 use super::markov_chain::Stationary;
 use super::mean_timing::JobTiming;
-use super::overrun::{Late, OverrunAction};
+use super::multi_task_loop::{LoopTask, MultiTaskLoop, steady_jobs};
+use super::overrun::{OverrunAction, OverrunPolicy};
 use super::record::Record;
-use super::reference_tracking::{FollowedReference, POINTS, Window, compared, usual_references};
+use super::reference_tracking::{
+    EventWindow, FollowedReference, POINTS, compare_responses, default_references,
+};
 use super::response::Reference;
 use super::schedule::Schedule;
-use super::several::{LoopTask, Several, steady};
-use super::sources::{Made, Recorded, Replayed, Source};
-use super::timing::{Job, Moment, done};
+use super::task_summary::TaskSummary;
+use super::timing::{Job, Moment, effective_event};
 
-impl Several {
-    /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`]; also each task of its own.
+impl MultiTaskLoop {
+    /// Judges the plant by a run's records of all tasks, in the order of [`MultiTaskLoop::all_tasks`]; also each task of its own.
     pub fn under_run<R: Record + ?Sized>(
         &self,
         records: &[&R],
-        wishes: &Wishes,
-    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
-        let sources = self.recorded(records);
-        self.judged(&sources, |late| self.replayed(&sources, late), wishes)
+        wishes: &AssessmentOptions,
+    ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
+        let sources = self.recorded_sources(records);
+        self.assess_jobs(&sources, |policy| self.replayed_sources(&sources, policy), wishes)
     }
 
-    pub(super) fn recorded<'a, R: Record + ?Sized>(&self, records: &[&'a R]) -> Vec<Recorded<'a, R>> {
+    pub(super) fn recorded_sources<'a, R: Record + ?Sized>(
+        &self,
+        records: &[&'a R],
+    ) -> Vec<RecordedJobs<'a, R>> {
         let tasks = self.all_tasks().zip(records);
-        tasks.map(|(task, record)| Recorded { record: *record, period_ns: task.period_ns }).collect()
+        tasks.map(|(task, record)| RecordedJobs { record: *record, period_ns: task.period_ns }).collect()
     }
 
-    /// The same with the plant's own tasks under an overrun action; other plants' tasks stay as they were.
-    pub(super) fn replayed<'a, S: Source>(&self, sources: &'a [S], late: Late) -> Vec<Replayed<'a, S>> {
+    /// Jobs of all tasks, the plant's own replayed under an overrun policy; other plants' tasks stay as they were.
+    pub(super) fn replayed_sources<'a, S: JobSource>(
+        &self,
+        sources: &'a [S],
+        policy: OverrunPolicy,
+    ) -> Vec<ReplayedJobs<'a, S>> {
         let own = self.tasks.len();
-        let of = |(i, (task, source)): (usize, (&LoopTask, &'a S))| Replayed {
+        let of = |(i, (task, source)): (usize, (&LoopTask, &'a S))| ReplayedJobs {
             source,
-            late: (i < own).then_some(late),
+            policy: (i < own).then_some(policy),
             period_ns: task.period_ns,
         };
         self.all_tasks().zip(sources).enumerate().map(of).collect()
@@ -49,66 +58,73 @@ impl Several {
     /// Judges the plant by jobs that a schedule makes.
     ///
     /// # Errors
-    /// As [`Several::ideal`], and tasks that are never idle together.
+    /// As [`MultiTaskLoop::ideal`], and tasks that are never idle together.
     pub fn under_schedule(
         &self,
         schedule: &Schedule,
-        wishes: &Wishes,
-    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
-        let made = |late: Option<Late>| -> Vec<Made> {
-            let action = |task: &LoopTask| match late {
-                Some(late) if self.tasks.contains(task) => late,
-                _ => task.overrun.late,
+        wishes: &AssessmentOptions,
+    ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
+        let made = |policy: Option<OverrunPolicy>| -> Vec<ScheduledJobs> {
+            let action = |task: &LoopTask| match policy {
+                Some(policy) if self.tasks.contains(task) => policy,
+                _ => task.overrun.policy,
             };
-            let tasks: Vec<(&str, Late)> =
+            let tasks: Vec<(&str, OverrunPolicy)> =
                 self.all_tasks().map(|task| (task.name.as_str(), action(task))).collect();
-            schedule.jobs(&tasks).into_iter().map(Made).collect()
+            schedule.simulate(&tasks).into_iter().map(ScheduledJobs).collect()
         };
-        self.judged(&made(None), |late| made(Some(late)), wishes)
+        self.assess_jobs(&made(None), |policy| made(Some(policy)), wishes)
     }
 
-    fn judged<S: Source, T: Source>(
+    fn assess_jobs<S: JobSource, T: JobSource>(
         &self,
         sources: &[S],
-        under: impl Fn(Late) -> Vec<T>,
-        wishes: &Wishes,
-    ) -> Result<(LoopAssessment, Vec<TaskOfLoops>), Error> {
+        under: impl Fn(OverrunPolicy) -> Vec<T>,
+        wishes: &AssessmentOptions,
+    ) -> Result<(LoopAssessment, Vec<TaskSummary>), Error> {
         let found = self.evaluate(sources)?;
-        let Evaluated { evaluation, timings, .. } = &found;
-        let alone = self.alone(sources, &self.closed()?, &evaluation.ideal)?;
+        let EvaluationWithCycles { evaluation, timings, .. } = &found;
+        let alone = self.costs_alone(sources, &self.closed_loop()?, &evaluation.ideal)?;
         // The rate of its slowest part; the covariance decays with twice that.
         let period_s = self.period_ns() as f64 * 1e-9;
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
         let task = match timings.as_slice() {
-            [timing] if self.others.is_empty() => self.one_task(timing.mean.wait_ns, 0.0),
+            [timing] if self.others.is_empty() => self.only_task(timing.mean.wait_ns, 0.0),
             _ => None,
         };
         let facts = LoopFacts {
             rate: rate.clamp(1e-6 / period_s, 1.0 / period_s),
             alone: task,
-            stands_ns: self.stands()?,
+            stands_ns: self.tolerated_delays_ns()?,
             margins: None,
         };
-        let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskOfLoops {
+        let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskSummary {
             alone: alone.get(i).copied(),
-            ..self.described(task, Some(timing.mean.clone()))
+            ..self.task_summary(task, Some(timing.mean.clone()))
         });
-        Ok((self.assessed(&found, sources, under, wishes, &facts)?, tasks.collect()))
+        Ok((self.assess(&found, sources, under, wishes, &facts)?, tasks.collect()))
     }
 
     /// Cost of each task along the run with the plant's other tasks punctual; empty if there are no others.
-    fn alone<S: Source>(&self, sources: &[S], closed: &Loop, ideal: &Stationary) -> Result<Vec<f64>, Error> {
+    fn costs_alone<S: JobSource>(
+        &self,
+        sources: &[S],
+        closed: &Loop,
+        ideal: &Stationary,
+    ) -> Result<Vec<f64>, Error> {
         let own = self.tasks.len();
         let mut alone = Vec::new();
         for i in 0..if own > 1 { own } else { 0 } {
             let mut walk = CovarianceAlongTrace::new(closed, TimeBase::Nominal, ideal.covariance.as_ref(), 0);
-            self.merged_but(sources, i)?.run(|moment| {
+            self.merged_with_others_punctual(sources, i)?.for_each_moment(|moment| {
                 match moment {
                     Ok(Moment::At(time, event)) => {
-                        let without = self.tasks[usize::from(event.by)].overrun.without;
-                        done(event, without).into_iter().for_each(|e| walk.pass(Moment::At(time, e)));
+                        let missed_output = self.tasks[usize::from(event.by)].overrun.missed_output;
+                        effective_event(event, missed_output)
+                            .into_iter()
+                            .for_each(|e| walk.process(Moment::At(time, e)));
                     }
-                    Ok(moment) => walk.pass(moment),
+                    Ok(moment) => walk.process(moment),
                     Err(_) => {}
                 }
                 true
@@ -120,13 +136,13 @@ impl Several {
 
     /// References followed through the worst event of any of the plant's tasks, and with all of them punctual
     /// for comparison; `rate` is that of the slowest part of the loop in rad/s.
-    pub(super) fn responses<S: Source>(
+    pub(super) fn worst_event_responses<S: JobSource>(
         &self,
         sources: &[S],
         closed: &Loop,
         rate: f64,
         timings: &[JobTiming],
-        wishes: &Wishes,
+        wishes: &AssessmentOptions,
     ) -> Result<Vec<FollowedReference>, Error> {
         let share = |i: &usize| timings[*i].mean.worst_response_ns as f64 / self.tasks[*i].period_ns as f64;
         let Some(worst_ns) =
@@ -134,12 +150,12 @@ impl Several {
         else {
             return Ok(Vec::new());
         };
-        let usual = usual_references(rate);
+        let usual = default_references(rate);
         let references = if wishes.references.is_empty() { &usual[..] } else { &wishes.references[..] };
         let windows: Vec<(Reference, i64, i64)> = references
             .iter()
             .map(|reference| {
-                let window = Window::new(*reference, rate, self.period_ns());
+                let window = EventWindow::new(*reference, rate, self.period_ns());
                 (*reference, worst_ns.saturating_sub(window.before_ns), window.length_ns)
             })
             .collect();
@@ -158,14 +174,14 @@ impl Several {
             jobs.push(within);
         }
         let each = windows.into_iter().map(|window| match moved_ns(&window) {
-            0 => self.followed(&jobs, closed, window, POINTS),
-            moved_ns => self.moved(&jobs, closed, window, moved_ns / self.period_ns().max(1)),
+            0 => self.reference_response(&jobs, closed, window, POINTS),
+            moved_ns => self.worst_move_response(&jobs, closed, window, moved_ns / self.period_ns().max(1)),
         });
         each.collect()
     }
 
-    /// A move that begins so that the event falls where it does most harm: on one of this many of its jobs.
-    fn moved(
+    /// Response to a move that begins so that the event falls where it does most harm, on one of `count` jobs.
+    fn worst_move_response(
         &self,
         jobs: &[Vec<Job>],
         closed: &Loop,
@@ -180,7 +196,7 @@ impl Several {
         let worst_of = |from: i64, until: i64, each: i64| -> Result<(f64, i64), Error> {
             let mut worst = (-1.0, from);
             for k in (from..=until).step_by(each.unsigned_abs() as usize) {
-                let found = self.followed(jobs, closed, window(k), POINTS / 4)?;
+                let found = self.reference_response(jobs, closed, window(k), POINTS / 4)?;
                 if found.of_error > worst.0 {
                     worst = (found.of_error, k);
                 }
@@ -194,10 +210,10 @@ impl Several {
             let near = worst_of(from, until, (2 * each / tried).max(1))?;
             worst = if near.0 > worst.0 { near } else { worst };
         }
-        self.followed(jobs, closed, window(worst.1), POINTS)
+        self.reference_response(jobs, closed, window(worst.1), POINTS)
     }
 
-    fn followed(
+    fn reference_response(
         &self,
         jobs: &[Vec<Job>],
         closed: &Loop,
@@ -206,51 +222,59 @@ impl Several {
     ) -> Result<FollowedReference, Error> {
         let end_ns = begin_ns.saturating_add(length_ns);
         let is_within = |job: &&Job| (begin_ns..=end_ns).contains(&job.due_ns);
-        let recorded: Vec<Made> =
-            jobs.iter().map(|jobs| Made(jobs.iter().filter(is_within).copied().collect())).collect();
+        let recorded: Vec<ScheduledJobs> =
+            jobs.iter().map(|jobs| ScheduledJobs(jobs.iter().filter(is_within).copied().collect())).collect();
         let begin_ns = recorded.iter().filter_map(|made| made.0.first()).map(|job| job.due_ns).min();
         let begin_ns = begin_ns.unwrap_or(end_ns);
-        let last_ns = |made: &Made| made.0.last().map_or(begin_ns, |job| job.due_ns);
+        let last_ns = |made: &ScheduledJobs| made.0.last().map_or(begin_ns, |job| job.due_ns);
         let punctual = self.tasks.iter().zip(&recorded).map(|(task, made)| {
             let first_ns = made.0.first().map_or(begin_ns, |job| job.due_ns);
-            let jobs = steady(task, first_ns, (0, 0));
-            Made(jobs.take_while(|job| job.due_ns <= last_ns(made)).collect())
+            let jobs = steady_jobs(task, first_ns, (0, 0));
+            ScheduledJobs(jobs.take_while(|job| job.due_ns <= last_ns(made)).collect())
         });
-        let punctual: Vec<Made> = punctual.collect();
+        let punctual: Vec<ScheduledJobs> = punctual.collect();
         let ends = self.tasks.iter().zip(&recorded).map(|(task, made)| last_ns(made) + task.period_ns);
         let length_ns = (ends.min().unwrap_or(begin_ns) - begin_ns).clamp(1, length_ns);
-        let moments = |of: &[Made]| -> Result<Vec<Moment>, Error> {
+        let moments = |of: &[ScheduledJobs]| -> Result<Vec<Moment>, Error> {
             let mut all = vec![Moment::Cut(begin_ns)];
-            let merged = self.merged_own(of)?;
-            merged.run(|moment| {
+            let merged = self.merged_jobs(of)?;
+            merged.for_each_moment(|moment| {
                 if let Ok(Moment::At(time, event)) = moment {
-                    let without = self.tasks[usize::from(event.by)].overrun.without;
-                    all.extend(done(event, without).map(|event| Moment::At(time, event)));
+                    let missed_output = self.tasks[usize::from(event.by)].overrun.missed_output;
+                    all.extend(effective_event(event, missed_output).map(|event| Moment::At(time, event)));
                 }
                 true
             })?;
             Ok(all)
         };
-        Ok(compared(closed, reference, length_ns, moments(&punctual)?, moments(&recorded)?, points))
+        Ok(compare_responses(closed, reference, length_ns, moments(&punctual)?, moments(&recorded)?, points))
     }
 
     /// The jobs of the plant's tasks, all punctual but one.
-    fn merged_but<'a, S: Source>(&'a self, sources: &'a [S], but: usize) -> Result<Merged<'a>, Error> {
-        let mut merged = Merged::new(self.common_ns()?);
+    fn merged_with_others_punctual<'a, S: JobSource>(
+        &'a self,
+        sources: &'a [S],
+        but: usize,
+    ) -> Result<MergedTasks<'a>, Error> {
+        let mut merged = MergedTasks::new(self.common_ns()?);
         for (i, (task, source)) in self.tasks.iter().zip(sources).enumerate() {
             let first = source.jobs().next().transpose()?.map_or(0, |job| job.due_ns);
-            let punctual = LoopTask { overrun: OverrunAction::holding(Late::Skip), ..task.clone() };
-            let jobs: Jobs<'a> =
-                if i == but { source.jobs() } else { Box::new(steady(&punctual, first, (0, 0)).map(Ok)) };
-            merged.add(task.period_ns, self.moments(task, source.early_ns()), jobs);
+            let punctual =
+                LoopTask { overrun: OverrunAction::with_held_output(OverrunPolicy::Skip), ..task.clone() };
+            let jobs: Jobs<'a> = if i == but {
+                source.jobs()
+            } else {
+                Box::new(steady_jobs(&punctual, first, (0, 0)).map(Ok))
+            };
+            merged.add(task.period_ns, self.moment_generator(task, source.max_early_ns()), jobs);
         }
         Ok(merged)
     }
 
-    fn merged_own<'a>(&'a self, made: &'a [Made]) -> Result<Merged<'a>, Error> {
-        let mut merged = Merged::new(self.common_ns()?);
+    fn merged_jobs<'a>(&'a self, made: &'a [ScheduledJobs]) -> Result<MergedTasks<'a>, Error> {
+        let mut merged = MergedTasks::new(self.common_ns()?);
         for (task, made) in self.tasks.iter().zip(made) {
-            merged.add(task.period_ns, self.moments(task, 0), made.jobs());
+            merged.add(task.period_ns, self.moment_generator(task, 0), made.jobs());
         }
         Ok(merged)
     }

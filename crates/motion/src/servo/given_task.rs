@@ -12,17 +12,18 @@ use jitterlab_model::Error;
 use super::along_trace::Interval;
 use super::burst_stability::Stability;
 use super::closed_loop::{Event, Loop, LoopAction};
-use super::covariance_course::{Course, Followed};
+use super::covariance_propagation::{CovariancePropagation, PropagationResult};
 use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
-use super::execution::{Execution, Kind};
+use super::execution::{Execution, ExecutionKind};
 use super::flow_map::Flow;
-use super::markov_chain::{Stationary, Stretches};
-use super::overrun::{Late, MissedOutput, OverrunAction};
-use super::quadrature::mean_points;
+use super::markov_chain::{Stationary, StretchDistribution};
+use super::overrun::{MissedOutput, OverrunAction, OverrunPolicy};
+use super::quadrature::mean_quadrature;
 use super::replay::Replay;
-use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
+use super::timing::{Actuation, Job, Moment, MomentGenerator, TaskTiming, effective_event};
 use super::weakly_hard::Step;
 
+/// A periodic task with given execution times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTask {
     pub period_ns: i64,
@@ -42,64 +43,75 @@ const SEED: u64 = 1;
 
 impl GivenTask {
     pub fn stationary(&self, closed: &mut Loop) -> Result<Stationary, Error> {
-        Ok(self.judged(closed)?.0)
+        Ok(self.stationary_with_stability(closed)?.0)
     }
 
-    /// The same, whether it is stable, and where its cost lies if it is that along a sequence.
-    pub(super) fn judged(
+    /// Stationary loop, its stability, and the confidence interval of its cost if that is of a drawn sequence.
+    pub(super) fn stationary_with_stability(
         &self,
         closed: &mut Loop,
     ) -> Result<(Stationary, Stability, Option<Interval>), Error> {
-        if self.action.without == MissedOutput::Predict && !closed.can(LoopAction::Predict) {
+        if self.action.missed_output == MissedOutput::Predict && !closed.supports(LoopAction::Predict) {
             return Err(Error::bad_use(
                 "this controller has no estimator that could predict its output: take --controller lqg, or an action that holds the \
                  output or sets it to zero",
             ));
         }
         let period_ns = self.period_ns as f64;
-        let catches_up = self.action.late == Late::CatchUp && self.execution.longest_ns() > period_ns;
+        let catches_up =
+            self.action.policy == OverrunPolicy::CatchUp && self.execution.longest_ns() > period_ns;
         // A task that works as long as its period or longer on average is never done: its jobs come back to back.
         let is_endless = self.execution.mean_ns() >= period_ns * (1.0 - 1e-12);
         if catches_up && !(is_endless && self.timing.actuation != Actuation::AtNextDue) {
-            return Ok(self.drawn(closed, is_endless));
+            return Ok(self.stationary_by_simulation(closed, is_endless));
         }
-        let of_kinds: Vec<Stretches> =
-            self.execution.kinds().iter().map(|kind| self.of_kind(closed, kind, catches_up)).collect();
-        let stationary = self.execution.chained(&of_kinds, self.period_ns).stationary();
+        let of_kinds: Vec<StretchDistribution> = self
+            .execution
+            .kinds()
+            .iter()
+            .map(|kind| self.stretches_of_kind(closed, kind, catches_up))
+            .collect();
+        let stationary = self.execution.markov_chain(&of_kinds, self.period_ns).stationary();
         let stability = if stationary.is_stable() { Stability::Stable } else { Stability::Unstable };
         Ok((stationary, stability, None))
     }
 
-    /// Along a sequence drawn from the execution times.
-    fn drawn(&self, closed: &mut Loop, is_endless: bool) -> (Stationary, Stability, Option<Interval>) {
+    /// Stationary loop along a sequence drawn from the execution times.
+    fn stationary_by_simulation(
+        &self,
+        closed: &mut Loop,
+        is_endless: bool,
+    ) -> (Stationary, Stability, Option<Interval>) {
         const WHOLE: usize = 8;
         let owed = OutputsPerPeriod { period_ns: self.period_ns, outputs: vec![1] };
         let cycles = Cycles::new(self.period_ns, owed, if is_endless { 1 } else { WHOLE });
         let punctual = GivenTask { execution: Execution::constant(0.0), wait_ns: 0.0, ..self.clone() };
-        let begin = punctual.of_kind(closed, &punctual.execution.kinds()[0], false);
-        let begin = punctual.execution.chained(&[begin], self.period_ns).stationary();
-        let mut course = Course::new(closed, self.period_ns, cycles, &begin);
-        let mut replay = Replay::new(self.action.late, self.period_ns);
-        let mut moments = Moments::new(self.timing, self.period_ns, 0);
+        let begin = punctual.stretches_of_kind(closed, &punctual.execution.kinds()[0], false);
+        let begin = punctual.execution.markov_chain(&[begin], self.period_ns).stationary();
+        let mut course = CovariancePropagation::new(closed, self.period_ns, cycles, &begin);
+        let mut replay = Replay::new(self.action.policy, self.period_ns);
+        let mut moments = MomentGenerator::new(self.timing, self.period_ns, 0);
         let (mut random, mut kind, mut free_ns) = (Random::new(SEED), None, i64::MIN);
         for _ in 0..if self.execution.is_constant() { ALIKE } else { DRAWN } {
             let execution_ns = self.execution.draw(&mut kind, &mut random);
-            let job = self.job(&mut replay, &mut free_ns, execution_ns);
-            moments.job(&job, |moment| {
-                course.pass(match moment {
+            let job = self.next_job(&mut replay, &mut free_ns, execution_ns);
+            moments.add_job(&job, |moment| {
+                course.process(match moment {
                     Moment::Turn(time_ns) => Err(IdleInstant { time_ns, in_time: false }),
                     moment => Ok(moment),
                 });
             });
         }
-        let Followed { stationary, judged, interval, .. } = course.finish();
+        let PropagationResult { stationary, judged, interval, .. } = course.finish();
         (stationary, judged.stability, interval)
     }
 
     /// The jobs as steps of sequences with misses, spread over a range; `None` for a task that can fall behind.
     pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
-        if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
+        if self.action.policy == OverrunPolicy::CatchUp
+            && self.execution.longest_ns() >= self.period_ns as f64
+        {
             return None;
         }
         let owed = OutputsPerPeriod { period_ns: self.period_ns, outputs: vec![1] };
@@ -109,24 +121,30 @@ impl GivenTask {
             for part in 0..=parts {
                 let share = f64::from(part) / f64::from(parts.max(1));
                 let time = kind.low_ns + (kind.high_ns - kind.low_ns) * share;
-                let (events, length) = self.course(time, false);
-                let missed = owed.missed(&events, length);
+                let (events, length) = self.job_events(time, false);
+                let missed = owed.missed_periods(&events, length);
                 steps.push(Step { map: closed.passage(&events, length).phi, missed });
             }
         }
         Some(steps)
     }
 
-    fn of_kind(&self, closed: &mut Loop, kind: &Kind, back_to_back: bool) -> Stretches {
-        let mut stretches = Stretches::new(closed.lasting());
+    /// Distribution of the loop's maps under jobs of this kind.
+    fn stretches_of_kind(
+        &self,
+        closed: &mut Loop,
+        kind: &ExecutionKind,
+        back_to_back: bool,
+    ) -> StretchDistribution {
+        let mut stretches = StretchDistribution::new(closed.lasting_size());
         let due_times = (1..).map(|n| f64::from(n) * self.period_ns as f64 - self.wait_ns);
         let cuts = due_times.take_while(|t| *t < kind.high_ns);
-        for (time, share) in mean_points(kind.low_ns, kind.high_ns, cuts, POINTS) {
+        for (time, share) in mean_quadrature(kind.low_ns, kind.high_ns, cuts, POINTS) {
             // Between two nanoseconds the effect changes in proportion.
             let (below, part) = (time.floor(), time.fract());
             let both = [(below, share * (1.0 - part)), (below + 1.0, share * part)];
             for (time, share) in both.into_iter().filter(|(_, share)| *share != 0.0) {
-                let (events, length) = self.course(time, back_to_back);
+                let (events, length) = self.job_events(time, back_to_back);
                 stretches.add(&closed.passage(&events, length), length * 1e-9, share);
             }
         }
@@ -135,15 +153,15 @@ impl GivenTask {
 
     /// Effect of a job with this execution time on the lasting state, until the next served job is due.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
-        let (events, length) = self.course(execution_ns, false);
+        let (events, length) = self.job_events(execution_ns, false);
         closed.passage(&events, length)
     }
 
-    /// The next job, which waits once it is due, however long the one before worked.
-    fn job(&self, replay: &mut Replay, free_ns: &mut i64, work_ns: i64) -> Job {
+    /// Replays the next job, which waits once it is due, however long the one before worked.
+    fn next_job(&self, replay: &mut Replay, free_ns: &mut i64, work_ns: i64) -> Job {
         let due_ns = replay.due_ns();
         let waits_ns = due_ns + self.wait_ns.round() as i64 - due_ns.max(*free_ns);
-        let job = replay.job(waits_ns.max(0), work_ns, false);
+        let job = replay.next_job(waits_ns.max(0), work_ns, false);
         *free_ns = job.end_ns;
         job
     }
@@ -151,14 +169,15 @@ impl GivenTask {
     /// Events of a job with this execution time between others of its kind, from its due time to that of the
     /// next served job. For a task that catches up, or whose output waits for the next start, they go from
     /// its start to the next.
-    fn course(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
-        let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(LoopAction::Zero);
-        let mut replay = Replay::new(self.action.late, self.period_ns);
-        let mut moments = Moments::new(self.timing, self.period_ns, 0).without(marks);
+    fn job_events(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
+        let marks = matches!(self.action.policy, OverrunPolicy::Skip | OverrunPolicy::Kill)
+            .then_some(LoopAction::Zero);
+        let mut replay = Replay::new(self.action.policy, self.period_ns);
+        let mut moments = MomentGenerator::new(self.timing, self.period_ns, 0).with_missed_action(marks);
         let (mut cuts, mut events, mut free_ns) = (Vec::new(), Vec::new(), i64::MIN);
         // A task that catches up may still be at work when it is due, and an output may wait for the next start.
         let waits = self.timing.actuation == Actuation::AtNextStart && self.wait_ns < self.period_ns as f64;
-        let from_start = self.action.late == Late::CatchUp || waits;
+        let from_start = self.action.policy == OverrunPolicy::CatchUp || waits;
         let work_ns = time.round() as i64;
         for number in 0..4 {
             let job = if back_to_back {
@@ -171,15 +190,16 @@ impl GivenTask {
                     after_gap: false,
                 }
             } else {
-                self.job(&mut replay, &mut free_ns, work_ns)
+                self.next_job(&mut replay, &mut free_ns, work_ns)
             };
-            moments.job(&job, |moment| match moment {
+            moments.add_job(&job, |moment| match moment {
                 Moment::Turn(time) if !from_start => cuts.push((time, events.len())),
                 Moment::At(time, event) => {
                     if from_start && event.act == LoopAction::Sample {
                         cuts.push((time, events.len()));
                     }
-                    events.extend(done(event, self.action.without).map(|event| (time, event)));
+                    events
+                        .extend(effective_event(event, self.action.missed_output).map(|event| (time, event)));
                 }
                 _ => {}
             });
@@ -189,7 +209,7 @@ impl GivenTask {
         };
         // On a grid that restarts, the next due time is that of the next job.
         let waits_for_due =
-            self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
+            self.action.policy == OverrunPolicy::RePhase && self.timing.actuation == Actuation::AtNextDue;
         let time_of = |time: i64, event: &Event| match event.act {
             LoopAction::Write if waits_for_due => (end - begin) as f64,
             _ => (time - begin) as f64,

@@ -4,12 +4,12 @@ use jitterlab_model::Error;
 
 use super::closed_loop::Loop;
 use super::execution::Execution;
-use super::jobs::GivenTask;
-use super::misses::AtMost;
-use super::overrun::Late;
-use super::question::Question;
+use super::given_task::GivenTask;
+use super::misses::WeaklyHard;
+use super::overrun::OverrunPolicy;
+use super::single_task_loop::SingleTaskLoop;
 use super::timing::Actuation;
-use super::weakly_hard::{Guarantee, MissedJobs, Step, Steps, StoppingRule, UnderMisses};
+use super::weakly_hard::{Guarantee, MissedJobs, StabilityUnderMisses, Step, StepSet, StoppingRule};
 
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;
@@ -19,32 +19,30 @@ const GIVEN: StoppingRule = StoppingRule::Gap(1e-3);
 
 impl GivenTask {
     /// Proves stability under any sequence with at most this number of misses, whenever a missed job ends.
-    pub fn under_misses(
+    pub fn stability_under_misses(
         &self,
         closed: &mut Loop,
         jobs: &[Step],
-        at_most: AtMost,
+        at_most: WeaklyHard,
         aim: StoppingRule,
-    ) -> UnderMisses {
+    ) -> StabilityUnderMisses {
         let together = |missed: Vec<Step>, aim, kind| {
-            Steps::new(jobs.iter().cloned().chain(missed).collect()).under_missed(at_most, aim, kind)
+            StepSet::new(jobs.iter().cloned().chain(missed).collect())
+                .stability_with_missed_jobs(at_most, aim, kind)
         };
-        match self.action.late {
-            Late::CatchUp => only_seen(jobs, at_most, aim),
-            Late::Kill => {
+        match self.action.policy {
+            OverrunPolicy::CatchUp => stability_with_seen_misses(jobs, at_most, aim),
+            OverrunPolicy::Kill => {
                 let map = self.passage(closed, self.period_ns as f64).phi;
                 together(vec![Step { map, missed: vec![true] }], aim, MissedJobs::Killed)
             }
-            Late::Skip | Late::RePhase => {
+            OverrunPolicy::Skip | OverrunPolicy::RePhase => {
                 let mut places = FEW_PLACES;
                 let mut before: Option<f64> = None;
                 loop {
                     let kind = MissedJobs::EndingAt { places };
-                    let found = together(
-                        self.ending_late(closed, at_most.misses, places),
-                        StoppingRule::Decide,
-                        kind,
-                    );
+                    let found =
+                        together(self.late_steps(closed, at_most.misses, places), StoppingRule::Decide, kind);
                     let Some(upper) = found.upper.filter(|_| found.guarantee == Guarantee::Stable) else {
                         return found;
                     };
@@ -53,7 +51,7 @@ impl GivenTask {
                         return found;
                     }
                     if places >= MOST_PLACES {
-                        return UnderMisses { guarantee: Guarantee::Undecided, ..found };
+                        return StabilityUnderMisses { guarantee: Guarantee::Undecided, ..found };
                     }
                     before = Some(upper);
                     places = 2 * places - 1;
@@ -63,7 +61,7 @@ impl GivenTask {
     }
 
     /// Jobs that end up to `periods` periods late, at `places` places of each period.
-    fn ending_late(&self, closed: &mut Loop, periods: u32, places: u32) -> Vec<Step> {
+    fn late_steps(&self, closed: &mut Loop, periods: u32, places: u32) -> Vec<Step> {
         let edges = f64::from(places - 1);
         let ends = (1..=periods).flat_map(|late| (0..places).map(move |place| (late, place)));
         ends.map(|(late, place)| {
@@ -78,48 +76,49 @@ impl GivenTask {
     }
 }
 
-impl Question {
+impl SingleTaskLoop {
     /// Proves stability under misses that are asked for of a task with these execution times, wherever a late job ends.
-    pub(super) fn under_misses(
+    pub(super) fn stability_under_misses(
         &self,
         execution: &Execution,
-        asked: &[AtMost],
-    ) -> Result<Vec<UnderMisses>, Error> {
+        asked: &[WeaklyHard],
+    ) -> Result<Vec<StabilityUnderMisses>, Error> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let (task, mut closed) = (self.task(execution.clone()), self.closed()?);
+        let (task, mut closed) = (self.task_with_execution(execution.clone()), self.closed_loop()?);
         let Some(jobs) = task.steps(&mut closed) else {
-            let undecided = |at_most: &AtMost| UnderMisses::undecided(*at_most, MissedJobs::None);
+            let undecided =
+                |at_most: &WeaklyHard| StabilityUnderMisses::undecided(*at_most, MissedJobs::None);
             return Ok(asked.iter().map(undecided).collect());
         };
-        let under = |at_most: &AtMost| task.under_misses(&mut closed, &jobs, *at_most, GIVEN);
+        let under = |at_most: &WeaklyHard| task.stability_under_misses(&mut closed, &jobs, *at_most, GIVEN);
         Ok(asked.iter().map(under).collect())
     }
 }
 
 /// Proves stability under misses that are asked for of recorded jobs: with any missed one where the task alone closes the plant,
 /// else with those seen. An output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
-pub(super) fn under_recorded(
+pub(super) fn stability_of_recorded(
     task: Option<&GivenTask>,
     closed: &mut Loop,
     jobs: &[Step],
-    asked: &[AtMost],
-) -> Vec<UnderMisses> {
+    asked: &[WeaklyHard],
+) -> Vec<StabilityUnderMisses> {
     let task = task.filter(|task| task.timing.actuation != Actuation::AtNextStart);
-    let under = |at_most: &AtMost| match task {
-        Some(task) => task.under_misses(closed, jobs, *at_most, StoppingRule::Decide),
-        None => only_seen(jobs, *at_most, StoppingRule::Decide),
+    let under = |at_most: &WeaklyHard| match task {
+        Some(task) => task.stability_under_misses(closed, jobs, *at_most, StoppingRule::Decide),
+        None => stability_with_seen_misses(jobs, *at_most, StoppingRule::Decide),
     };
     asked.iter().map(under).collect()
 }
 
 /// Proves stability under the missed jobs that were seen; where there are none, nothing is proved.
-fn only_seen(jobs: &[Step], at_most: AtMost, aim: StoppingRule) -> UnderMisses {
-    let steps = Steps::new(jobs.to_vec());
-    if at_most.misses == 0 || steps.misses() {
-        steps.under(at_most, aim)
+fn stability_with_seen_misses(jobs: &[Step], at_most: WeaklyHard, aim: StoppingRule) -> StabilityUnderMisses {
+    let steps = StepSet::new(jobs.to_vec());
+    if at_most.misses == 0 || steps.has_missed_steps() {
+        steps.stability(at_most, aim)
     } else {
-        UnderMisses::undecided(at_most, MissedJobs::None)
+        StabilityUnderMisses::undecided(at_most, MissedJobs::None)
     }
 }

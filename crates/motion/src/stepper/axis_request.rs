@@ -6,7 +6,7 @@ use jitterlab_model::Error;
 
 /// Known facts of an axis; unknown ones come from the data sheet, or are assumed.
 #[derive(Debug, Clone, Default)]
-pub struct AxisAsked {
+pub struct AxisRequest {
     /// The motor's data sheet: a name, or a TOML file.
     pub motor: Option<String>,
     pub frame: Option<u32>,
@@ -20,12 +20,12 @@ pub struct AxisAsked {
     pub direction_hold_ns: Option<i64>,
 }
 
-impl AxisAsked {
+impl AxisRequest {
     /// The axis from a data sheet, the known facts, and assumptions.
     pub fn axis(self) -> Result<Axis, Error> {
         let motor = match (&self.motor, self.torque_nm) {
             (Some(name), _) => catalog::known::<Motor>(name)?,
-            (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
+            (None, Some(torque)) => Motor::from_frame(self.frame.unwrap_or(0), torque)?,
             (None, None) => {
                 return Err(Error::bad_use(
                     "which motor? Name one of `jitterlab stepper --list` with --motor, or give --torque \"1.9 N m\" (and --frame 23)",
@@ -37,11 +37,11 @@ impl AxisAsked {
             frame: self.frame.unwrap_or(motor.frame),
             ..motor
         };
-        let drive = self.drive()?;
+        let drive = self.requested_drive()?;
         Axis::new(motor, drive, self.facts)
     }
 
-    fn drive(&self) -> Result<Option<Drive>, Error> {
+    fn requested_drive(&self) -> Result<Option<Drive>, Error> {
         let times = [self.step_time_ns, self.step_space_ns, self.direction_setup_ns, self.direction_hold_ns];
         if self.drive.is_none() && times.iter().all(Option::is_none) {
             return Ok(None);

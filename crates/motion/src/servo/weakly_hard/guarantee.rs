@@ -10,9 +10,9 @@ use std::collections::{BTreeSet, HashSet};
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::graph::{Arc, Graph};
-use super::norms::{Factors, by_joins, descend, growth_bound, largest_singular};
-use crate::servo::krylov::radius;
+use super::graph::{StepGraph, Transition};
+use super::norms::{Factors, growth_bound, largest_singular_value, minimise_growth_bound, norms_by_joins};
+use crate::servo::krylov::spectral_radius;
 
 /// Certificate of an upper bound: [`Certificate::holds`] checks it from the steps alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Certificate {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Growth {
+pub struct GrowthBounds {
     /// A sequence that grows like this exists.
     pub lower: f64,
     pub upper: f64,
@@ -79,7 +79,7 @@ const MOST_WALKS: usize = 60_000;
 const FEW_WALKS: usize = 2_000;
 
 #[derive(Clone)]
-struct GrowingPath {
+struct Walk {
     start: usize,
     end: usize,
     arcs: Vec<usize>,
@@ -90,49 +90,49 @@ struct GrowingPath {
     last: f64,
 }
 
-pub fn growth(graph: &Graph, aim: StoppingRule) -> Growth {
-    growth_within(graph, aim, MOST_WALKS)
+pub fn growth_bounds(graph: &StepGraph, aim: StoppingRule) -> GrowthBounds {
+    growth_bounds_within(graph, aim, MOST_WALKS)
 }
 
 /// Bounds for the sake of their norms, with few walks.
-pub(super) fn growth_by_norms(graph: &Graph, aim: StoppingRule) -> Growth {
-    growth_within(graph, aim, FEW_WALKS)
+pub(super) fn growth_bounds_by_norms(graph: &StepGraph, aim: StoppingRule) -> GrowthBounds {
+    growth_bounds_within(graph, aim, FEW_WALKS)
 }
 
-fn growth_within(graph: &Graph, aim: StoppingRule, most_walks: usize) -> Growth {
-    let word = likely_word(graph);
+fn growth_bounds_within(graph: &StepGraph, aim: StoppingRule, most_walks: usize) -> GrowthBounds {
+    let word = likely_growing_walk(graph);
     // Norms near enough spare all walks.
-    let goal = if aim == StoppingRule::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
-    let joined = by_joins(graph);
+    let goal = if aim == StoppingRule::Decide { 1.0 - 1e-6 } else { sufficient_growth(aim, word.growth) };
+    let joined = norms_by_joins(graph);
     // No norm can prove a bound that is shown to be false.
     let done = growth_bound(graph, &joined) < goal || aim == StoppingRule::Decide && word.growth > SHRINKS;
-    let factors = if done { joined } else { descend(graph, joined, goal) };
-    let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
-    let (upper, leaves) = search.run();
+    let factors = if done { joined } else { minimise_growth_bound(graph, joined, goal) };
+    let mut search = BranchAndBound { word, ..BranchAndBound::new(graph, factors, aim, most_walks) };
+    let (upper, leaves) = search.search();
     let certificate = Certificate { factors: search.factors, leaves, bound: upper };
-    Growth { lower: search.word.growth, upper, word: search.word.arcs, certificate }
+    GrowthBounds { lower: search.word.growth, upper, word: search.word.arcs, certificate }
 }
 
 /// A closed walk and its growth per period.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Word {
+pub(super) struct GrowingWalk {
     pub(super) growth: f64,
     pub(super) arcs: Vec<usize>,
 }
 
 /// A closed walk that grows much, looked for by the norm in which periods that are not missed shrink.
-pub(super) fn likely_word(graph: &Graph) -> Word {
+pub(super) fn likely_growing_walk(graph: &StepGraph) -> GrowingWalk {
     let met = (0..graph.steps.len()).filter(|step| !graph.steps[*step].missed.contains(&true));
-    let arcs = met.map(|step| Arc { from: 0, to: 0, step }).collect();
-    let norm = by_joins(&Graph { nodes: 1, arcs, steps: graph.steps.clone() });
+    let arcs = met.map(|step| Transition { from: 0, to: 0, step }).collect();
+    let norm = norms_by_joins(&StepGraph { nodes: 1, arcs, steps: graph.steps.clone() });
     let factors = norm.iter().cycle().take(graph.nodes).cloned().collect();
-    let mut search = Search::new(graph, factors, StoppingRule::Decide, 0);
-    search.likely_words();
+    let mut search = BranchAndBound::new(graph, factors, StoppingRule::Decide, 0);
+    search.search_likely_walks();
     search.word
 }
 
 /// A beginning of a walk that grows no more than this needs not be made longer, where a closed walk grows like `lower`.
-fn enough(aim: StoppingRule, lower: f64) -> f64 {
+fn sufficient_growth(aim: StoppingRule, lower: f64) -> f64 {
     match aim {
         StoppingRule::Decide if lower <= SHRINKS => (1.0 - 2e-9f64).max(lower + 1e-9),
         StoppingRule::Decide => f64::INFINITY,
@@ -141,26 +141,31 @@ fn enough(aim: StoppingRule, lower: f64) -> f64 {
     }
 }
 
-struct Search<'a> {
-    graph: &'a Graph,
+struct BranchAndBound<'a> {
+    graph: &'a StepGraph,
     factors: Factors,
     inverses: Factors,
     aim: StoppingRule,
     most_walks: usize,
-    word: Word,
+    word: GrowingWalk,
 }
 
-impl<'a> Search<'a> {
-    fn new(graph: &'a Graph, factors: Factors, aim: StoppingRule, most_walks: usize) -> Search<'a> {
+impl<'a> BranchAndBound<'a> {
+    fn new(
+        graph: &'a StepGraph,
+        factors: Factors,
+        aim: StoppingRule,
+        most_walks: usize,
+    ) -> BranchAndBound<'a> {
         let inverse = |l: &DMatrix<f64>| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN);
         let inverses = factors.iter().map(inverse).collect();
-        Search { graph, factors, inverses, aim, most_walks, word: Word::default() }
+        BranchAndBound { graph, factors, inverses, aim, most_walks, word: GrowingWalk::default() }
     }
 
-    fn start(&self, node: usize) -> GrowingPath {
+    fn empty_walk(&self, node: usize) -> Walk {
         let n = self.factors.first().map_or(0, DMatrix::nrows);
         let product = DMatrix::identity(n, n);
-        GrowingPath {
+        Walk {
             start: node,
             end: node,
             arcs: Vec::new(),
@@ -171,36 +176,36 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn longer(&self, walk: &GrowingPath) -> Vec<GrowingPath> {
+    fn extensions(&self, walk: &Walk) -> Vec<Walk> {
         let graph = self.graph;
         let mut found = Vec::new();
         for (number, arc) in graph.arcs_from(walk.end) {
-            let periods = walk.periods + graph.periods(arc.step);
+            let periods = walk.periods + graph.step_periods(arc.step);
             let product = &graph.steps[arc.step].map * &walk.product;
             let inner = &self.factors[arc.to] * &product * &self.inverses[walk.start];
-            let last = largest_singular(&inner).powf(1.0 / periods as f64);
+            let last = largest_singular_value(&inner).powf(1.0 / periods as f64);
             let arcs: Vec<usize> = walk.arcs.iter().copied().chain([number]).collect();
             let least = walk.least.min(last);
-            found.push(GrowingPath { start: walk.start, end: arc.to, arcs, periods, product, least, last });
+            found.push(Walk { start: walk.start, end: arc.to, arcs, periods, product, least, last });
         }
         found
     }
 
-    /// Closed walks raise the lower bound.
-    fn close(&mut self, walks: &[GrowingPath]) {
+    /// Raises the lower bound by those of the walks that are closed.
+    fn raise_lower_bound(&mut self, walks: &[Walk]) {
         for walk in walks.iter().filter(|walk| walk.end == walk.start) {
             if walk.last > self.word.growth {
-                let growth = radius(&walk.product).powf(1.0 / walk.periods as f64);
+                let growth = spectral_radius(&walk.product).powf(1.0 / walk.periods as f64);
                 // The same walk twice does not count as more.
                 if growth > self.word.growth * (1.0 + 1e-12) {
-                    self.word = Word { growth, arcs: walk.arcs.clone() };
+                    self.word = GrowingWalk { growth, arcs: walk.arcs.clone() };
                 }
             }
         }
     }
 
     /// Closed walks among those that grow most: a higher lower bound spares many others.
-    fn likely_words(&mut self) {
+    fn search_likely_walks(&mut self) {
         const KEPT: usize = 8;
         let length = (2 * self.graph.nodes + 4).min(40);
         // Every closed walk passes one of these: behind a miss, or where none is remembered and none comes.
@@ -211,28 +216,27 @@ impl<'a> Search<'a> {
             .filter(|arc| arc.from == arc.to || graph.steps[arc.step].missed.contains(&true));
         let begin: BTreeSet<usize> = passed.map(|arc| arc.to).collect();
         for node in begin {
-            let mut open = vec![self.start(node)];
+            let mut open = vec![self.empty_walk(node)];
             for _ in 0..length {
-                let mut longer: Vec<GrowingPath> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+                let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.extensions(walk)).collect();
                 longer.sort_by(|a, b| b.last.total_cmp(&a.last));
                 longer.truncate(KEPT);
-                self.close(&longer);
+                self.raise_lower_bound(&longer);
                 open = longer;
             }
         }
     }
 
-    fn run(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
-        let mut open: Vec<GrowingPath> = (0..self.graph.nodes).map(|node| self.start(node)).collect();
-        let mut leaves: Vec<GrowingPath> = Vec::new();
+    fn search(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
+        let mut open: Vec<Walk> = (0..self.graph.nodes).map(|node| self.empty_walk(node)).collect();
+        let mut leaves: Vec<Walk> = Vec::new();
         let mut looked = 0;
         while !open.is_empty() && looked < self.most_walks {
-            let longer: Vec<GrowingPath> = open.iter().flat_map(|walk| self.longer(walk)).collect();
-            self.close(&longer);
+            let longer: Vec<Walk> = open.iter().flat_map(|walk| self.extensions(walk)).collect();
+            self.raise_lower_bound(&longer);
             looked += longer.len();
-            let enough = enough(self.aim, self.word.growth);
-            let (done, rest): (Vec<GrowingPath>, Vec<GrowingPath>) =
-                longer.into_iter().partition(|w| w.least <= enough);
+            let enough = sufficient_growth(self.aim, self.word.growth);
+            let (done, rest): (Vec<Walk>, Vec<Walk>) = longer.into_iter().partition(|w| w.least <= enough);
             leaves.extend(done);
             open = rest;
         }
@@ -245,7 +249,7 @@ impl<'a> Search<'a> {
 impl Certificate {
     /// Computes all norms again and makes sure that every allowed sequence begins with one of the walks, or with a beginning of
     /// one, that grows no more than the bound in each period.
-    pub fn holds(&self, graph: &Graph) -> bool {
+    pub fn holds(&self, graph: &StepGraph) -> bool {
         let Some(inverses) = self.factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()
         else {
             return false;
@@ -256,9 +260,9 @@ impl Certificate {
             arcs.iter().any(|number| {
                 let Some(arc) = graph.arcs.get(*number).filter(|arc| arc.from == end) else { return false };
                 product = &graph.steps[arc.step].map * &product;
-                (periods, end) = (periods + graph.periods(arc.step), arc.to);
+                (periods, end) = (periods + graph.step_periods(arc.step), arc.to);
                 let inner = &self.factors[end] * &product * &inverses[start];
-                largest_singular(&inner).powf(1.0 / periods as f64) <= self.bound * (1.0 + 1e-12)
+                largest_singular_value(&inner).powf(1.0 / periods as f64) <= self.bound * (1.0 + 1e-12)
             })
         };
         let leaves: HashSet<(usize, &[usize])> =
@@ -288,12 +292,12 @@ impl Certificate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servo::misses::AtMost;
+    use crate::servo::misses::WeaklyHard;
     use crate::servo::weakly_hard::graph::Step;
 
-    fn graph(misses: u32, of: u32, hit: &DMatrix<f64>, miss: &DMatrix<f64>) -> Graph {
+    fn graph(misses: u32, of: u32, hit: &DMatrix<f64>, miss: &DMatrix<f64>) -> StepGraph {
         let step = |map: &DMatrix<f64>, missed| Step { map: map.clone(), missed: vec![missed] };
-        Graph::new(AtMost { misses, of }, vec![step(hit, false), step(miss, true)]).unwrap()
+        StepGraph::new(WeaklyHard { misses, of }, vec![step(hit, false), step(miss, true)]).unwrap()
     }
 
     fn shear(upper: f64, lower: f64) -> DMatrix<f64> {
@@ -307,7 +311,7 @@ mod tests {
         let fourth = (0.5 * (5.0 + 21f64.sqrt())).powf(0.25);
         for (of, exact) in [(2, golden), (3, third), (4, fourth)] {
             let graph = graph(1, of, &shear(1.0, 0.0), &shear(0.0, 1.0));
-            let found = growth(&graph, StoppingRule::Gap(1e-6));
+            let found = growth_bounds(&graph, StoppingRule::Gap(1e-6));
             assert!((found.lower - exact).abs() < 1e-9, "{of}: {found:?}");
             assert!(found.upper >= exact - 1e-12 && found.upper < exact + 1e-4, "{of}: {}", found.upper);
             assert!(found.certificate.holds(&graph), "{of}");
@@ -318,7 +322,7 @@ mod tests {
     #[test]
     fn a_certificate_that_lacks_a_walk_or_claims_too_much_does_not_hold() {
         let graph = graph(1, 3, &(shear(1.0, 0.0) * 0.5), &(shear(0.0, 1.0) * 0.5));
-        let found = growth(&graph, StoppingRule::Decide);
+        let found = growth_bounds(&graph, StoppingRule::Decide);
         assert_eq!(Guarantee::new(found.lower, Some(found.upper)), Guarantee::Stable);
         assert!(found.certificate.holds(&graph));
         let mut claims = found.certificate.clone();
