@@ -219,7 +219,7 @@ mod tests {
     fn what_is_no_pin_is_refused_with_a_remedy() {
         for pin in ["null", "zero"] {
             let serial = PulsePin::Serial { port: pin.into(), line: SerialLine::Rts };
-            let Err(error) = super::open_pin(&serial) else { panic!("{pin} took a pulse") };
+            let Err(error) = open_pin(&serial) else { panic!("{pin} took a pulse") };
             assert!(error.to_string().contains("no control lines"), "{error}");
         }
     }
