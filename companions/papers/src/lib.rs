@@ -34,7 +34,7 @@ use jitterlab_host::scratch::Scratch;
 use jitterlab_model::Error;
 use jitterlab_report::chart::Drawing;
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_report::{json, progress};
+use jitterlab_report::{document, progress};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::atomic_file;
 
@@ -113,7 +113,7 @@ impl Workplace<'_> {
     fn write_results<R: Results>(&self, results: &R, evidence: Vec<Evidence>) -> Result<Reproduction, Error> {
         self.write_figures(&results.figures())?;
         let reproduction = Reproduction::new(self.directory, results, evidence)?;
-        let json = json::to_json(&reproduction)?;
+        let json = document::to_json(&reproduction)?;
         atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }

@@ -9,7 +9,6 @@ use jitterlab_model::bounds::WIDEST_TERMINAL;
 use jitterlab_model::{Error, Fitness};
 use jitterlab_report::chart::{Drawing, Terminal};
 use jitterlab_report::document::{self, Extent, Present};
-use jitterlab_report::json;
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
 use jitterlab_trace::atomic_file;
@@ -87,7 +86,7 @@ impl OutputArgs {
         };
         let head = result.head();
         if self.json {
-            print(&json::to_json(result)?)?;
+            print(&document::to_json(result)?)?;
         } else {
             let terminal = self.terminal();
             let text = document::terminal_text(result, extent, terminal);

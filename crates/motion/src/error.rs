@@ -53,6 +53,21 @@ pub fn not_a_controller(text: &str) -> Error {
     ))
 }
 
+/// Error of a wish to draw where nothing moves.
+pub fn no_response() -> Error {
+    Error::bad_use(
+        "there is no response to draw without a run, or the execution times of several loops: name a run file",
+    )
+}
+
+/// Error of a file for redesigned controllers whose extension cannot hold them.
+pub fn no_gains_file(extension: &str) -> Error {
+    Error::bad_use(format!(
+        "no redesign fits into a file .{extension}: take .json (all of them), .toml (the best, as a plant's [controller]) or \
+         .hal (LinuxCNC's pid, of a PD or PID)"
+    ))
+}
+
 pub fn not_given_times(text: &str) -> Error {
     Error::bad_use(format!(
         "{text:?} gives no task its execution times: write TASK=TIMES for a loop of the plant's file, as position=0.2h, or \

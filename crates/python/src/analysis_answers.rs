@@ -5,8 +5,7 @@ use jitterlab_analysis::purposes::{PURPOSES, Purpose};
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::{Error, Warning};
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Document, Extent, Present};
-use jitterlab_report::json;
+use jitterlab_report::document::{self, Document, Extent, Present};
 use jitterlab_report::section::Section;
 use jitterlab_report::warnings;
 use jitterlab_runs::{CompareOptions, OutlookRequest};
@@ -30,7 +29,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn new<R: Present + Send + Sync + 'static>(result: R, warnings: Vec<Warning>) -> Answer {
         let document = Document::new(&result);
-        Answer { document, warnings, json: Box::new(move || json::to_json(&result)) }
+        Answer { document, warnings, json: Box::new(move || document::to_json(&result)) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::chart::Terminal;
 use crate::head::Head;
 use crate::section::Section;
 pub use crate::terminal::Extent;
-use crate::{terminal, wrap};
+use crate::{json, terminal, wrap};
 
 use jitterlab_model::Error;
 
@@ -61,7 +61,7 @@ impl Document {
         }
     }
 
-    /// Reads the output of [`to_json`](crate::json::to_json), of any kind. Numbers in it are kept as they are.
+    /// Reads the output of [`to_json`], of any kind. Numbers in it are kept as they are.
     ///
     /// # Errors
     /// The text is no JSON, of another version, or lacks a field: nothing is guessed.
@@ -116,4 +116,23 @@ fn head_and_evidence(
         }
         terminal.printable(text)
     })
+}
+
+/// The output of `--json`: the document with the numbers behind it, ending with a line feed.
+///
+/// # Errors
+/// A value that JSON cannot hold: never in practice.
+pub fn to_json<R: Present>(result: &R) -> Result<String, Error> {
+    #[derive(Serialize)]
+    struct Whole<'a, R> {
+        schema: u32,
+        tool: &'a str,
+        kind: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        head: Option<&'a Head>,
+        result: &'a R,
+        sections: &'a [Section],
+    }
+    let Document { schema, tool, kind, head, sections } = &Document::new(result);
+    json::indented(&Whole { schema: *schema, tool, kind, head: head.as_ref(), result, sections })
 }

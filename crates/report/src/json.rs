@@ -1,35 +1,12 @@
-//! Results as JSON. All of it is made by one writer, which the compiler then makes once for each type.
+//! Values as JSON. All of it is made by one writer, which the compiler then makes once for each type.
 
 use jitterlab_model::Error;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::{Document, Present};
-use crate::head::Head;
-use crate::section::Section;
-
 /// Error of a value that JSON cannot hold, for `map_err`; it never happens in practice.
 pub fn json_error(cause: serde_json::Error) -> Error {
     Error::defect("the result could not be written as JSON").because(cause)
-}
-
-/// The output of `--json`: the document with the numbers behind it, ending with a line feed.
-///
-/// # Errors
-/// A value that JSON cannot hold: never in practice.
-pub fn to_json<R: Present>(result: &R) -> Result<String, Error> {
-    #[derive(Serialize)]
-    struct Whole<'a, R> {
-        schema: u32,
-        tool: &'a str,
-        kind: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        head: Option<&'a Head>,
-        result: &'a R,
-        sections: &'a [Section],
-    }
-    let Document { schema, tool, kind, head, sections } = &Document::new(result);
-    indented(&Whole { schema: *schema, tool, kind, head: head.as_ref(), result, sections })
 }
 
 /// A value as indented JSON, ending with a line feed.

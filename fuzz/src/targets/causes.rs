@@ -8,7 +8,7 @@ use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent};
 use jitterlab_report::export::{ExportOptions, Format};
-use jitterlab_report::{json, page};
+use jitterlab_report::page;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunFileWriter;
 
@@ -26,7 +26,7 @@ pub fn causes(folder: &Path, data: &[u8], long: bool) {
         let terminal = Terminal { columns: 80, ascii: false, colour: false };
         let text = document::terminal_text(&why, Extent::Details, terminal);
         assert!(!text.is_empty());
-        let json = json::to_json(&why).expect("every result is JSON");
+        let json = document::to_json(&why).expect("every result is JSON");
         assert!(Document::read(&json).is_ok(), "what is printed can be read");
     }
     if long {

@@ -16,7 +16,7 @@ use jitterlab_motion::stepper::{Axis, AxisFacts, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Extent};
-use jitterlab_report::{json, page};
+use jitterlab_report::page;
 use jitterlab_runs::{CaptureHints, CompareOptions, Hints, OneTask, PacketFilter, Run, compare};
 use jitterlab_trace::{RunFileWriter, RunReader, recover_to};
 
@@ -49,7 +49,7 @@ pub(super) fn through(path: &Path, data: &[u8], long: bool) {
         2 => comparison(path, run),
         3 => servo(run),
         4 => stepper(run),
-        _ => drop(json::to_json(&analysis).expect("every result is JSON")),
+        _ => drop(document::to_json(&analysis).expect("every result is JSON")),
     }
 }
 

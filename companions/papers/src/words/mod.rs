@@ -236,7 +236,6 @@ mod tests {
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::document::{self, Document, Extent};
-    use jitterlab_report::json;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
@@ -265,7 +264,7 @@ mod tests {
         }
         let text = document::terminal_text(&reproduction, Extent::Details, TERMINAL);
         assert!(text.contains("Run files and figures: here\n"), "{text}");
-        let read = Document::read(&json::to_json(&reproduction).unwrap()).unwrap();
+        let read = Document::read(&document::to_json(&reproduction).unwrap()).unwrap();
         let texts =
             [read.clone(), Document::new(&reproduction)].map(|d| d.terminal_text(Extent::Details, TERMINAL));
         assert_eq!(texts[0], texts[1]);

@@ -163,7 +163,7 @@ mod tests {
 
     fn is_read_back(result: &impl Present) {
         let document = Document::new(result);
-        let read = Document::read(&crate::json::to_json(result).unwrap()).unwrap();
+        let read = Document::read(&document::to_json(result).unwrap()).unwrap();
         assert_eq!((&read.kind, &read.head), (&document.kind, &document.head));
         // Figures are part of the text. (Their numbers are written with seven digits.)
         let texts = [&read, &document].map(|document| document.terminal_text(Extent::Details, TERMINAL));

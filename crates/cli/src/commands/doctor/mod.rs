@@ -4,6 +4,7 @@ mod examination;
 mod files;
 mod judging;
 mod questions;
+mod settings_step;
 mod steps;
 
 use std::path::{Path, PathBuf};

@@ -1,19 +1,18 @@
 //! The steps of `doctor` that measure.
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::tune::{ApplicableKnob, TuneResult};
-use jitterlab_host::tune::{Recording, TooShort, TuneRequest, Tuning, record_with_settings};
+use jitterlab_analysis::tune::ApplicableKnob;
+use jitterlab_host::tune::{Recording, record_with_settings};
 use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
-use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
-use jitterlab_motion::doctor::{DoctorStep, JobMethod, SkipReason};
+use jitterlab_model::{Error, RunInfo};
+use jitterlab_motion::doctor::{DoctorStep, SkipReason};
 use jitterlab_report::doctor::words;
 use jitterlab_trace::RunWriter;
 
 use super::examination::{Examination, StepResult};
 use super::files;
+use crate::output;
 use crate::record_args::Progress;
-use crate::status_line::StatusLine;
-use crate::{experiment, kept_parts, output};
 
 impl Examination<'_> {
     /// Measures next to the load with these settings on.
@@ -97,47 +96,5 @@ impl Examination<'_> {
         let mut progress = Progress::for_people(self.args.show, why_ns);
         let recorded = host::record(measurement, writer, &mut |now| progress.update(now), self.interrupted)?;
         recorded.whole().map(Ok)
-    }
-
-    /// Tries settings for the most demanding purpose, if there is time. What was measured is kept until the examination
-    /// ends, which goes on from it.
-    pub(super) fn try_settings(&mut self, why: Option<&MeasuredRun>) -> StepResult<TuneResult> {
-        if self.args.no_tune {
-            return Err(SkipReason::NotWanted);
-        }
-        let budget_ns = self.asked.plan.tune_ns.ok_or(SkipReason::NoTime)?;
-        let purpose = self.asked.way.served_purposes().next();
-        let task =
-            TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(JobMethod::task_for).unwrap_or_default() };
-        let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
-        let request = TuneRequest {
-            task,
-            watch: None,
-            running: None,
-            loads: self.loads.clone(),
-            wanted: Knob::ALL.to_vec(),
-            named: false,
-            why,
-            budget_ns,
-            purpose,
-        };
-        self.tune(request).map_err(|error| match error.is(TooShort) {
-            true => SkipReason::NoTime,
-            false => SkipReason::Failed { error: error.to_string() },
-        })
-    }
-
-    fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, Error> {
-        let mut tuning = Tuning::prepare(request, self.interrupted)?;
-        self.announce_step(DoctorStep::Tune);
-        let parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
-        let measure = |experiment: &mut Experiment<'_>| {
-            tuning.plan(experiment)?;
-            tuning.measure(experiment)
-        };
-        let (measured, kept) =
-            experiment::measure_with_progress(parts, StatusLine::for_people(), self.interrupted, measure);
-        self.kept = Some(kept);
-        measured
     }
 }

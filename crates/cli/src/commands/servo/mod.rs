@@ -125,20 +125,18 @@ pub fn execute(args: &Args) -> CommandResult {
         kept_parts::close(true, |complete| parts.close(complete));
         return Ok(Status::Fine);
     }
-    let result = match (&args.run, args.execution.as_slice()) {
-        (Some(path), _) => args.under_run(path)?,
-        (None, [times]) => ServoResult::under_execution(&args.loop_without_run()?, times, &args.misses)?,
-        // Jobs that are punctual and have nothing to do, but for the missed ones.
-        (None, []) if !args.misses.is_empty() => {
-            ServoResult::under_execution(&args.loop_without_run()?, "0ns", &args.misses)?
+    let result = match (&args.run, args.execution.as_slice(), args.jitter) {
+        (Some(path), ..) => args.under_run(path)?,
+        (None, [_, more, ..], _) => return Err(error::not_given_times(more)),
+        // Jobs without given times are punctual and have nothing to do, but for the missed ones.
+        (None, times, _) if !times.is_empty() || !args.misses.is_empty() => {
+            let times = times.first().map_or("0ns", String::as_str);
+            ServoResult::under_execution(&args.loop_without_run()?, times, &args.misses)?
         }
-        (None, []) => match args.jitter {
-            Some(jitter_ns) => {
-                ServoResult::under_jitter(&args.loop_without_run()?, jitter_ns, &args.assessment_options())?
-            }
-            None => ServoResult::without_run(&args.loop_without_run()?)?,
-        },
-        (None, [_, more, ..]) => return Err(error::not_given_times(more)),
+        (None, _, Some(jitter_ns)) => {
+            ServoResult::under_jitter(&args.loop_without_run()?, jitter_ns, &args.assessment_options())?
+        }
+        (None, _, None) => ServoResult::without_run(&args.loop_without_run()?)?,
     };
     args.draw(&motion::servo_charts::responses(&result))?;
     if let TimingSource::Run(under) = &result.judged {
@@ -185,9 +183,7 @@ impl Args {
     /// Draws responses where that is asked for.
     fn draw(&self, responses: &[Chart]) -> Result<(), Error> {
         match &self.figure {
-            Some(_) if responses.is_empty() => Err(Error::bad_use(
-                "there is no response to draw without a run, or the execution times of several loops: name a run file",
-            )),
+            Some(_) if responses.is_empty() => Err(error::no_response()),
             Some(file) => output::write_figure(file, &Drawing::new(responses)),
             None => Ok(()),
         }
@@ -198,12 +194,7 @@ impl Args {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::gains_file(of_plants, &extension);
-        let text = text.ok_or_else(|| {
-            Error::bad_use(format!(
-                "no redesign fits into a file .{extension}: take .json (all of them), .toml (the best, as a plant's [controller]) or \
-                 .hal (LinuxCNC's pid, of a PD or PID)"
-            ))
-        })?;
+        let text = text.ok_or_else(|| error::no_gains_file(&extension))?;
         output::write_file(file, text.as_bytes())
     }
 
