@@ -402,7 +402,6 @@ fn measure_handlers(compiler: &Compiler) -> Result<Vec<u64>, Error> {
     Ok(widths.map(|(rise, fall)| fall - rise).skip(3).take(3).collect())
 }
 
-/// Cells to measure for table 1's columns.
 fn table_1_cells() -> Vec<Cell> {
     let measured = COLUMNS.into_iter().filter(|(_, source)| *source != ErrorSource::Printed);
     let cells = measured.flat_map(|(strategy, source)| {

@@ -160,7 +160,6 @@ impl Kernels {
     }
 }
 
-/// The first two numbers of a kernel's release.
 fn kernel_version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))

@@ -161,7 +161,6 @@ fn histogram_bars(values: impl IntoIterator<Item = f64>, from: f64, width: f64) 
     Shape::Bars(counts.into_iter().map(bar).collect())
 }
 
-/// A row for each system under each load.
 fn loads_table(paper: Paper, found: &LoadFigures) -> Vec<Piece> {
     paper.table("loads", loads_rows(found))
 }
