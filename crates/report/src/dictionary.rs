@@ -14,30 +14,75 @@ use serde_json::{Map, Value};
 use crate::json;
 use crate::words::{count, cpus_text, exact, list, plural, share, time};
 
-const FILES: [&str; 4] = [
-    include_str!("dictionary/caveats.toml"),
-    include_str!("dictionary/figures.toml"),
-    include_str!("dictionary/names.toml"),
-    include_str!("dictionary/warnings.toml"),
+/// Files of words, each with what its tables' names begin with.
+const FILES: [(&str, &str); 15] = [
+    ("", include_str!("dictionary/causes.toml")),
+    ("", include_str!("dictionary/caveats.toml")),
+    ("", include_str!("dictionary/doctor.toml")),
+    ("", include_str!("dictionary/figures.toml")),
+    ("", include_str!("dictionary/knobs.toml")),
+    ("", include_str!("dictionary/names.toml")),
+    ("", include_str!("dictionary/warnings.toml")),
+    ("check.", include_str!("dictionary/checks/clock.toml")),
+    ("check.", include_str!("dictionary/checks/interrupts.toml")),
+    ("check.", include_str!("dictionary/checks/isolation.toml")),
+    ("check.", include_str!("dictionary/checks/kernel.toml")),
+    ("check.", include_str!("dictionary/checks/memory.toml")),
+    ("check.", include_str!("dictionary/checks/permissions.toml")),
+    ("check.", include_str!("dictionary/checks/platform.toml")),
+    ("check.", include_str!("dictionary/checks/power.toml")),
 ];
 
 /// Fields in which serde writes the name of an event, in the order in which they are looked for.
 const NAMES: [&str; 8] = ["about", "id", "by", "class", "sets", "reason", "what", "why"];
 
-/// Tables of words. A file that cannot be read leaves names in place of words; a test reads all of them.
-static TABLES: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyLock::new(|| {
-    let files = FILES.into_iter().filter_map(|file| toml::from_str::<BTreeMap<_, _>>(file).ok());
-    files.flatten().collect()
+/// Tables of words by their names, those within others as `outer.inner`.
+type Tables = BTreeMap<String, BTreeMap<String, String>>;
+
+/// All tables. A file that cannot be read leaves names in place of words; a test reads all of them.
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let mut tables = Tables::new();
+    for (prefix, file) in FILES {
+        for (name, table) in file.parse::<toml::Table>().unwrap_or_default() {
+            add_table(&format!("{prefix}{name}"), table, &mut tables);
+        }
+    }
+    tables
 });
+
+/// Adds a table, and those within it.
+fn add_table(name: &str, table: toml::Value, tables: &mut Tables) {
+    let toml::Value::Table(entries) = table else { return };
+    for (entry, value) in entries {
+        match value {
+            toml::Value::String(text) => {
+                tables.entry(name.into()).or_default().insert(entry, text);
+            }
+            inner => add_table(&format!("{name}.{entry}"), inner, tables),
+        }
+    }
+}
+
+/// Tables whose names begin so, with the rest of their names.
+pub(crate) fn tables_below(
+    prefix: &'static str,
+) -> impl Iterator<Item = (&'static str, &'static BTreeMap<String, String>)> {
+    TABLES.iter().filter_map(move |(name, table)| Some((name.strip_prefix(prefix)?, table)))
+}
 
 /// The words of this name in a table.
 pub fn word(table: &str, name: &str) -> Option<&'static str> {
     TABLES.get(table)?.get(name).map(String::as_str)
 }
 
+/// The name that a value serialises to; empty for one that is no name.
+pub(crate) fn serialized_name(value: &impl Serialize) -> String {
+    json::value(value).as_str().unwrap_or_default().to_owned()
+}
+
 /// Text of a value that serialises to a name in this table.
 pub(crate) fn display_text(table: &str, value: &impl Serialize) -> &'static str {
-    json::value(value).as_str().and_then(|name| word(table, name)).unwrap_or("unknown")
+    word(table, &serialized_name(value)).unwrap_or("unknown")
 }
 
 /// The quantities of an event: its fields; its name alone where it has none.
@@ -158,11 +203,14 @@ mod tests {
 
     #[test]
     fn the_files_are_read_and_quantities_have_their_forms() {
-        let read = |file| toml::from_str::<BTreeMap<String, BTreeMap<String, String>>>(file).unwrap();
+        fn texts(value: &toml::Value) -> usize {
+            value.as_table().map_or(usize::from(value.is_str()), |table| table.values().map(texts).sum())
+        }
+        let read = |(_, file): (&str, &str)| texts(&toml::Value::Table(file.parse().unwrap()));
         assert_eq!(
-            FILES.map(|file| read(file).len()).iter().sum::<usize>(),
-            TABLES.len(),
-            "a table is there twice"
+            FILES.map(read).iter().sum::<usize>(),
+            TABLES.values().map(BTreeMap::len).sum::<usize>(),
+            "a word is there twice"
         );
         let quantities = event_fields(&serde_json::json!({
             "n": 1, "ns": 5_000, "so": true, "none": null, "all": ["a", "b"], "chore": "watchdogs"

@@ -1,66 +1,29 @@
 //! The words of a check: its title, why it matters, the finding and the remedy, by their ids. The texts are in a file for
-//! each topic.
+//! each topic in `dictionary/checks/`.
 //!
 //! `{name}` in a text is replaced by the quantity of that name, `{name:form}` by the quantity in another form
 //! than its own; a part in brackets is left out if one of its quantities is unknown.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
-use serde::Deserialize;
 
-use crate::dictionary;
+use crate::dictionary::{self, word};
 use crate::words::{cpus_text, share};
 
-/// The files of words, by topic.
-const TOPICS: [&str; 8] = [
-    include_str!("permissions.toml"),
-    include_str!("kernel.toml"),
-    include_str!("clock.toml"),
-    include_str!("power.toml"),
-    include_str!("isolation.toml"),
-    include_str!("interrupts.toml"),
-    include_str!("memory.toml"),
-    include_str!("platform.toml"),
-];
-
-/// The words of each check, by its id. A file that cannot be read leaves ids in place of words; a test reads all of them.
-static WORDS: LazyLock<BTreeMap<String, Words>> = LazyLock::new(|| {
-    let topics = TOPICS.into_iter().filter_map(|topic| toml::from_str::<BTreeMap<_, _>>(topic).ok());
-    topics.flatten().collect()
-});
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Words {
-    title: String,
-    /// Reason why the check matters, in one sentence.
-    why: String,
-    /// Sentences for its possible findings.
-    found: BTreeMap<String, String>,
-    /// Sentences for its possible advice.
-    #[serde(default)]
-    advice: BTreeMap<String, String>,
-}
-
-fn check_words(id: &str) -> Option<&'static Words> {
-    WORDS.get(id)
-}
-
 pub fn title(check: &Check) -> &str {
-    check_words(&check.id).map_or(&check.id, |words| &words.title)
+    word(&format!("check.{}", check.id), "title").unwrap_or(&check.id)
 }
 
 /// Reason why a check matters, in one sentence.
 pub fn reason(check: &Check) -> &'static str {
-    check_words(&check.id).map_or("", |words| &words.why)
+    word(&format!("check.{}", check.id), "why").unwrap_or_default()
 }
 
 /// Sentence on the finding of a check.
 pub fn finding(check: &Check) -> String {
-    let text = check_words(&check.id).and_then(|words| words.found.get(&check.found));
+    let text = word(&format!("check.{}.found", check.id), &check.found);
     let text = fill_quantities(text.unwrap_or(&check.found), check);
     // Advice that only the host can follow, where nothing could be found out here.
     let on_host = check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Host);
@@ -79,7 +42,7 @@ pub fn remedy_text(check: &Check, remedy: &Remedy) -> String {
         Action::Set { value, files } => format!("echo {value} > {files}"),
         Action::Sysctl { name, value } => format!("sysctl -w {name}={value}"),
         Action::Advice(id) => {
-            let text = check_words(&check.id).and_then(|words| words.advice.get(id));
+            let text = word(&format!("check.{}.advice", check.id), id);
             fill_quantities(text.unwrap_or(id), check)
         }
     }
@@ -109,11 +72,11 @@ pub fn status_text(status: Status) -> &'static str {
 /// Every finding and every piece of advice that there are words for, as `check: id`.
 #[doc(hidden)]
 pub fn all_ids() -> Vec<String> {
-    let of = |(check, words): (&String, &Words)| {
-        let ids = words.found.keys().chain(words.advice.keys()).map(|id| format!("{check}: {id}"));
-        ids.collect::<Vec<_>>()
+    let ids = |(table, words): (&'static str, &'static BTreeMap<String, String>)| {
+        let check = table.strip_suffix(".found").or_else(|| table.strip_suffix(".advice"))?;
+        Some(words.keys().map(move |id| format!("{check}: {id}")))
     };
-    WORDS.iter().flat_map(of).collect()
+    dictionary::tables_below("check.").filter_map(ids).flatten().collect()
 }
 
 /// A text with the check's quantities.
@@ -170,12 +133,19 @@ mod tests {
     }
 
     #[test]
-    fn every_topic_is_read_and_every_reason_is_one_sentence() {
-        for topic in TOPICS {
-            let words: BTreeMap<String, Words> = toml::from_str(topic).unwrap();
-            for (id, words) in words {
-                assert!(words.why.ends_with('.') && !words.why.contains(". "), "{id}: {}", words.why);
-            }
+    fn every_check_has_a_title_and_a_reason_of_one_sentence() {
+        let checks = dictionary::tables_below("check.").filter(|(table, _)| !table.contains('.'));
+        for (id, words) in checks {
+            let why = &words["why"];
+            assert!(why.ends_with('.') && !why.contains(". "), "{id}: {why}");
+            assert!(words.contains_key("title") && words.len() == 2, "{id}");
+        }
+        for (table, _) in dictionary::tables_below("check.").filter(|(table, _)| table.contains('.')) {
+            let (check, kind) = table.split_once('.').unwrap();
+            assert!(
+                word(&format!("check.{check}"), "title").is_some() && ["found", "advice"].contains(&kind),
+                "{table}"
+            );
         }
     }
 }

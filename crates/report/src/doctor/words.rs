@@ -1,15 +1,13 @@
 //! Questions, steps and messages of `doctor`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::Human;
 use jitterlab_motion::doctor::{DoctorRequest, DoctorStep, JOBS, Job, SkipReason, TUNES_FROM_NS};
-use serde::Deserialize;
 
 use crate::check::words as checks;
+use crate::dictionary::{serialized_name, word};
 use crate::words::{capitalize, list};
 use crate::wrap::wrap;
 
@@ -26,40 +24,14 @@ pub enum Question {
     Time,
 }
 
-/// The file of words. One that cannot be read leaves none; a test reads it.
-static WORDS: LazyLock<Words> =
-    LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Words {
-    jobs: BTreeMap<String, JobWords>,
-    steps: BTreeMap<DoctorStep, StepWords>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct JobWords {
-    name: String,
-    ways: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StepWords {
-    name: String,
-    does: String,
-}
-
 /// A job, as help and questions name it.
 pub fn job_name(name: &str) -> &'static str {
-    WORDS.jobs.get(name).map_or("something that this jitterlab does not know", |job| &job.name)
+    word(&format!("job.{name}"), "name").unwrap_or("something that this jitterlab does not know")
 }
 
 /// A way of doing a job, as questions and the answer name it.
 pub fn method_text(job: &str, way: &str) -> &'static str {
-    let known = WORDS.jobs.get(job).and_then(|job| job.ways.get(way));
-    known.map_or("a way that this jitterlab does not know", String::as_str)
+    word(&format!("job.{job}.way"), way).unwrap_or("a way that this jitterlab does not know")
 }
 
 /// A question with its choices; an empty line takes the first one.
@@ -133,13 +105,18 @@ pub fn other_measurements_warning(report: &CheckReport) -> Option<String> {
     Some(wrap(&note).trim_end().to_owned())
 }
 
+/// Text of a step: its `name`, or what it `does`.
+fn step_word(step: DoctorStep, part: &str) -> &'static str {
+    word(&format!("doctor-step.{}", serialized_name(&step)), part).unwrap_or_default()
+}
+
 pub fn step_name(step: DoctorStep) -> &'static str {
-    WORDS.steps.get(&step).map_or("", |step| &step.name)
+    step_word(step, "name")
 }
 
 /// Announcement of a step: its work in a sentence, and its duration.
 pub fn step_announcement(of: DoctorStep, length_ns: i64) -> String {
-    let does = WORDS.steps.get(&of).map_or("", |step| &step.does);
+    let does = step_word(of, "does");
     let length = match length_ns {
         0 => "a moment".to_owned(),
         ns => format!("about {}", Human(ns as f64)),
@@ -204,6 +181,8 @@ mod tests {
                 assert!(!method_text(one.name, name).contains("does not know"), "{} {name}", one.name);
             }
         }
-        assert!(DoctorStep::ALL.iter().all(|step| WORDS.steps.contains_key(step)));
+        let has_words =
+            |step: &DoctorStep| ["name", "does"].iter().all(|part| !step_word(*step, part).is_empty());
+        assert!(DoctorStep::ALL.iter().all(has_words));
     }
 }

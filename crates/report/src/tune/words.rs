@@ -1,22 +1,16 @@
 //! Knobs in words.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use jitterlab_analysis::tune::{KnobResult, LeftOut, SettingVerdict, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
+use crate::dictionary::word;
 use crate::section::Cell;
 use crate::why::cause;
 use crate::words::share;
 
-/// The file of knobs. One that cannot be read leaves none; a test reads it.
-static KNOBS: LazyLock<HashMap<Knob, String>> =
-    LazyLock::new(|| toml::from_str(include_str!("knobs.toml")).unwrap_or_default());
-
 /// Effect of setting a knob, as the end of "setting ...".
 pub fn effect_text(knob: Knob) -> &'static str {
-    KNOBS.get(&knob).map_or("a setting that this jitterlab does not know", String::as_str)
+    word("knob", knob.name()).unwrap_or("a setting that this jitterlab does not know")
 }
 
 /// One thing that a knob sets, as it could be typed.

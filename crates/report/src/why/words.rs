@@ -1,65 +1,34 @@
-//! Causes, evidence and remedies in words, which are in `words.toml`.
-
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+//! Causes, evidence and remedies in words, which are in `dictionary/causes.toml`.
 
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, PathStep, Step};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, RunInfo, SystemFacts};
-use serde::Deserialize;
 
-/// The file of words. One that cannot be read leaves none; a test reads it.
-static WORDS: LazyLock<Words> =
-    LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
+use crate::dictionary::{display_text, fill_template, serialized_name, word};
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Words {
-    causes: BTreeMap<Class, CauseWords>,
-    instead: BTreeMap<String, String>,
-    evidence: BTreeMap<Evidence, String>,
-    certainty: BTreeMap<Certainty, String>,
-    steps: BTreeMap<Step, String>,
-    messengers: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CauseWords {
-    name: String,
-    /// The name where it is known who is behind the cause.
-    named: Option<String>,
-    letter: char,
-    remedy: String,
-    /// Remedies for circumstances.
-    #[serde(default)]
-    instead: BTreeMap<String, String>,
-}
-
-fn word<K: Ord>(words: &'static BTreeMap<K, String>, key: &K) -> &'static str {
-    words.get(key).map_or("", String::as_str)
+/// Text of a class of causes: its `name`, what it is `named` if it is known who is behind it, its `letter`, its `remedy`.
+fn class_word(class: Class, part: &str) -> Option<&'static str> {
+    word(&format!("cause.{}", serialized_name(&class)), part)
 }
 
 /// A cause as a table names it.
 pub fn cause(cause: &Cause) -> String {
-    let Some(words) = WORDS.causes.get(&cause.class) else {
-        return "a cause that this release does not know".into();
-    };
-    match (cause.who.as_deref(), &words.named) {
+    let named = class_word(cause.class, "named");
+    match (cause.who.as_deref(), named) {
         (Some(who), Some(_)) if cause.class == Class::Blocked && messenger(who).is_some() => {
             format!("waiting for {}", messenger(who).unwrap_or_default())
         }
-        (Some(who), Some(named)) if is_measurement(who) => {
-            named.replace("{who}", &format!("{who} (a measurement)"))
+        (Some(who), Some(named)) => {
+            let kind = if is_measurement(who) { " (a measurement)" } else { "" };
+            fill_template(named, &|_, _| Some(format!("{who}{kind}")))
         }
-        (Some(who), Some(named)) => named.replace("{who}", who),
-        _ => words.name.clone(),
+        _ => class_word(cause.class, "name").unwrap_or("a cause that this release does not know").into(),
     }
 }
 
 /// The letter of a class of causes.
 pub(super) fn letter(class: Class) -> char {
-    WORDS.causes.get(&class).map_or('?', |words| words.letter)
+    class_word(class, "letter").and_then(|letter| letter.chars().next()).unwrap_or('?')
 }
 
 /// A path to the first instruction.
@@ -90,25 +59,25 @@ pub(super) fn is_measurement(who: &str) -> bool {
 /// Softirqs and threads of the kernel bring what was waited for, and hold up nothing.
 fn messenger(who: &str) -> Option<&'static str> {
     let kind = match who {
-        _ if WORDS.messengers.contains_key(who) => who,
+        _ if word("messenger", who).is_some() => who,
         _ if ["kworker", "ksoftirqd", "rcu"].iter().any(|kernel| who.starts_with(kernel)) => "kernel",
         _ if who.contains("timer") && who.contains('_') => "timer",
         _ => return None,
     };
-    WORDS.messengers.get(kind).map(String::as_str)
+    word("messenger", kind)
 }
 
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
-    word(&WORDS.certainty, &certainty)
+    display_text("certainty", &certainty)
 }
 
 pub fn evidence(evidence: Evidence) -> &'static str {
-    word(&WORDS.evidence, &evidence)
+    display_text("evidence", &evidence)
 }
 
 /// A step of the usual way.
 pub fn step(step: Step) -> &'static str {
-    word(&WORDS.steps, &step)
+    display_text("wake-up-step", &step)
 }
 
 /// Remedy for a cause, as a clause.
@@ -120,11 +89,16 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         false => "on the kernel's command line",
     };
     let number = who.split_once(' ').map_or("", |(number, _)| number);
-    let Some(words) = WORDS.causes.get(&cause.class) else { return String::new() };
-    let instead = |of: &str| words.instead.get(of).or_else(|| WORDS.instead.get(of));
+    let own = format!("cause.{}.instead", serialized_name(&cause.class));
+    let instead = |circumstance: &str| word(&own, circumstance).or_else(|| word("remedy", circumstance));
     let chosen = circumstances(cause, run).into_iter().find_map(instead);
-    let filled = chosen.unwrap_or(&words.remedy).replace("{who}", who);
-    filled.replace("{number}", number).replace("{at boot}", at_boot)
+    let remedy = chosen.or_else(|| class_word(cause.class, "remedy")).unwrap_or_default();
+    let quantity = |name: &str, _: &str| match name {
+        "who" => Some(who.to_owned()),
+        "number" => Some(number.to_owned()),
+        _ => Some(at_boot.to_owned()),
+    };
+    fill_template(remedy, &quantity)
 }
 
 /// Circumstances that decide between the remedies for a cause, the most important first.
@@ -177,16 +151,21 @@ pub(super) fn due_text(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dictionary::tables_below;
 
     #[test]
     fn every_cause_has_its_words() {
-        let words: Words = toml::from_str(include_str!("words.toml")).unwrap();
-        assert_eq!(words.causes.len(), Class::Mixed as usize + 1);
-        assert_eq!((words.evidence.len(), words.certainty.len()), (Evidence::None as usize + 1, 3));
-        assert_eq!(words.steps.len(), Step::ALL.len());
-        for (class, of) in &words.causes {
-            assert!(of.named.as_ref().is_none_or(|named| named.contains("{who}")), "{class:?}");
+        let mut classes = 0;
+        for (name, words) in tables_below("cause.").filter(|(name, _)| !name.ends_with(".instead")) {
+            classes += 1;
+            assert!(["name", "letter", "remedy"].iter().all(|part| words.contains_key(*part)), "{name}");
+            assert!(words.get("named").is_none_or(|named| named.contains("{who}")), "{name}");
+            assert_eq!(words.len(), 3 + usize::from(words.contains_key("named")), "{name}");
         }
+        assert_eq!(classes, Class::Mixed as usize + 1);
+        let count = |table: &'static str| tables_below(table).next().unwrap().1.len();
+        assert_eq!((count("evidence"), count("certainty")), (Evidence::None as usize + 1, 3));
+        assert_eq!(count("wake-up-step"), Step::ALL.len());
     }
 
     #[test]
