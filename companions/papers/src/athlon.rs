@@ -92,8 +92,7 @@ pub struct ComparedObservation {
     pub statement: &'static str,
     pub printed: Option<Observation>,
     pub today: Option<Observation>,
-    /// True if emulated processors that take turns favour today's answer, so that it may come from the turns
-    /// alone.
+    /// True if turns of emulated processors favour today's answer, and may be all that is behind it.
     pub turns_decide: bool,
 }
 

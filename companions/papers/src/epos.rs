@@ -378,8 +378,7 @@ fn compile(compiler: &Compiler, source: &str, program: &Program, board: &Board) 
     compiler.build_file(&file.display().to_string(), program, board)
 }
 
-/// Cycles by which a tick lengthens the led thread's rounds where it can preempt, and so saves all registers; `None` if no round was
-/// longer.
+/// Cycles by which a tick that can preempt lengthens the led thread's rounds; `None` if no round was longer.
 fn measure_preemptive_tick(compiler: &Compiler) -> Result<Option<u64>, Error> {
     let board = Board::with_ideal_timing(Strategy::Periodic, 64, 1_000).with_chip("atmega128", 8_000_000);
     let firmware = compile(compiler, QUANTUM, &Program::EMPTY, &board)?;

@@ -90,8 +90,7 @@ impl Workplace<'_> {
         names.iter().map(|name| self.record(name, "none", request(system.adapt(task)))).collect()
     }
 
-    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
-    /// Existing run files are kept.
+    /// Measures a task on systems under all loads, in turns here or in one boot; run files that exist are kept.
     pub(crate) fn measure_loads(
         &mut self,
         systems: &[System],

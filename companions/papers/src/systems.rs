@@ -38,8 +38,7 @@ pub struct System {
     pub kernel: Option<KernelChoice>,
     pub policy: Policy,
     pub wake: WakeMethod,
-    /// True if the task has processors of its own: of four, loads get the first two, and the other two are isolated where they
-    /// are emulated.
+    /// True if the task has processors of its own: of four, loads get two, and the other two are isolated where emulated.
     pub is_divided: bool,
 }
 

@@ -62,8 +62,7 @@ impl WorkTime {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TwenteReproduction {
     pub loops: LoadFigures,
-    /// Duration of the work for each number of divisions that the report considers, least first; on a machine
-    /// only.
+    /// Duration of the work for each number of divisions of the report, least first; on a machine only.
     pub work: Vec<WorkTime>,
     /// Execution times of the loop on the ordinary system under each load; on a machine only.
     pub executions: Option<SystemResults>,
@@ -293,8 +292,7 @@ fn judge_control(at: &mut Workplace<'_>, system: &System) -> Result<ControlCost,
     Ok(ControlCost { system: name.into(), loss })
 }
 
-/// Part of the time that the thread of priority 99 computes, less than the kernel's own limit for such threads: the machine stays
-/// usable.
+/// Time that the thread of priority 99 computes, below the kernel's limit for such threads: the machine stays usable.
 const WORK_NS: i64 = 80_000_000;
 const WORK_PERIOD_NS: i64 = 100_000_000;
 
