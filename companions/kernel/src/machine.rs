@@ -1,4 +1,4 @@
-//! The machine QEMU emulates, so that it is the same machine every time.
+//! The machine QEMU emulates, so that it is the same machine every time, and QEMU's arguments for it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -98,7 +98,7 @@ impl Default for Machine {
 /// The longest time in ns that a processor runs while the others wait, if several share counted time. It
 /// divides no usual period, so that due times fall on every part of a turn.
 pub const TIME_SLICE_NS: i64 = 7_000;
-/// The object of the emulator that ends the turns.
+/// The object of the emulator that ends the time slices.
 pub(super) const TIME_SLICES_ID: &str = "turns";
 
 /// The files QEMU opens.
@@ -181,7 +181,7 @@ impl Machine {
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         let of = self.architecture;
         add(&["-machine", of.machine, "-cpu", of.cpu]);
-        match of.turns.filter(|_| self.uses_time_slices()) {
+        match of.time_slice_device.filter(|_| self.uses_time_slices()) {
             Some(device) => self.add_time_slices(device, &mut add),
             None => add(&["-smp", &self.cpus.to_string()]),
         }

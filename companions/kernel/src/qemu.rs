@@ -197,7 +197,7 @@ fn watch_until_end(
     let mut still = StallDetector::new();
     let mut dead_times = 0u32;
     let mut look = 0u64;
-    let mut turns = machine.uses_time_slices();
+    let mut has_time_slices = machine.uses_time_slices();
     loop {
         look += 1;
         let exited = qemu.child.try_wait()?;
@@ -227,10 +227,10 @@ fn watch_until_end(
             return end(EndKind::Halted);
         }
         progress(GuestProgress { guest, host: began.elapsed() });
-        // The measurement is over when the answer begins: turns would only slow the guest down.
-        if turns && answer.metadata()?.len() > 0 {
+        // The measurement is over when the answer begins: time slices would only slow the guest down.
+        if has_time_slices && answer.metadata()?.len() > 0 {
             monitor.end_turns();
-            turns = false;
+            has_time_slices = false;
         }
         monitor.ask_clock();
         if look.is_multiple_of(POLLS_PER_PROCESSOR_CHECK) {

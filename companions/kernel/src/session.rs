@@ -145,7 +145,7 @@ impl KernelSession {
 
     fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
-        if machine.uses_time_slices() && machine.architecture.turns.is_none() {
+        if machine.uses_time_slices() && machine.architecture.time_slice_device.is_none() {
             return Err(Error::bad_use("several processors of counted time are there for amd64 only")
                 .remedy("leave --cpus out, or say --time real"));
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::paper::Paper;
 use crate::statement::Evidence;
 
-use jitterlab_motion::stepper::torque::{linear_share, linear_torque_nm};
+use jitterlab_motion::stepper::jitter_torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

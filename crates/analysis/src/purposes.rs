@@ -13,7 +13,7 @@ pub const OPEN_SHARE: f64 = 1e-3;
 /// Confidence with which a run must exclude a larger share.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Returns the number of activations that this takes.
+/// Returns the least number of activations that show a share below [`OPEN_SHARE`] at [`CONFIDENCE`] if none is in breach.
 #[must_use]
 pub fn activations_needed() -> u64 {
     tries_without_event(OPEN_SHARE, CONFIDENCE)

@@ -21,7 +21,7 @@ pub enum ErrorKind {
 
 type Cause = Box<dyn error::Error + Send + Sync>;
 
-/// A failure as every room reports it. Printed, it is one sentence: event, cause, remedy.
+/// A failure as every crate reports it. Printed, it is one sentence: event, cause, remedy.
 ///
 /// ```
 /// # use jitterlab_model::{Error, error::ErrorKind};

@@ -63,7 +63,7 @@ impl Present for CompensationTrial {
         let mut folded = cost_pieces(self);
         folded.extend(load_curve_pieces(&self.load_curve, &self.service, self.period_ns));
         if !self.load_curve.is_empty() {
-            folded.push(Piece::Figure(load::curve(
+            folded.push(Piece::Figure(load::extra_load_curve(
                 self.period_ns,
                 self.service.often_ns,
                 &self.load_curve,

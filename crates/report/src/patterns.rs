@@ -235,7 +235,7 @@ fn spectrum_pieces(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piec
     }];
     pieces.extend(section.locked.iter().map(|locked| {
         Piece::text(format!(
-            "LockedEffect to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
+            "Locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
             count(locked.period),
             Human(locked.period as f64 * period_ns),
             count(locked.period),

@@ -121,7 +121,7 @@ impl CounterWriter {
         if !self.is_usual(a) {
             self.count_unusual(a, missed);
         }
-        self.count_usual(a, arrival);
+        self.update_figures(a, arrival);
     }
 
     /// Returns true if the activation has nothing special to count.
@@ -132,7 +132,7 @@ impl CounterWriter {
 
     /// Counts the properties that every activation has.
     #[inline]
-    pub(crate) fn count_usual(&self, a: &Activation, arrival: &Arrival) {
+    pub(crate) fn update_figures(&self, a: &Activation, arrival: &Arrival) {
         let c = &*self.shared;
         let latency = a.latency_ns();
         if latency < c.min_latency_ns.load(Relaxed) {

@@ -319,7 +319,7 @@ impl<S: System> Probe<S> {
         let is_usual = self.counters.is_usual(last)
             && self.recorder.as_mut().is_none_or(|recorder| recorder.push_if_room(last));
         if is_usual {
-            self.counters.count_usual(last, &Arrival::at(last.start_ns));
+            self.counters.update_figures(last, &Arrival::at(last.start_ns));
         }
         is_usual
     }

@@ -153,7 +153,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorder {
-    /// Starts recording into `file`, which holds the preamble and the description already. The writing thread
+    /// Starts recording into `journal`, which holds the preamble and the description already. The writing thread
     /// inherits the caller's processors.
     pub(crate) fn start(journal: Journal, info: &RunInfo) -> Result<Self, Error> {
         let tasks = info.tasks.iter().enumerate().map(|(task, t)| TaskState {

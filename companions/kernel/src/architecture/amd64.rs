@@ -19,7 +19,7 @@ pub static AMD64: Architecture = Architecture {
     answer: "ttyS1",
     answer_device: &["-serial", "chardev:answer"],
     clock: None,
-    turns: Some("qemu64-x86_64-cpu"),
+    time_slice_device: Some("qemu64-x86_64-cpu"),
     kernels: &[
         (Flavour::Rt, "linux-image-rt-amd64"),
         (Flavour::Generic, "linux-image-amd64"),

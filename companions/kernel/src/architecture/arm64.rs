@@ -23,7 +23,7 @@ pub static ARM64: Architecture = Architecture {
     answer: "ttyS0",
     answer_device: &["-device", "pci-serial,chardev=answer"],
     clock: Some("0x9010000"),
-    turns: None,
+    time_slice_device: None,
     kernels: &[
         (Flavour::Rt, "linux-image-rt-arm64"),
         (Flavour::Generic, "linux-image-arm64"),

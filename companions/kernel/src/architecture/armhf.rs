@@ -19,7 +19,7 @@ pub static ARMHF: Architecture = Architecture {
     answer: "ttyS0",
     answer_device: &["-device", "pci-serial,chardev=answer"],
     clock: Some("0x9010000"),
-    turns: None,
+    time_slice_device: None,
     kernels: &[(Flavour::Rt, "linux-image-rt-armmp"), (Flavour::Generic, "linux-image-armmp")],
     version,
 };

@@ -56,8 +56,8 @@ pub struct Architecture {
     /// Address in the machine's memory of the clock's seconds; `None`: the clock is a property of the
     /// machine.
     pub(super) clock: Option<&'static str>,
-    /// QEMU's device for a further processor, where several can take turns.
-    pub(super) turns: Option<&'static str>,
+    /// QEMU's device for a further processor, where several can have time slices in turns.
+    pub(super) time_slice_device: Option<&'static str>,
     /// Debian's packages that depend on its newest kernels.
     pub(super) kernels: &'static [(Flavour, &'static str)],
     /// Reads the version in an image file; `None` if it is no kernel of this processor.

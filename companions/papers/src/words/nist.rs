@@ -45,7 +45,7 @@ impl Results for NistReproduction {
         let Some(MachineResults { jitter, .. }) = &self.machine else { return Vec::new() };
         let printed = Nist.paragraph("equation-1", ());
         let beside = Some((PRINTED_SERVICE_NS, printed.as_str()));
-        let loads = load::curve(PERIOD_NS, jitter.service.often_ns, &jitter.load_curve, beside);
+        let loads = load::extra_load_curve(PERIOD_NS, jitter.service.often_ns, &jitter.load_curve, beside);
         let both = [("uncompensated", &jitter.uncompensated), ("compensated", &jitter.compensated)];
         let figures = [
             ("figure-1", figure_1(&jitter.short, &jitter.short_clusters)),

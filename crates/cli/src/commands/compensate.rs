@@ -125,7 +125,8 @@ pub fn execute(args: &Args) -> CommandResult {
     };
     run_experiment(open, args.quiet, measure, |mut trial: CompensationTrial| {
         if let Some(path) = &args.figure {
-            let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
+            let chart =
+                load::extra_load_curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
             output::write_figure(path, &Drawing::new(&[chart]))?;
             trial.files.push(path.display().to_string());
         }

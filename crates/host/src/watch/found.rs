@@ -134,7 +134,8 @@ pub(super) struct ResourceUse {
 }
 
 impl ResourceUse {
-    pub(super) fn from_thread(thread: &FoundThread) -> Self {
+    /// Reads processor time, page faults and context switches of a thread from /proc.
+    pub(super) fn read(thread: &FoundThread) -> Self {
         let folder = thread_folder(thread.process, thread.thread);
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let (schedstat, status) = (text("schedstat"), text("status"));
@@ -153,7 +154,7 @@ impl ResourceUse {
 
     /// A task's figures with the resources used since; a thread that ended meanwhile has none.
     pub(super) fn since(self, result: TaskResult, thread: &FoundThread) -> TaskResult {
-        let now = ResourceUse::from_thread(thread);
+        let now = ResourceUse::read(thread);
         let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {
             now.zip(before)
                 .map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))

@@ -241,7 +241,7 @@ impl Watch {
         let last = |from: Instant| from + LAST_EVENTS;
         let end = self.duration_ns.map(|ns| last(begun + Duration::from_nanos(ns.unsigned_abs())));
         for of in &mut self.loops {
-            of.before = found::ResourceUse::from_thread(&of.thread);
+            of.before = found::ResourceUse::read(&of.thread);
             of.passes.restart();
         }
         let stop = loop {

@@ -9,7 +9,6 @@ use super::evaluate::{Evaluation, EvaluationWithCycles};
 use super::given_task::GivenTask;
 use super::job_sources::JobSource;
 use super::miss_guarantees::stability_of_recorded;
-use super::misses::WeaklyHard;
 use super::multi_task_loop::MultiTaskLoop;
 use super::overrun::OverrunPolicy;
 use super::overrun_costs::ActionCost;
@@ -18,6 +17,7 @@ use super::reference_tracking::FollowedReference;
 use super::response::Reference;
 use super::verdict::{LateTask, LoopVerdict, jitter_or_misses_reason, plant_verdict};
 use super::weakly_hard::{Guarantee, StabilityUnderMisses, Step, StepSet, StoppingRule};
+use super::weakly_hard_requirement::WeaklyHard;
 
 /// Effect of a run's timing, or of a schedule's, on the loops of a plant.
 #[derive(Debug, Clone, Serialize)]

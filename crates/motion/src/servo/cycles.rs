@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use super::burst_stability::{ClassSequences, Stability};
 use super::closed_loop::{Event, Loop, LoopAction};
 use super::markov_chain::{MarkovChain, Stationary, StretchDistribution};
-use super::misses::{MissCounter, WeaklyHard};
 use super::overrun::MissedOutput;
 use super::timing::{Job, Moment, effective_event};
 use super::weakly_hard::Step;
+use super::weakly_hard_requirement::{MissCounter, WeaklyHard};
 
 /// Cycles of each class that are kept; beyond it each second one, which counts twice, and so on.
 const KEPT: usize = 8_192;

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use jitterlab_model::Error;
 
-use super::misses::{MissCounter, WeaklyHard};
 use super::timing::Job;
+use super::weakly_hard_requirement::{MissCounter, WeaklyHard};
 use crate::error;
 
 /// The timing of a run in the figures a loop knows.

@@ -5,11 +5,11 @@ use jitterlab_model::Error;
 use super::closed_loop::Loop;
 use super::execution::Execution;
 use super::given_task::GivenTask;
-use super::misses::WeaklyHard;
 use super::overrun::OverrunPolicy;
 use super::single_task_loop::SingleTaskLoop;
 use super::timing::Actuation;
 use super::weakly_hard::{Guarantee, MissedJobs, StabilityUnderMisses, Step, StepSet, StoppingRule};
+use super::weakly_hard_requirement::WeaklyHard;
 
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;

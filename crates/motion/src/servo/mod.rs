@@ -39,7 +39,6 @@ mod markov_chain;
 mod matlab_files;
 mod mean_timing;
 mod miss_guarantees;
-mod misses;
 mod multi_task_loop;
 mod multi_task_result;
 mod multi_task_run;
@@ -67,6 +66,7 @@ mod task_summary;
 mod timing;
 mod verdict;
 mod weakly_hard;
+mod weakly_hard_requirement;
 
 pub use along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
 pub use assessment::{AssessmentOptions, LoopAssessment};
@@ -87,7 +87,6 @@ pub use loop_assignment::{RequestedPlant, set_controller};
 pub use margins::{DelayMargin, JitterMargin, delay_margin};
 pub use markov_chain::{Edge, MarkovChain, Stationary, StretchDistribution};
 pub use mean_timing::{MeanTiming, VelocityError};
-pub use misses::{MissCounter, WeaklyHard};
 pub use multi_task_loop::{LoopTask, MultiTaskLoop};
 pub use multi_task_result::{PlantResult, ServoLoops};
 pub use overrun::{MissedOutput, OverrunAction, OverrunPolicy};
@@ -110,3 +109,4 @@ pub use weakly_hard::{
     Certificate, GrowthBounds, Guarantee, MissedJobs, StabilityUnderMisses, Step, StepGraph, StepSet,
     StoppingRule, Transition, growth_bounds,
 };
+pub use weakly_hard_requirement::{MissCounter, WeaklyHard};

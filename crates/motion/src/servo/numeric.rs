@@ -23,7 +23,11 @@ pub(super) fn exponential(a: &DMatrix<f64>) -> DMatrix<f64> {
     if !a.amax().is_finite() || norm >= LARGEST_EXPONENT {
         return DMatrix::from_element(a.nrows(), a.ncols(), f64::NAN);
     }
-    let squarings = norm.max(1.0).log2().ceil() as i32;
+    // Large costs beside small rates make the norm large, not the powers; more squarings than these need cost digits
+    // (Al-Mohy and Higham 2009).
+    let fourth = (a * a).pow(2);
+    let size = fourth.norm().powf(0.25).max((&fourth * a).norm().powf(0.2)).min(norm);
+    let squarings = size.max(1.0).log2().ceil() as i32;
     let scaled = a * 0.5_f64.powi(squarings);
     let one = DMatrix::identity(a.nrows(), a.ncols());
     let series = (1..=TERMS).rev().fold(one.clone(), |sum, term| &one + &scaled * sum / term as f64);

@@ -12,7 +12,6 @@ use super::execution::Execution;
 use super::given_task::GivenTask;
 use super::markov_chain::Stationary;
 use super::mean_timing::{JobTiming, VelocityError};
-use super::misses::WeaklyHard;
 use super::overrun::OverrunAction;
 use super::overrun_costs::{self, ActionCost};
 use super::record::Record;
@@ -20,6 +19,7 @@ use super::remedies::Remedy;
 use super::single_task_loop::SingleTaskLoop;
 use super::verdict::{LoopVerdict, cost_reason, requirement_reason};
 use super::weakly_hard::StabilityUnderMisses;
+use super::weakly_hard_requirement::WeaklyHard;
 use crate::error;
 use crate::judged_run::JudgedRun;
 

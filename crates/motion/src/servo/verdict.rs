@@ -10,10 +10,10 @@ use super::design_margins::Margins;
 use super::evaluate::Evaluation;
 use super::markov_chain::Stationary;
 use super::mean_timing::MeanTiming;
-use super::misses::WeaklyHard;
 use super::reference_tracking::FollowedReference;
 use super::response::Reference;
 use super::weakly_hard::{Guarantee, StabilityUnderMisses};
+use super::weakly_hard_requirement::WeaklyHard;
 
 /// Loss up to which a loop is good: the uncertainty of a plant model is as large.
 const GOOD_LOSS: f64 = 0.1;

@@ -5,12 +5,12 @@ use jitterlab_model::{Error, Known, TimingStats};
 use serde::Serialize;
 
 use super::axis::Axis;
+use super::jitter_torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_share};
 use super::quantisation::{Beat, Quantisation, beat, quantise};
 use super::step_loss::critical_jump;
 use super::step_rate::{
     IntervalErrors, Reversal, STEPCONF_LONGEST_NS, StepConf, StepMode, TimingRisk, stepconf,
 };
-use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_share};
 
 /// The timing of the thread that makes the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

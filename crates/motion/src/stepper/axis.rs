@@ -8,11 +8,11 @@ use jitterlab_model::Error;
 
 use super::axis_defaults::{ASSUMED_DAMPING, Assumed, AssumedFigure};
 use super::drive::Drive;
+use super::jitter_torque::jitter_torque;
 use super::motor::Motor;
 use super::pull_out::{Supply, limited_torque_nm};
 use super::resonance::ring_frequency_hz;
 use super::step_loss::critical_jump;
-use super::torque::jitter_torque;
 use crate::error;
 
 /// Facts of an axis beside its motor and its drive's timing; everything left out is assumed and listed.

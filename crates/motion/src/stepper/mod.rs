@@ -10,6 +10,7 @@ mod axis_defaults;
 mod axis_request;
 mod chopper;
 mod drive;
+pub mod jitter_torque;
 mod motor;
 mod playback;
 mod pull_out;
@@ -22,7 +23,6 @@ mod simulate;
 mod speed;
 mod step_loss;
 mod step_rate;
-pub mod torque;
 mod two_phase;
 
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
@@ -30,6 +30,7 @@ pub use axis::{Axis, AxisFacts};
 pub use axis_defaults::{ASSUMED_DAMPING, Assumed, AssumedFigure};
 pub use axis_request::AxisRequest;
 pub use drive::Drive;
+pub use jitter_torque::{JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share};
 pub use motor::Motor;
 pub use playback::{fastest_speed_without_loss, play_latencies};
 pub use pull_out::{Supply, limited_torque_nm};
@@ -45,4 +46,3 @@ pub use result::{
 pub use simulate::{RotorResponse, simulate};
 pub use step_loss::{critical_jump, load_angle_rad};
 pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf};
-pub use torque::{JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share};

@@ -54,9 +54,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         of.iter().map(|one| whole_microseconds(pick(one).unwrap_or(0))).collect()
     };
     footer("Total", 9, (0..of.len()).map(total).collect())?;
-    footer("Min TaskLatencies", 5, figure(|one| one.summary.latency.min_ns))?;
-    footer("Avg TaskLatencies", 5, figure(|one| one.summary.latency.mean_ns.map(|mean| mean as i64)))?;
-    footer("Max TaskLatencies", 5, figure(|one| one.summary.latency.max_ns))?;
+    footer("Min Latencies", 5, figure(|one| one.summary.latency.min_ns))?;
+    footer("Avg Latencies", 5, figure(|one| one.summary.latency.mean_ns.map(|mean| mean as i64)))?;
+    footer("Max Latencies", 5, figure(|one| one.summary.latency.max_ns))?;
     footer("Histogram Overflows", 5, overflows.into_iter().map(|n| n as i64).collect())?;
     for (number, one) in of.iter().enumerate() {
         writeln!(out, "# Thread {number}: {}", one.summary.task.replace(char::is_control, " "))?;

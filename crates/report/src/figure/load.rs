@@ -10,9 +10,14 @@ use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 /// Points of a curve.
 const STEPS: i32 = 200;
 
-/// The load curve of a task of period T (`period_ns`) whose wake-ups cost S (`service_ns`), both axes
-/// logarithmic, with A from a hundredth of T to T. `beside` is another S with its name, drawn for comparison.
-pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Option<(f64, &str)>) -> Chart {
+/// Extra load of NIST's compensation over its wake-up interval A, for a task of period T (`period_ns`) whose wake-ups cost
+/// S (`service_ns`): both axes logarithmic, A from a hundredth of T to T. `beside` is another S with its name, drawn for comparison.
+pub fn extra_load_curve(
+    period_ns: i64,
+    service_ns: f64,
+    measured: &[LoadPoint],
+    beside: Option<(f64, &str)>,
+) -> Chart {
     let (t, s) = (period_ns as f64, service_ns);
     let line = |load: &dyn Fn(f64) -> f64, stroke| {
         let at = |i: i32| t * 100f64.powf(f64::from(i) / f64::from(STEPS) - 1.0);
@@ -65,7 +70,7 @@ mod tests {
             mean_poll: 0.14,
         };
         let measured = [point(50_000, 0.171), point(100_000, 0.2), point(250_000, -0.004)];
-        let chart = curve(500_000, 5_000.0, &measured, Some((9_000.0, "the paper")));
+        let chart = extra_load_curve(500_000, 5_000.0, &measured, Some((9_000.0, "the paper")));
         assert!(chart.caption.contains("19 % at A = 50 µs"), "{}", chart.caption);
         assert!(chart.caption.contains("1 measured loads are not above zero"), "{}", chart.caption);
         let names: Vec<&str> = chart.layers.iter().map(|layer| layer.name.as_str()).collect();

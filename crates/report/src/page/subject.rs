@@ -199,7 +199,7 @@ impl SharedScale {
         ((at - low) / (high - low)).clamp(0.0, 1.0)
     }
 
-    /// Factors of ten that it spans.
+    /// Number of factors of ten that the scale spans; 1 for a linear one.
     pub fn decades(&self) -> f64 {
         if self.is_log() { (self.high / self.low).log10() } else { 1.0 }
     }

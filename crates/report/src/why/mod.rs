@@ -49,7 +49,7 @@ impl Present for RunWhy {
         let each = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
-                let sentences = if is_answered_task(of, self) {
+                let sentences = if is_task_of_answer(of, self) {
                     gap_sentences(of)
                 } else {
                     task_sentences(of, &self.run).collect()
@@ -87,13 +87,13 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
         (!of.events.is_empty()).then(|| Piece::Table(table_of_worst_starts(of, first_due_ns, &why.run)));
     let mut remedies = remedy_sentences(of, &why.run).into_iter().map(Piece::note);
     // The next step is the first remedy.
-    let said = is_answered_task(of, why).then(|| remedies.next()).flatten();
+    let said = is_task_of_answer(of, why).then(|| remedies.next()).flatten();
     let audit = audit::pieces(of, task, &why.run);
     let starts = latest.into_iter().chain(audit).chain(remedies);
     // Of several tasks, one screen holds the causes, starts and habits of the one that the answer is about.
     let starts: Vec<Piece> = piece(of).into_iter().chain(starts).collect();
     let (shown, mut details) =
-        if is_answered_task(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
+        if is_task_of_answer(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
     details.extend(said);
     details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(table_of_every_cause(of))));
@@ -126,12 +126,13 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     sentences.chain(piece(of)).chain(audit).collect()
 }
 
-/// The task that the answer is about: one that missed due times for its work, if there is any; else the one that started
-/// latest, of those that something unusual delayed if there are any.
-fn answered_task(why: &RunWhy) -> Option<&TaskWhy> {
+/// Task that the answer on a run is about; `None` if the answer is about one event.
+fn task_of_run_answer(why: &RunWhy) -> Option<&TaskWhy> {
     task_of_answer(&why.tasks).filter(|_| !why.one_event)
 }
 
+/// Task that an answer is about: one that missed due times for its work, if there is any; else the one that started
+/// latest, of those that something unusual delayed if there are any.
 fn task_of_answer(tasks: &[TaskWhy]) -> Option<&TaskWhy> {
     let explained = tasks.iter().filter(|task| task.explained > 0);
     let missed = |task: &TaskWhy| task.cause_of_misses().map(|_| task.misses.due_times);
@@ -143,8 +144,8 @@ pub(crate) fn next_of_run(tasks: &[TaskWhy], run: &RunInfo) -> Option<String> {
     next_step(task_of_answer(tasks)?, run)
 }
 
-fn is_answered_task(of: &TaskWhy, why: &RunWhy) -> bool {
-    answered_task(why).is_some_and(|answered| std::ptr::eq(answered, of))
+fn is_task_of_answer(of: &TaskWhy, why: &RunWhy) -> bool {
+    task_of_run_answer(why).is_some_and(|answered| std::ptr::eq(answered, of))
 }
 
 /// Main facts about a task, each with its name.
@@ -172,7 +173,7 @@ fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
 
 /// The three lines: the main cause of the task with the worst start; `None` for a single activation.
 pub(crate) fn head_of_answer(why: &RunWhy) -> Option<Head> {
-    let Some(task) = answered_task(why) else {
+    let Some(task) = task_of_run_answer(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
     };
     Some(misses::head_of_answer(task, &why.run).unwrap_or_else(|| head_of_late_starts(task, &why.run)))

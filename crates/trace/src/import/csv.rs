@@ -82,7 +82,7 @@ fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The cells of the first line, if they are names.
-fn head(text: &str) -> Option<Vec<Cow<'_, str>>> {
+fn header(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let (_, first) = table(text).next()?;
     let cells = cells(first);
     let named = cells.iter().all(|cell| cell.parse::<f64>().is_err());
@@ -96,7 +96,7 @@ fn recognise(input: &Input) -> bool {
     if rttest::recognise(input) || capture::recognise(input) {
         return false;
     }
-    let named = head(input.text).unwrap_or_default();
+    let named = header(input.text).unwrap_or_default();
     let tells = |role| !matches!(role, Role::Task | Role::End | Role::Index);
     // A name alone could be a word of anything: its values have to follow.
     let row = table(input.text).nth(1).map(|(_, line)| cells(line)).unwrap_or_default();
@@ -108,7 +108,7 @@ fn recognise(input: &Input) -> bool {
 
 /// Finds the column of each role, by the user's word or the head line's.
 fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
-    let head = head(input.text).unwrap_or_default();
+    let header = header(input.text).unwrap_or_default();
     let mut places = BTreeMap::new();
     let place = |role, column: usize, unit_ns: Option<i64>| {
         let unit_ns = match role {
@@ -125,18 +125,18 @@ fn role_columns(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColum
         Ok::<_, Mistake>(RoleColumn { column, unit_ns })
     };
     for given in &hints.columns {
-        let named = head.iter().position(|name| *name == given.name);
+        let named = header.iter().position(|name| *name == given.name);
         let numbered = || given.name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let missing = || {
-            let (wanted, names) = (&given.name, head.join(", "));
+            let (wanted, names) = (&given.name, header.join(", "));
             Error::damaged(format!("there is no column {wanted}: the head line names {names}"))
         };
         let column = named.or_else(numbered).ok_or_else(missing)?;
-        let unit_ns = given.unit_ns.or_else(|| role_of(head.get(column)?)?.1);
+        let unit_ns = given.unit_ns.or_else(|| role_of(header.get(column)?)?.1);
         places.insert(given.role, place(given.role, column, unit_ns)?);
     }
     if hints.columns.is_empty() {
-        for (column, name) in head.iter().enumerate() {
+        for (column, name) in header.iter().enumerate() {
             if let Some((role, unit_ns)) = role_of(name)
                 && !places.contains_key(&role)
             {
@@ -172,7 +172,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut cells = Vec::new();
-    for (number, line) in table(input.text).skip(usize::from(head(input.text).is_some())) {
+    for (number, line) in table(input.text).skip(usize::from(header(input.text).is_some())) {
         put_cells(line, &mut cells);
         let mut row = Row::default();
         let (mut name, mut lacks_time) = ("main", false);

@@ -292,8 +292,8 @@ impl Certificate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servo::misses::WeaklyHard;
     use crate::servo::weakly_hard::graph::Step;
+    use crate::servo::weakly_hard_requirement::WeaklyHard;
 
     fn graph(misses: u32, of: u32, hit: &DMatrix<f64>, miss: &DMatrix<f64>) -> StepGraph {
         let step = |map: &DMatrix<f64>, missed| Step { map: map.clone(), missed: vec![missed] };

@@ -246,8 +246,8 @@ fn minimise_by_lbfgs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servo::misses::WeaklyHard;
     use crate::servo::weakly_hard::graph::Step;
+    use crate::servo::weakly_hard_requirement::WeaklyHard;
 
     fn shears() -> StepGraph {
         let step =

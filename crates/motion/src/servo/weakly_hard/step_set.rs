@@ -10,7 +10,7 @@ use super::guarantee::{
 };
 use super::norms::growth_bound;
 use crate::servo::markov_chain::balancing_scale;
-use crate::servo::misses::WeaklyHard;
+use crate::servo::weakly_hard_requirement::WeaklyHard;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
