@@ -26,7 +26,7 @@ pub struct ExecutionKind {
 /// ```
 /// # use jitterlab_motion::servo::Execution;
 /// let two = Execution::parse("0.8h:0.9,1.2h:0.1:2", 4_000_000)?;
-/// assert_eq!((two.kinds()[1].low_ns, two.follows(1, 1)), (4_800_000.0, 0.5));
+/// assert_eq!((two.kinds()[1].low_ns, two.probability_after(1, 1)), (4_800_000.0, 0.5));
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -93,7 +93,7 @@ pub struct WakeReport {
 /// }
 ///
 /// let every = std::time::Duration::from_millis(1);
-/// let mut task = PeriodicLoop::every_on(FakeSystem::new(0), every).wake_by(Box::new(Never)).build()?;
+/// let mut task = PeriodicLoop::every_on(FakeSystem::new(0), every).with_wake_up(Box::new(Never)).build()?;
 /// assert!(task.wait().is_none() && task.end().is_some());
 /// # Ok::<(), jitterlab_model::Error>(())
 /// ```
