@@ -62,7 +62,17 @@ pub struct Line {
 pub fn normal_scores(values: &[f64]) -> Vec<f64> {
     let present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
     let (law, count) = (Normal::standard(), present.len() as f64);
-    let mut scores = mid_ranks(&present).into_iter().map(|rank| law.inverse_cdf((rank + 0.5) / count));
+    // The law is symmetric, so the scores of the upper half are those of the lower one with the other sign. Mid-ranks are
+    // multiples of a half.
+    let mut of_lower_half = vec![f64::NAN; present.len()];
+    let mut scores = mid_ranks(&present).into_iter().map(|rank| {
+        let lower = rank.min(count - 1.0 - rank);
+        let score = &mut of_lower_half[(2.0 * lower) as usize];
+        if score.is_nan() {
+            *score = law.inverse_cdf((lower + 0.5) / count);
+        }
+        if rank == lower { *score } else { -*score }
+    });
     values.iter().map(|v| if v.is_nan() { f64::NAN } else { scores.next().unwrap_or(0.0) }).collect()
 }
 
