@@ -45,7 +45,7 @@ pub fn machine_name(pattern: &str, run: &RunInfo, path: &Path) -> String {
 #[derive(Debug, Default)]
 pub struct Hosts(BTreeMap<String, Vec<RunMachine>>);
 
-/// Facts of a run by which machines are told apart.
+/// Facts of a run that distinguish machines.
 #[derive(Debug)]
 struct RunMachine {
     path: PathBuf,

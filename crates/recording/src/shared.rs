@@ -168,7 +168,7 @@ impl Shared {
         shared.changed = true;
     }
 
-    /// Notes the time from which on nothing is due: the loop was told to end, or the loop or probe is over.
+    /// Notes the time from which on nothing is due: the loop is to end, or the loop or probe is over.
     pub(crate) fn mark_end(&self, task: usize) {
         self.lock_run().task_states[task].ended_ns.get_or_insert_with(|| Linux.now_ns());
     }

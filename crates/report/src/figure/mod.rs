@@ -87,8 +87,9 @@ pub(crate) fn sections(runs: &[PageRun]) -> Vec<Section> {
     // Pairs of neighbours, the last of the first, take as long as all that follow.
     let (first, later) = FIGURES.split_at(5);
     let drawn = |figures: &[Figure]| figures.iter().filter_map(|figure| figure.section(runs)).collect();
-    let (first, later): (Vec<Section>, Vec<Section>) = side_by_side(|| drawn(first), || drawn(later));
-    [first, later].concat()
+    let (mut sections, later): (Vec<Section>, Vec<Section>) = side_by_side(|| drawn(first), || drawn(later));
+    sections.extend(later);
+    sections
 }
 
 impl Figure {

@@ -95,6 +95,10 @@ impl Examination<'_> {
         let writer = self.writer("why", measurement.info());
         let mut progress = Progress::for_people(self.args.show, why_ns);
         let recorded = host::record(measurement, writer, &mut |now| progress.update(now), self.interrupted)?;
-        recorded.whole().map(Ok)
+        // The causes are known, whatever happened to their file.
+        if let Err(error) = recorded.closed {
+            output::print_warning(&error.to_string());
+        }
+        Ok(Ok(recorded.run))
     }
 }
